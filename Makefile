@@ -1,0 +1,88 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Every target works from a bare Debian 12 machine, as root, any number of times. What it needs is installed by apt and by
+# pip, the latter into a cache folder: $KUBEADM_CONTROL_PLANE_CACHE, by default ~/.cache/kubeadm-control-plane.
+# The work is done by the scripts in tests/tools.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+# One thing after another: the steps share the cache folder and the machine.
+.NOTPARALLEL:
+MAKEFLAGS += --no-print-directory
+TOOLS := tests/tools
+
+.PHONY: help
+help: ## What can be typed here
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup:
+	@$(TOOLS)/setup.sh
+
+.PHONY: ready
+ready: setup
+	@$(TOOLS)/build.sh
+
+.PHONY: demo
+demo: ## A real three-node control plane on this machine (root; 3 to 15 minutes)
+	@$(TOOLS)/setup.sh --run
+	@$(TOOLS)/build.sh
+	@$(TOOLS)/demo.sh
+
+.PHONY: test
+test: ## Everything a change must pass: lint, sanity, unit, integration, core lab (root; under an hour)
+	@$(TOOLS)/test.sh lint sanity unit integration lab
+
+.PHONY: test-quick
+test-quick: ## Lint and unit tests (under 5 minutes)
+	@$(TOOLS)/test.sh lint unit
+
+.PHONY: test-unit
+test-unit: ## Unit tests, with the oldest and the newest supported ansible-core
+	@$(TOOLS)/test.sh unit
+
+.PHONY: test-integration
+test-integration: ## Tests against real etcd and kube-apiserver processes
+	@$(TOOLS)/test.sh integration
+
+.PHONY: test-lab
+test-lab: ## The core of the tests on real machines with real kubeadm (root; about 15 minutes)
+	@$(TOOLS)/test.sh lab
+
+.PHONY: test-lab-full
+test-lab-full: ## All tests on real machines (root)
+	@$(TOOLS)/test.sh lab-full
+
+.PHONY: lint
+lint: ## Linters, types, documentation, changelog, galaxy-importer and the repository's own rules (about a minute)
+	@$(TOOLS)/test.sh lint
+
+.PHONY: sanity
+sanity: ## ansible-test sanity, complete and without ignore files (1 to 4 minutes)
+	@$(TOOLS)/test.sh sanity
+
+.PHONY: format
+format: ready ## Format the Python code
+	@$(TOOLS)/format.sh
+
+.PHONY: bench
+bench: ready ## Plain kubeadm by hand against reconcile, on the same machines, as JSON (root; about 5 minutes)
+	@$(TOOLS)/bench.sh
+
+.PHONY: build
+build: ready ## The artefact, in the cache folder
+
+.PHONY: install
+install: setup ## Build the artefact and install it for this user
+	@$(TOOLS)/build.sh --user
+
+.PHONY: clean
+clean: ## Remove every trace of demo, tests and bench: machines, networks, stores. The cache stays
+	@$(TOOLS)/clean.sh
+
+.PHONY: distclean
+distclean: ## The same, and the cache folder too
+	@$(TOOLS)/clean.sh --cache

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Tests against real etcd and kube-apiserver processes on loopback, no root needed.
+
+source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+
+use_venv "$(main_venv)"
+run_pytest integration tests/integration

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Tests on real machines (systemd-nspawn) with real kubeadm.
+#   lab.sh          the core, then the Molecule scenario
+#   lab.sh --full   all of tests/lab, then the Molecule scenario
+
+source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+
+[ "$(id -u)" -eq 0 ] || die "the lab needs root: it makes machines, a network bridge and mounts" "Run it as root, or run: make test-quick"
+use_venv "$(main_venv)"
+if [ "${1:-}" = --full ]; then
+  run_pytest "lab, all" tests/lab
+else
+  run_pytest "lab, core" tests/lab -m core
+fi
+"$REPO/tests/tools/molecule.sh"

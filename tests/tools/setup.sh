@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Makes this machine ready: Debian packages that are missing, and the venvs that are missing or out of date.
+# A second run takes a fraction of a second. `--run` is for those who only use the collection (make demo): no old
+# ansible-core and no importer.
+
+source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+
+for_tests=yes
+[ "${1:-}" != --run ] || for_tests=no
+
+# --- Debian packages -------------------------------------------------------------------------------------------------
+
+missing=()
+need() { command -v "$1" >/dev/null 2>&1 || missing+=("$2"); }
+need git git
+need rsync rsync
+need flock util-linux
+need openssl openssl
+need ssh openssh-client
+real_python 11 12 13 14 >/dev/null || missing+=(python3 python3-venv)
+
+if [ "${#missing[@]}" -gt 0 ]; then
+  install_by_hand="Install them and run this again: ${missing[*]}"
+  command -v apt-get >/dev/null 2>&1 || die "this machine lacks packages, and has no apt-get to get them with" "$install_by_hand"
+  [ "$(id -u)" -eq 0 ] || die "this machine lacks packages, and only root can install them" "$install_by_hand"
+  export DEBIAN_FRONTEND=noninteractive
+  apt_install() { apt-get install --yes --no-install-recommends "${missing[@]}"; }
+  apt_update_and_install() { apt-get update && apt_install; }
+  long apt.log "installing the Debian packages ${missing[*]}" "10 to 40 s" apt_update_and_install ||
+    die "the Debian packages could not be installed" "$install_by_hand"
+fi
+
+# --- venvs -----------------------------------------------------------------------------------------------------------
+
+# make_venv VENV PYTHON USUALLY CONSTRAINED REQUIREMENT...: makes the venv unless it was completed with the same
+# interpreter and the same requirement files. An interrupted one is never taken for a complete one: the mark comes last.
+make_venv() {
+  local venv="$1" python="$2" usually="$3" constrained="$4" stamp args=() file
+  shift 4
+  stamp="$("$python" -c 'import sys; print(sys.version)') $python $(cd "$REPO/requirements" && sha256sum constraints.txt "$@")"
+  [ "$(cat "$venv/.complete" 2>/dev/null)" != "$stamp" ] || return 0
+  for file in "$@"; do args+=(-r "$REPO/requirements/$file"); done
+  [ "$constrained" = no ] || args+=(-c "$REPO/requirements/constraints.txt")
+  rm -rf "$venv"
+  "$python" -m venv "$venv"
+  long "$(basename "$venv").log" "installing Python packages into $venv" "$usually" \
+    "$venv/bin/python" -m pip install --quiet "${args[@]}" ||
+    die "the Python packages of $(basename "$venv") could not be installed" \
+      "pip reaches its package index as configured on this machine (pip config list); run this again once it does."
+  printf '%s\n' "$stamp" >"$venv/.complete"
+}
+
+exec 9>"$CACHE/setup.lock"
+flock 9
+
+if latest="$(real_python 12 13 14)"; then
+  make_venv "$VENV_LATEST" "$latest" "1 to 2 minutes" yes ansible-latest.txt test.txt tools.txt
+  importer_python="$latest"
+  oldest_files=(ansible-2.19.txt test.txt)
+else
+  rm -rf "$VENV_LATEST"
+  importer_python=""
+  oldest_files=(ansible-2.19.txt test.txt tools.txt)
+  for_oldest=yes
+fi
+
+if [ "$for_tests" = yes ] || [ "${for_oldest:-no}" = yes ]; then
+  oldest="$(real_python 11 12 13)" || die "no Python from 3.11 to 3.13 was found" "Install Debian's python3 and python3-venv."
+  make_venv "$VENV_OLDEST" "$oldest" "20 s to 2 minutes" yes "${oldest_files[@]}"
+fi
+if [ "$for_tests" = yes ]; then
+  make_venv "$VENV_IMPORTER" "${importer_python:-$oldest}" "30 s" no importer.txt
+fi
+
+if [ -e "$VENV_LATEST/.complete" ]; then
+  say "ansible-core $(core_version "$VENV_LATEST") on $("$VENV_LATEST/bin/python" -V)"
+else
+  say "No Python 3.12 or newer on this machine: everything runs with ansible-core $(core_version "$VENV_OLDEST") on $("$VENV_OLDEST/bin/python" -V)."
+fi

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# test.sh STEP...: runs the steps in this order, stops at the first that fails, and ends with one line that sums up.
+# Steps: lint sanity unit integration lab lab-full.
+
+source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+here="$REPO/tests/tools"
+
+begin="$(date +%s.%N)"
+rm -f "$RESULTS"/*
+touch "$RESULTS/steps.tsv"
+status=0
+
+run_steps() {
+  local step
+  heading "set up"
+  "$here/setup.sh"
+  "$here/build.sh"
+  for step in "$@"; do
+    heading "$step"
+    case "$step" in
+      lint | sanity | unit | integration | lab) "$here/$step.sh" ;;
+      lab-full) "$here/lab.sh" --full ;;
+      *) die "no such step: $step" ;;
+    esac
+  done
+}
+
+# A subshell, so that a failure ends the steps and still leads to the closing line.
+(run_steps "$@") || status=$?
+
+heading "result"
+"$(main_venv)/bin/python" "$here/summary.py" --steps "$RESULTS/steps.tsv" --seconds "$(seconds_since "$begin")" --status "$status" || status=1
+exit "$status"

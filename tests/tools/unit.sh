@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Unit tests against the installed artefact: with the oldest and, where this machine has it, the newest ansible-core.
+
+source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+
+for venv in "$VENV_LATEST" "$VENV_OLDEST"; do
+  [ -e "$venv/.complete" ] || continue
+  name="unit, ansible-core $(core_version "$venv")"
+  say "$name"
+  (use_venv "$venv" && run_pytest "$name" tests/unit)
+done
+
+# What runs on nodes is compiled by every supported Python that this machine has.
+heading "node code on every Python here"
+for minor in 9 10 11 12 13 14; do
+  if python="$(real_python "$minor")"; then
+    check "imports on Python 3.$minor" env PYTHONPATH="$UNDER_TEST" "$python" "$REPO/tests/tools/import_node_code.py" "$INSTALLED"
+  else
+    skip "imports on Python 3.$minor" "not on this machine"
+  fi
+done
+finish_checks "node code"
