@@ -1,0 +1,51 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bring a cluster's manifest into the store, mark a cluster for deletion, or drop its objects in the end."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import read_cluster
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_records
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction, ControlPlaneFailure
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER
+
+
+class ActionModule(ControlPlaneAction):
+    """See the documentation of the module kubeadm.control_plane.cluster."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+        "manifests": {"type": "list", "elements": "path", "default": []},
+        "providers": {"type": "dict", "default": {}},
+        "ignore_worker_nodes": {"type": "bool", "default": False},
+        "infrastructure_deleted": {"type": "bool", "default": False},
+    }
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Apply the manifest (present), set deletionTimestamp (absent) or remove what is left (absent, infrastructure gone)."""
+        if arguments["state"] == "present":
+            if not arguments["manifests"]:
+                raise ControlPlaneFailure(
+                    f"no manifest names the cluster {arguments['namespace']}/{arguments['cluster']}; nothing was done. "
+                    "Give the files in the inventory (plugin kubeadm.control_plane.clusters, option manifests) or as control_plane_manifests."
+                )
+            manifest = read_cluster(
+                arguments["manifests"], arguments["namespace"], arguments["cluster"], arguments["providers"] or None
+            )
+            store = self.open_store(arguments)
+            changes = cluster_records.apply_manifest(store, manifest)
+            if changes and self.check_mode:
+                for change in changes:
+                    self.progress(arguments["cluster"], f"would {change}")
+            return {"changed": bool(changes), "changes": changes, "exists": True}
+        store = self.open_store(arguments)
+        if store.get(CLUSTER, arguments["namespace"], arguments["cluster"]) is None:
+            return {"changed": False, "changes": [], "exists": False, "msg": f"there is no Cluster {arguments['cluster']} in the store"}
+        objects = self.open_objects(arguments, store)
+        if arguments["infrastructure_deleted"]:
+            return {"changed": True, "changes": cluster_records.delete_records(objects), "exists": False}
+        changes = cluster_records.mark_deleting(objects, arguments["ignore_worker_nodes"])
+        return {"changed": bool(changes), "changes": changes, "exists": True}

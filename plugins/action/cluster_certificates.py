@@ -1,0 +1,32 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Make a cluster's certificate authorities, service account keys and kubeconfig, once."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.kubeconfig import ensure_kubeconfig
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import ensure_certificates
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction, ControlPlaneFailure, now_rfc3339
+
+
+class ActionModule(ControlPlaneAction):
+    """See the documentation of the module kubeadm.control_plane.cluster_certificates."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {}
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Generate the missing Secrets before the control plane is initialized; never again after."""
+        objects = self.open_objects(arguments)
+        control_plane = objects.control_plane
+        if control_plane is None:
+            raise ControlPlaneFailure(f"the cluster {objects.name} has no KubeadmControlPlane in the store; no certificates were made.")
+        if self.check_mode:
+            return {"changed": True}
+        initialized = bool(control_plane.get("status", {}).get("initialization", {}).get("controlPlaneInitialized"))
+        now = now_rfc3339()
+        made = ensure_certificates(objects.store, objects.cluster, control_plane, now, initialized)
+        kubeconfig = ensure_kubeconfig(objects.store, objects.cluster, control_plane, objects.endpoint(), now)
+        return {"changed": bool(made.changed or kubeconfig.changed), "certificates": made.facts, "kubeconfig": kubeconfig.message}

@@ -1,0 +1,31 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Take and release the lock of one run per cluster."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
+
+
+class ActionModule(ControlPlaneAction):
+    """See the documentation of the module kubeadm.control_plane.cluster_lock."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+    }
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Acquire or release the lock; the renewing helper process lives as long as the run."""
+        if self.check_mode:
+            return {"changed": False, "fencing": 0, "run": ""}
+        store = self.open_store(arguments)
+        del store  # opening it makes the folder and tells a folder that is no store, read-only or full
+        where = (arguments["store"]["path"], arguments["namespace"], arguments["cluster"])
+        if arguments["state"] == "absent":
+            return {"changed": False, "released": lock.release_own(*where)}
+        lease = lock.acquire(*where)
+        return {"changed": False, "fencing": lease.fencing, "run": lease.run}

@@ -1,0 +1,39 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Show a cluster's state at a glance and return the same as data; changes nothing."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.kubeconfig import write_kubeconfig
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction, now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import observe
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.status_table import status_data, status_table
+
+
+class ActionModule(ControlPlaneAction):
+    """See the documentation of the module kubeadm.control_plane.cluster_status."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "kubeconfig": {"type": "path"},
+        "show": {"type": "bool", "default": True},
+    }
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Observe, decide and lay the answer out; writes only the kubeconfig file that was asked for."""
+        objects = self.open_objects(arguments)
+        snapshot = observe(objects, self.machine_caller(arguments, objects), now_rfc3339())
+        decision = decide(snapshot)
+        data = status_data(snapshot, decision)
+        changed = False
+        if arguments["kubeconfig"]:
+            data["kubeconfig"] = os.path.abspath(arguments["kubeconfig"])
+            if not self.check_mode:
+                changed = write_kubeconfig(objects.store, objects.cluster, data["kubeconfig"])
+        if arguments["show"]:
+            self.display.display("\n" + status_table(data))
+        return {"changed": changed, "status": data}

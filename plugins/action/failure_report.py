@@ -1,0 +1,69 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""End a failed run with what was under way, whether it is safe now, and what to type."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import StoreError
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
+
+# What each step can leave behind, so that a tired person needn't guess (DESIGN.md, "Waiting and ending").
+SAFETY = {
+    "createInfrastructure": "No cluster existed yet, so none was touched.",
+    "createCertificates": "No machine was touched. Certificates that were made are kept and are not made again.",
+    "initialize": "There was no running control plane before this step; nothing that existed was changed.",
+    "join": (
+        "The machines that were members before are as they were. What began on the new machine goes on there or has ended there; "
+        "the next run finds it and never starts it twice."
+    ),
+    "remove": "A member leaves etcd only after the quorum check in the same call; the remaining machines were not changed.",
+    "deleteMachines": "The cluster is being deleted; what is left of it is found and deleted by the next run.",
+    "deleteInfrastructure": "The machines are gone; what is left of the cluster is found and deleted by the next run.",
+}
+NOTHING = "Nothing was under way: this run had not begun to change anything."
+
+
+class ActionModule(ControlPlaneAction):
+    """See the documentation of the module kubeadm.control_plane.failure_report."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "error": {"type": "str", "required": True},
+        "output": {"type": "str", "default": ""},
+        "task": {"type": "str", "default": ""},
+        "playbook": {"type": "str", "default": "reconcile"},
+    }
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Close the journal's open step as failed and fail with the three things."""
+        error = redact(arguments["error"])
+        under_way, safe = "nothing", NOTHING
+        try:
+            journal = self.journal(arguments)
+            intents = journal.open_intents()
+            if intents:
+                last = intents[-1]
+                target = f" of machine {last['target']}" if last.get("target") else ""
+                under_way = f"{last['action']}{target}"
+                safe = SAFETY.get(str(last["action"]), "The step's own message says what it left.")
+                if not self.check_mode:
+                    journal.close_open_intents("failed", error.splitlines()[0] if error else "failed")
+        except StoreError as broken:
+            # The store itself may be what failed; its own message is then the error that is shown.
+            safe = f"The journal could not be read or written ({broken})."
+        output = redact(arguments["output"]).strip()
+        lines = [error]
+        if output:
+            lines += ["", "Last output:", output]
+        lines += [
+            "",
+            f"Under way:  {under_way}" + (f" (task: {arguments['task']})" if arguments["task"] else ""),
+            f"Safe now?   {safe}",
+            "What to do: mend what the message names, then run the same playbook again "
+            f"(kubeadm.control_plane.{arguments['playbook']}); it goes on from where this stopped. "
+            "kubeadm.control_plane.status shows the cluster without changing it.",
+        ]
+        return {"changed": False, "failed": True, "msg": "\n".join(lines)}

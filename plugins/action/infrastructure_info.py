@@ -1,0 +1,49 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Hand a provider role what it needs to know of a cluster and its machines."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.ssh import ensure_ssh_key
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction, ControlPlaneFailure, now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import endpoint_servers, machine_for_provider, provider_role
+
+
+class ActionModule(ControlPlaneAction):
+    """See the documentation of the module kubeadm.control_plane.infrastructure_info."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {"providers": {"type": "dict", "required": True}}
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Return the provider roles, the infrastructure cluster, the machines and the endpoint's servers."""
+        objects = self.open_objects(arguments)
+        if objects.infrastructure_cluster is None:
+            raise ControlPlaneFailure(
+                f"the cluster {objects.namespace}/{objects.name} has no infrastructure cluster in the store; nothing was done. "
+                "Run reconcile with its manifest."
+            )
+        public_key = ""
+        if not self.check_mode:
+            public_key = ensure_ssh_key(objects.store, objects.cluster, objects.control_plane, now_rfc3339())
+        machines = []
+        for machine in objects.machines:
+            infrastructure = objects.infrastructure_machines.get(machine["metadata"]["name"])
+            if infrastructure is not None:
+                machines.append(machine_for_provider(infrastructure, machine))
+        return {
+            "changed": False,
+            "cluster_role": provider_role(objects.infrastructure_cluster["kind"], arguments["providers"]),
+            "machine_role": provider_role(objects.template_reference().get("kind", ""), arguments["providers"])
+            if objects.control_plane
+            else provider_role(objects.infrastructure_cluster["kind"], arguments["providers"]),
+            "infrastructure_cluster": {
+                "cluster": {"name": objects.name, "namespace": objects.namespace, "controlPlaneEndpoint": objects.endpoint() or {}},
+                "object": objects.infrastructure_cluster,
+            },
+            "machines": machines + [machine_for_provider(each, None) for each in objects.prepared_machines()],
+            "endpoint_servers": endpoint_servers(objects),
+            "ssh_public_key": public_key,
+        }

@@ -1,0 +1,84 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Record what an infrastructure provider made, on the provider's own objects (docs/provider_contract.md)."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction, ControlPlaneFailure
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER, MACHINE, ClusterObjects, Object
+
+
+class ActionModule(ControlPlaneAction):
+    """See the documentation of the module kubeadm.control_plane.infrastructure_status."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "kind": {"type": "str", "required": True},
+        "name": {"type": "str", "required": True},
+        "spec": {"type": "dict", "default": {}},
+        "status": {"type": "dict", "default": {}},
+    }
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Merge the given spec and status into the object, then into the Cluster or the Machine that refers to it."""
+        objects = self.open_objects(arguments)
+        current = self._object(objects, arguments["kind"], arguments["name"])
+        if self.check_mode:
+            return {"changed": False}
+
+        def record(stored: Object) -> None:
+            stored["spec"] = {**stored.get("spec", {}), **arguments["spec"]}
+            stored["status"] = {**stored.get("status", {}), **arguments["status"]}
+
+        reference = (str(current["apiVersion"]).split("/", maxsplit=1)[0], arguments["kind"])
+        stored = objects.store.modify(reference, objects.namespace, arguments["name"], record)
+        changed = stored != current
+        owner = objects.machine(arguments["name"])
+        if owner is not None and owner["spec"]["infrastructureRef"]["kind"] == arguments["kind"]:
+            changed |= self._follow_machine(objects, owner, stored)
+        elif arguments["kind"] == objects.cluster.get("spec", {}).get("infrastructureRef", {}).get("kind"):
+            changed |= self._follow_cluster(objects, stored)
+        return {"changed": changed}
+
+    @staticmethod
+    def _object(objects: ClusterObjects, kind: str, name: str) -> Object:
+        candidates = [*objects.infrastructure_machines.values()]
+        if objects.infrastructure_cluster is not None:
+            candidates.append(objects.infrastructure_cluster)
+        for each in candidates:
+            if each["kind"] == kind and each["metadata"]["name"] == name:
+                return each
+        raise ControlPlaneFailure(
+            f"the store has no {kind} {objects.namespace}/{name} that belongs to the cluster {objects.name}; nothing was recorded. "
+            "A provider records results only for the objects that it was handed."
+        )
+
+    @staticmethod
+    def _follow_machine(objects: ClusterObjects, machine: Object, infrastructure: Object) -> bool:
+        def follow(stored: Object) -> None:
+            status = stored.setdefault("status", {})
+            if infrastructure["spec"].get("providerID"):
+                stored["spec"]["providerID"] = infrastructure["spec"]["providerID"]
+            provisioned = bool(infrastructure["status"].get("initialization", {}).get("provisioned"))
+            status["initialization"] = {**status.get("initialization", {}), "infrastructureProvisioned": provisioned}
+            for key in ("addresses", "machineID"):
+                if infrastructure["status"].get(key):
+                    status[key] = infrastructure["status"][key]
+
+        return objects.store.modify(MACHINE, objects.namespace, machine["metadata"]["name"], follow) != machine
+
+    @staticmethod
+    def _follow_cluster(objects: ClusterObjects, infrastructure: Object) -> bool:
+        def follow(stored: Object) -> None:
+            status = stored.setdefault("status", {})
+            endpoint = infrastructure["spec"].get("controlPlaneEndpoint")
+            if endpoint and endpoint.get("host") and not stored["spec"].get("controlPlaneEndpoint", {}).get("host"):
+                stored["spec"]["controlPlaneEndpoint"] = {"host": endpoint["host"], "port": int(endpoint["port"])}
+            provisioned = bool(infrastructure["status"].get("initialization", {}).get("provisioned"))
+            status["initialization"] = {**status.get("initialization", {}), "infrastructureProvisioned": provisioned}
+            if infrastructure["status"].get("failureDomains"):
+                status["failureDomains"] = infrastructure["status"]["failureDomains"]
+
+        return objects.store.modify(CLUSTER, objects.namespace, objects.name, follow) != objects.cluster

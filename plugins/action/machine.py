@@ -1,0 +1,74 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Create or remove the objects of one control plane machine."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import machine_objects, machine_removal
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction, ControlPlaneFailure
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import machine_for_provider
+
+
+class ActionModule(ControlPlaneAction):
+    """See the documentation of the module kubeadm.control_plane.machine."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+        "name": {"type": "str"},
+        "kind": {"type": "str", "choices": ["init", "join"]},
+        "failure_domain": {"type": "str", "default": ""},
+        "prepare": {"type": "list", "elements": "str", "default": []},
+        "infrastructure_deleted": {"type": "bool", "default": False},
+    }
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Create, or mark and finally delete, the Machine, its InfraMachine and its KubeadmConfig."""
+        store = self.open_store(arguments)
+        objects = self.open_objects(arguments, store)
+        if self.check_mode:
+            return {"changed": True}
+        if arguments["state"] == "present":
+            return self._present(objects, arguments)
+        if not arguments["name"]:
+            raise ControlPlaneFailure("state=absent needs the machine's name; nothing was done.")
+        if arguments["infrastructure_deleted"]:
+            return {"changed": machine_removal.delete_objects(objects, arguments["name"])}
+        changed, message = machine_removal.begin(self, objects, arguments)
+        return {"changed": changed, "msg": message}
+
+    def _present(self, objects: ClusterObjects, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        if objects.control_plane is None or objects.machine_template is None:
+            raise ControlPlaneFailure(
+                f"the cluster {objects.namespace}/{objects.name} has no KubeadmControlPlane or no machine template in the store; "
+                "no machine was made. Run reconcile with the cluster's manifest."
+            )
+        before = len(objects.machines)
+        kind = arguments["kind"] or ("join" if objects.machines else "init")
+        name = machine_objects.create_machine(objects, kind, arguments["name"], arguments["failure_domain"])
+        prepared = self._prepare(objects, arguments["prepare"])
+        infrastructure = objects.infrastructure_machines[name]
+        return {
+            "changed": len(objects.machines) > before,
+            "name": name,
+            "provisioned": bool(infrastructure.get("status", {}).get("initialization", {}).get("provisioned")),
+            "infrastructure_machine": machine_for_provider(infrastructure, objects.machine(name)),
+            "prepared": prepared,
+        }
+
+    @staticmethod
+    def _prepare(objects: ClusterObjects, failure_domains: list[str]) -> list[dict[str, t.Any]]:
+        existing = objects.prepared_machines()
+        prepared = []
+        for failure_domain in failure_domains:
+            match = next((each for each in existing if machine_objects.prepared_matches(objects, each, failure_domain)), None)
+            if match is not None:
+                existing.remove(match)
+            else:
+                match = machine_objects.create_infrastructure_machine(objects, machine_objects.new_name(objects), failure_domain)
+            if not match.get("status", {}).get("initialization", {}).get("provisioned"):
+                prepared.append(machine_for_provider(match, None))
+        return prepared

@@ -1,0 +1,152 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Make a booted machine a control plane node: kubeadm init or join, on the machine, through node_bootstrap."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.bootstrap import init_data, join_data
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import ca_cert_hash
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import read_certificates
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction, ControlPlaneFailure, now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import KUBEADM_CONFIG, MACHINE, ClusterObjects, Object
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer, MachineCaller
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import first_address
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.secret_values import secret_value
+
+CALL_SECONDS = 12
+TOKEN_ANNOTATION = "kubeadm.control-plane/bootstrap-token-id"
+
+
+class ActionModule(ControlPlaneAction):
+    """See the documentation of the module kubeadm.control_plane.machine_bootstrap."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "name": {"type": "str", "required": True},
+        "fencing": {"type": "int", "required": True},
+        "wait": {"type": "bool", "default": True},
+        "timeout": {"type": "int", "default": 900},
+    }
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Start the bootstrap or find the one that a run before this started, and wait for its end."""
+        objects = self.open_objects(arguments)
+        self._name: str = arguments["name"]
+        machine = objects.machine(self._name)
+        if machine is None:
+            raise ControlPlaneFailure(f"the store has no Machine {objects.namespace}/{self._name}; nothing was started.")
+        if self.check_mode:
+            return {"changed": machine.get("status", {}).get("bootstrap", {}).get("state") != "Succeeded"}
+        caller = self.machine_caller(arguments, objects)
+        self._call: dict[str, t.Any] = {"step": f"bootstrap-{self._name}", "fencing": arguments["fencing"]}
+        answer = self._reach(objects, caller, arguments, dict(self._call, wait=0))
+        if answer.result.get("state") in ("", None, "Absent"):
+            data = self._data(objects, caller, machine)
+            self._record(objects, "Running", "kubeadm is at work")
+            answer = self._reach(objects, caller, arguments, dict(self._call, data=data, wait=0 if not arguments["wait"] else CALL_SECONDS))
+        if not arguments["wait"]:
+            return {"changed": True, "state": answer.result.get("state")}
+        return self._finish(objects, caller, arguments, answer)
+
+    def _reach(self, objects: ClusterObjects, caller: MachineCaller, arguments: dict[str, t.Any], call: dict[str, t.Any]) -> Answer:
+        waiting = self.waiting(objects.name, 60 if arguments["timeout"] > 60 else arguments["timeout"])
+        while True:
+            answer = caller.call(objects.reach(self._name), "node_bootstrap", call)
+            if answer.reached:
+                return answer
+            if not waiting.again(f"machine {self._name} does not answer: {answer.message}"):
+                raise ControlPlaneFailure(
+                    f"{answer.message}. It was tried for {waiting.elapsed:.0f} s. Every other machine was left as it was. "
+                    "Look at the machine (is it running, does sshd answer?) and run reconcile again: it goes on where this run stopped."
+                )
+
+    def _finish(
+        self, objects: ClusterObjects, caller: MachineCaller, arguments: dict[str, t.Any], answer: Answer
+    ) -> dict[str, t.Any]:
+        waiting = self.waiting(objects.name, arguments["timeout"])
+        while answer.result.get("state") == "Running" and not answer.result.get("failed"):
+            stage = answer.result.get("stage") or "at work"
+            if not waiting.again(f"machine {self._name}: {stage}", pause_seconds=0.0):
+                raise ControlPlaneFailure(
+                    f"the bootstrap of machine {self._name} did not end within {arguments['timeout']} s and goes on there (now: {stage}). "
+                    "Nothing else was done. Run reconcile again to wait for it further."
+                )
+            answer = self._reach(objects, caller, arguments, dict(self._call, wait=CALL_SECONDS))
+        state = str(answer.result.get("state") or "Failed")
+        if state == "Succeeded":
+            self._record(objects, state, "")
+            self._drop_token(objects, caller)
+            return {"changed": True, "state": state}
+        message = redact(answer.message)
+        if state == "Failed":
+            self._record(objects, state, message.splitlines()[0] if message else "bootstrap failed")
+        raise ControlPlaneFailure(
+            f"the bootstrap of machine {self._name} failed: {message}",
+            output=redact(str(answer.result.get("output", ""))),
+        )
+
+    def _record(self, objects: ClusterObjects, state: str, message: str) -> None:
+        def record(stored: Object) -> None:
+            bootstrap = stored.setdefault("status", {}).setdefault("bootstrap", {})
+            bootstrap.update(state=state, message=message)
+            bootstrap.setdefault("startedAt", now_rfc3339())
+
+        objects.store.modify(MACHINE, objects.namespace, self._name, record)
+
+    def _data(self, objects: ClusterObjects, caller: MachineCaller, machine: Object) -> dict[str, t.Any]:
+        config = objects.kubeadm_configs.get(self._name)
+        if config is None or objects.control_plane is None:
+            raise ControlPlaneFailure(f"machine {self._name} has no KubeadmConfig in the store; nothing was started on it.")
+        endpoint = objects.endpoint()
+        if endpoint is None:
+            raise ControlPlaneFailure(f"the cluster {objects.name} has no control plane endpoint yet; nothing was started on {self._name}.")
+        common = {
+            "cluster": objects.cluster,
+            "control_plane": objects.control_plane,
+            "kubeadm_config": config,
+            "machine": machine,
+            "endpoint": endpoint,
+            "advertise_address": first_address(objects.infrastructure_machines.get(self._name)),
+            "certificates": read_certificates(objects.store, objects.cluster),
+            "resolve_secret": lambda name, key: secret_value(objects.store, objects.namespace, name, key),
+        }
+        if "joinConfiguration" not in config["spec"]:
+            return init_data(**common)
+        token = self._mint_token(objects, caller)
+        return join_data(**common, token=token, ca_cert_hashes=[ca_cert_hash(common["certificates"]["ca"]["crt"])])
+
+    def _mint_token(self, objects: ClusterObjects, caller: MachineCaller) -> str:
+        failures = []
+        for each in objects.bootstrapped_machines():
+            answer = caller.call(objects.reach(each["metadata"]["name"]), "bootstrap_token", {"state": "present"})
+            if not answer.failed:
+                token = str(answer.result["token"])
+
+                def remember(stored: Object, token_id: str = token.split(".", maxsplit=1)[0]) -> None:
+                    stored["metadata"].setdefault("annotations", {})[TOKEN_ANNOTATION] = token_id
+
+                objects.store.modify(KUBEADM_CONFIG, objects.namespace, self._name, remember)
+                return token
+            failures.append(f"{each['metadata']['name']}: {redact(answer.message)}")
+        raise ControlPlaneFailure(
+            f"no control plane machine could make a bootstrap token for {self._name}: {'; '.join(failures) or 'none has been bootstrapped'}. "
+            "Nothing was started."
+        )
+
+    def _drop_token(self, objects: ClusterObjects, caller: MachineCaller) -> None:
+        config = objects.store.get(KUBEADM_CONFIG, objects.namespace, self._name) or {}
+        token_id = config.get("metadata", {}).get("annotations", {}).get(TOKEN_ANNOTATION)
+        if not token_id:
+            return
+        for each in objects.bootstrapped_machines():
+            if not caller.call(objects.reach(each["metadata"]["name"]), "bootstrap_token", {"state": "absent", "token_id": token_id}).failed:
+                break
+        # Not deleted: the token ends by itself within minutes, so that is no reason to fail a machine that joined.
+
+        def forget(stored: Object) -> None:
+            stored["metadata"].get("annotations", {}).pop(TOKEN_ANNOTATION, None)
+
+        objects.store.modify(KUBEADM_CONFIG, objects.namespace, self._name, forget)

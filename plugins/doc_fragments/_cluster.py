@@ -1,0 +1,41 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# PRIVATE to the collection: it may change in any release.
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    """The options of every module that works on a cluster's stored objects; in step with plugin_utils/action_base.py."""
+
+    DOCUMENTATION = r"""
+options:
+  cluster:
+    description: Name of the Cluster.
+    type: str
+    required: true
+  namespace:
+    description: Namespace of the Cluster and of everything that belongs to it.
+    type: str
+    default: default
+  store:
+    description: Where the clusters' objects are kept.
+    type: dict
+    required: true
+    suboptions:
+      type:
+        description: The kind of store.
+        type: str
+        choices: [file]
+        default: file
+      path:
+        description: The store's folder. It is made, readable for its owner alone, when it doesn't exist.
+        type: path
+        required: true
+      encrypt_secrets:
+        description: Whether Secrets are encrypted with Ansible Vault; needs a vault password in every run.
+        type: bool
+        default: false
+"""

@@ -1,0 +1,91 @@
+#!/usr/bin/python
+# -*- coding: utf-8 -*-
+
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: cluster
+short_description: Bring a cluster's manifest into the store, or mark a cluster for deletion
+version_added: 0.1.0
+author:
+  - kubeadm.control_plane contributors (@kubeadm-control-plane)
+description:
+  - With O(state=present), reads the cluster's manifest (Cluster, KubeadmControlPlane, machine template, infrastructure cluster and the user's own Secrets, in any
+    Cluster API version from v1alpha3 to v1beta2), defaults and validates it, and stores it. Every violation is reported at once, and then nothing is stored.
+  - With O(state=absent), sets the deletion timestamp; M(kubeadm.control_plane.decide) then decides the steps of the deletion.
+  - Nothing in a manifest is ever templated.
+options:
+  state:
+    description: Whether the cluster is to exist.
+    type: str
+    choices: [present, absent]
+    default: present
+  manifests:
+    description: The files in which the cluster's documents are; needed for O(state=present).
+    type: list
+    elements: path
+    default: []
+  providers:
+    description: The infrastructure providers' roles by the kind of template or cluster that they serve.
+    type: dict
+    default: {}
+  ignore_worker_nodes:
+    description: With O(state=absent), whether the control plane is deleted although worker Nodes are still registered with it.
+    type: bool
+    default: false
+  infrastructure_deleted:
+    description: With O(state=absent), that machines and infrastructure are gone and the stored objects are to be deleted.
+    type: bool
+    default: false
+extends_documentation_fragment:
+  - kubeadm.control_plane._cluster
+  - kubeadm.control_plane._attributes
+  - kubeadm.control_plane._attributes.action_group
+  - kubeadm.control_plane._attributes.action
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+    details:
+      - RV(changes) names the changed fields without their values, as Secrets may be among them.
+  idempotent:
+    support: full
+seealso:
+  - module: kubeadm.control_plane.decide
+"""
+
+EXAMPLES = r"""
+- name: Store the manifest
+  kubeadm.control_plane.cluster:
+    cluster: prod
+    store:
+      path: /srv/clusters/store
+    manifests:
+      - /srv/clusters/prod.yaml
+
+- name: Mark the cluster for deletion
+  kubeadm.control_plane.cluster:
+    cluster: prod
+    store:
+      path: /srv/clusters/store
+    state: absent
+"""
+
+RETURN = r"""
+exists:
+  description: Whether the store has the cluster, or would have it outside check mode.
+  returned: success
+  type: bool
+changes:
+  description: What was changed in the store, or would be in check mode; fields by their paths, without values.
+  returned: success
+  type: list
+  elements: str
+  sample:
+    - "change KubeadmControlPlane default/prod: spec.replicas"
+"""

@@ -1,0 +1,83 @@
+#!/usr/bin/python
+# -*- coding: utf-8 -*-
+
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: cluster_status
+short_description: Show a cluster's state at a glance and return it as data
+version_added: 0.1.0
+author:
+  - kubeadm.control_plane contributors (@kubeadm-control-plane)
+description:
+  - Observes the cluster through one of its healthy machines and prints one table, with replicas desired, ready and up to date, the version, etcd's members with leader and alarms, each
+    machine's conditions, whether kube-proxy and the cluster's DNS work and new Nodes can register, and what the cluster waits for and why.
+  - Changes nothing, takes no lock and can run beside a reconcile.
+options:
+  kubeconfig:
+    description: A file to which the administrator's kubeconfig is written, readable for its owner alone.
+    type: path
+  show:
+    description: Whether the table is printed.
+    type: bool
+    default: true
+extends_documentation_fragment:
+  - kubeadm.control_plane._cluster
+  - kubeadm.control_plane._attributes
+  - kubeadm.control_plane._attributes.action_group
+  - kubeadm.control_plane._attributes.action
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+  idempotent:
+    support: full
+"""
+
+EXAMPLES = r"""
+- name: Show the cluster and keep its kubeconfig
+  kubeadm.control_plane.cluster_status:
+    cluster: prod
+    store:
+      path: /srv/clusters/store
+    kubeconfig: /srv/clusters/prod.kubeconfig
+  register: prod
+"""
+
+RETURN = r"""
+status:
+  description: What the table shows.
+  returned: success
+  type: dict
+  contains:
+    cluster:
+      description: Name of the cluster.
+      type: str
+    replicas:
+      description: The numbers of machines desired, existing, ready and up to date.
+      type: dict
+    version:
+      description: The Kubernetes version that the manifest wants, and those that run.
+      type: dict
+    endpoint:
+      description: The control plane endpoint, and whether the API answers there.
+      type: dict
+    etcd:
+      description: The members with leader, learners and alarms.
+      type: dict
+    machines:
+      description: Each machine with version, failure domain, Node and conditions.
+      type: list
+      elements: dict
+    addons:
+      description: Whether kube-proxy and the cluster's DNS work and whether new Nodes can register.
+      type: dict
+    decision:
+      description: What would be done next, or what the cluster waits for and why.
+      type: dict
+"""

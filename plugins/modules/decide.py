@@ -1,0 +1,98 @@
+#!/usr/bin/python
+# -*- coding: utf-8 -*-
+
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: decide
+short_description: Observe a cluster and decide its next step
+version_added: 0.1.0
+author:
+  - kubeadm.control_plane contributors (@kubeadm-control-plane)
+description:
+  - Reads the cluster's objects, asks one healthy control plane machine for nodes, static pods and etcd in one call, and decides the one next step, with its reasons, the result of every
+    preflight check and etcd's quorum before and after. Writes status and conditions to the stored objects.
+  - What changes by itself is waited for with a line of progress every 15 seconds; what a person must change is a failure that says what and how.
+  - In check mode the steps until the manifest is reached are shown and returned, and nothing is written anywhere.
+options:
+  wait_timeout:
+    description: For how many seconds at most something that changes by itself is waited for.
+    type: int
+    default: 600
+  run:
+    description: The run's name in the journal, as M(kubeadm.control_plane.cluster_lock) returns it.
+    type: str
+    default: ""
+  manifests:
+    description: In check mode, the manifest files that are taken as if they were in the store already.
+    type: list
+    elements: path
+    default: []
+  providers:
+    description: In check mode with O(manifests), the infrastructure providers' roles by kind.
+    type: dict
+    default: {}
+  delete:
+    description: In check mode, show the steps of deleting the cluster.
+    type: bool
+    default: false
+extends_documentation_fragment:
+  - kubeadm.control_plane._cluster
+  - kubeadm.control_plane._attributes
+  - kubeadm.control_plane._attributes.action_group
+  - kubeadm.control_plane._attributes.action
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+  idempotent:
+    support: full
+    details:
+      - Status and conditions follow the cluster; that is not reported as a change.
+seealso:
+  - module: kubeadm.control_plane.cluster_status
+"""
+
+EXAMPLES = r"""
+- name: What is next?
+  kubeadm.control_plane.decide:
+    cluster: prod
+    store:
+      path: /srv/clusters/store
+  register: next_step
+
+- name: Say it
+  ansible.builtin.debug:
+    var: next_step.msg
+"""
+
+RETURN = r"""
+act:
+  description: Whether there is something to do now.
+  returned: success
+  type: bool
+decision:
+  description: The decision document without conditions and status, which are in the store.
+  returned: success
+  type: dict
+plan:
+  description: The steps until the manifest is reached or something blocks.
+  returned: in check mode
+  type: list
+  elements: dict
+prepare:
+  description: The failure domains of the machines whose infrastructure may be made ahead of their turn.
+  returned: success
+  type: list
+  elements: str
+msg:
+  description: The decision in one line.
+  returned: success
+  type: str
+  sample: "join a new machine: 2 of 3 replicas"
+"""

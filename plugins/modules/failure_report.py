@@ -1,0 +1,67 @@
+#!/usr/bin/python
+# -*- coding: utf-8 -*-
+
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: failure_report
+short_description: End a failed run with what was under way, whether it is safe now, and what to do
+version_added: 0.1.0
+author:
+  - kubeadm.control_plane contributors (@kubeadm-control-plane)
+description:
+  - Closes the step that the journal shows as under way and fails with the error and the three things that a person needs then.
+  - Secrets in the error and in the output are removed.
+options:
+  error:
+    description: What failed.
+    type: str
+    required: true
+  output:
+    description: The last output of the command that failed.
+    type: str
+    default: ""
+  task:
+    description: The task that failed.
+    type: str
+    default: ""
+  playbook:
+    description: The playbook to run again.
+    type: str
+    default: reconcile
+extends_documentation_fragment:
+  - kubeadm.control_plane._cluster
+  - kubeadm.control_plane._attributes
+  - kubeadm.control_plane._attributes.action_group
+  - kubeadm.control_plane._attributes.action
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: N/A
+  idempotent:
+    support: N/A
+    details:
+      - It always fails.
+"""
+
+EXAMPLES = r"""
+- name: Say what was under way
+  kubeadm.control_plane.failure_report:
+    cluster: prod
+    store:
+      path: /srv/clusters/store
+    error: "{{ ansible_failed_result.msg }}"
+    task: "{{ ansible_failed_task.name }}"
+"""
+
+RETURN = r"""
+msg:
+  description: The error, what was under way, whether it is safe now, and what to do.
+  returned: always
+  type: str
+"""

@@ -1,0 +1,95 @@
+#!/usr/bin/python
+# -*- coding: utf-8 -*-
+
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: machine
+short_description: Create or remove the objects of a control plane machine
+version_added: 0.1.0
+author:
+  - kubeadm.control_plane contributors (@kubeadm-control-plane)
+description:
+  - With O(state=present), makes the infrastructure machine, the KubeadmConfig and the Machine, in this order, and completes what an earlier run left half done. A machine prepared ahead
+    is used when it still matches.
+  - With O(state=absent), marks the Machine for deletion and, where other machines carry the control plane, takes its member out of etcd through one of them, with the quorum check in the same call.
+  - It works on objects; the infrastructure itself is the provider's.
+options:
+  state:
+    description: Whether the machine's objects are to exist.
+    type: str
+    choices: [present, absent]
+    default: present
+  name:
+    description: The machine's name. A new one is made up when it is left out; needed for O(state=absent).
+    type: str
+  kind:
+    description: Whether the machine's configuration is the one of the first machine or of one that joins; by default V(init) when there is no machine yet.
+    type: str
+    choices: [init, join]
+  failure_domain:
+    description: The failure domain of a new machine; empty where the cluster has none.
+    type: str
+    default: ""
+  prepare:
+    description: The failure domains of the machines whose infrastructure objects are made ahead of their turn.
+    type: list
+    elements: str
+    default: []
+  infrastructure_deleted:
+    description: With O(state=absent), that the machine's infrastructure is gone and its objects are to be deleted.
+    type: bool
+    default: false
+extends_documentation_fragment:
+  - kubeadm.control_plane._cluster
+  - kubeadm.control_plane._attributes
+  - kubeadm.control_plane._attributes.action_group
+  - kubeadm.control_plane._attributes.action
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+  idempotent:
+    support: partial
+    details:
+      - Without O(name) every call with O(state=present) makes one more machine.
+"""
+
+EXAMPLES = r"""
+- name: Complete a machine
+  kubeadm.control_plane.machine:
+    cluster: prod
+    store:
+      path: /srv/clusters/store
+    name: prod-control-plane-x7k2p
+    kind: join
+"""
+
+RETURN = r"""
+name:
+  description: The machine's name.
+  returned: O(state=present), not in check mode
+  type: str
+provisioned:
+  description: Whether its infrastructure was made already.
+  returned: O(state=present), not in check mode
+  type: bool
+infrastructure_machine:
+  description: The contract variable of the same name.
+  returned: O(state=present), not in check mode
+  type: dict
+prepared:
+  description: The machines to be made ahead, each as the contract variable infrastructure_machine.
+  returned: O(state=present), not in check mode
+  type: list
+  elements: dict
+msg:
+  description: What was done.
+  returned: O(state=absent), not in check mode
+  type: str
+"""

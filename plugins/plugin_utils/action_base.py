@@ -1,0 +1,167 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The base class of the action plugins that reach store, machines and decisions (DESIGN.md, "Reaching machines")."""
+
+from __future__ import annotations
+
+import os
+import time
+import typing as t
+from datetime import datetime, timezone
+
+from ansible import constants as C
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, StoreError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.journal import Journal
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.lock import LockError
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import MachineCaller
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.overlay_store import OverlayStore
+
+PROGRESS_SECONDS = 15
+
+STORE_SPEC: dict[str, t.Any] = {
+    "type": "dict",
+    "required": True,
+    "options": {
+        "type": {"type": "str", "default": "file", "choices": ["file"]},
+        "path": {"type": "path", "required": True},
+        "encrypt_secrets": {"type": "bool", "default": False},
+    },
+}
+CLUSTER_SPEC: dict[str, t.Any] = {
+    "cluster": {"type": "str", "required": True},
+    "namespace": {"type": "str", "default": "default"},
+    "store": STORE_SPEC,
+}
+
+
+class ControlPlaneFailure(Exception):
+    """Ends an action with a message for a person and, optionally, more result keys."""
+
+    def __init__(self, message: str, **result: t.Any) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+class ControlPlaneAction(ActionBase):
+    """Validates arguments, opens the store, turns the collection's errors into one clear failure.
+
+    A subclass gives ``ARGUMENTS`` and ``execute(arguments) -> result``.
+    """
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {}
+    TRANSFERS_FILES = False
+    _supports_check_mode = True
+    _requires_connection = False
+
+    def run(self, tmp: t.Optional[str] = None, task_vars: t.Optional[dict[str, t.Any]] = None) -> dict[str, t.Any]:
+        """Run the action; the collection's own errors become ``failed`` with ``msg``."""
+        result: dict[str, t.Any] = dict(super().run(tmp, task_vars))
+        self._task_vars: dict[str, t.Any] = task_vars or {}
+        self.display = Display()
+        _checked, arguments = self.validate_argument_spec(argument_spec={**CLUSTER_SPEC, **self.ARGUMENTS})
+        self.check_mode = bool(self._task.check_mode)
+        try:
+            result.update(self.execute(arguments))
+        except ControlPlaneFailure as failure:
+            result.update(failure.result, failed=True, msg=str(failure))
+        except (ManifestError, StoreError, LockError) as error:
+            result.update(failed=True, msg=str(error))
+        return result
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Do the action's work and return what the task registers. No secret may be in it."""
+        raise NotImplementedError
+
+    def open_store(self, arguments: dict[str, t.Any]) -> Store:
+        """Open the store that the arguments name."""
+        options = arguments["store"]
+        encrypt: t.Any = None
+        decrypt: t.Any = None
+        vault = getattr(self._loader, "_vault", None)
+        if vault is not None and vault.secrets:
+            decrypt = vault.decrypt
+            encrypt = vault.encrypt if options["encrypt_secrets"] else None
+        elif options["encrypt_secrets"]:
+            raise ControlPlaneFailure(
+                "the store is to encrypt its Secrets (encrypt_secrets: true) but this run has no vault password; "
+                "nothing was read or written. Give --vault-password-file, --vault-id or --ask-vault-pass."
+            )
+        if not self.check_mode:
+            return FileStore(options["path"], encrypt=encrypt, decrypt=decrypt)
+        # In check mode nothing can be written, whatever an action does: its writes stay in memory.
+        base = FileStore(options["path"], decrypt=decrypt) if os.path.isdir(options["path"]) else None
+        return OverlayStore(base, now_rfc3339())
+
+    def open_objects(self, arguments: dict[str, t.Any], store: t.Optional[Store] = None) -> ClusterObjects:
+        """Read a cluster's objects; fails where the store has no such cluster."""
+        store = store or self.open_store(arguments)
+        objects = ClusterObjects.read(store, arguments["namespace"], arguments["cluster"])
+        if objects is None:
+            raise ControlPlaneFailure(
+                f"the store {arguments['store']['path']} has no Cluster {arguments['namespace']}/{arguments['cluster']}. "
+                "Nothing was done. Check the store's path, or run reconcile, which reads the manifest into the store."
+            )
+        return objects
+
+    def journal(self, arguments: dict[str, t.Any]) -> Journal:
+        """Return the cluster's journal."""
+        return Journal(arguments["store"]["path"], arguments["namespace"], arguments["cluster"])
+
+    def machine_caller(self, arguments: dict[str, t.Any], objects: ClusterObjects) -> MachineCaller:
+        """Return the caller that reaches this cluster's machines, with the cluster's SSH key at hand."""
+        folder = os.path.join(C.DEFAULT_LOCAL_TMP, "kubeadm", arguments["namespace"], arguments["cluster"])
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        key = objects.ssh_private_key()
+        path = os.path.join(folder, "ssh_key")
+        if key is not None:
+            temporary = f"{path}.{os.getpid()}"
+            with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as stream:
+                stream.write(key)
+            os.replace(temporary, path)
+        return MachineCaller(self, self._task_vars, folder)
+
+    def progress(self, cluster: str, text: str) -> None:
+        """Show a line for people while a task goes on."""
+        self.display.display(f"  [{cluster}] {text}")
+
+    def waiting(self, cluster: str, bound_seconds: float) -> Waiting:
+        """Start a bounded wait that shows progress."""
+        return Waiting(self, cluster, bound_seconds)
+
+
+class Waiting:
+    """A bounded wait with a line of progress every 15 s."""
+
+    def __init__(self, action: ControlPlaneAction, cluster: str, bound_seconds: float) -> None:
+        self._action = action
+        self._cluster = cluster
+        self._bound = bound_seconds
+        self._started = time.monotonic()
+        self._shown = self._started
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the wait began."""
+        return time.monotonic() - self._started
+
+    def again(self, text: str, pause_seconds: float = 1.0) -> bool:
+        """Sleep a little and return True, or return False when the bound is reached."""
+        now = time.monotonic()
+        if now - self._started + pause_seconds > self._bound:
+            return False
+        if now - self._shown >= PROGRESS_SECONDS:
+            self._shown = now
+            self._action.progress(self._cluster, f"{text} ({self.elapsed:.0f} s of at most {self._bound:.0f} s)")
+        time.sleep(pause_seconds)
+        return True
+
+
+def now_rfc3339() -> str:
+    """Return the controller's time, RFC 3339 in UTC with seconds."""
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,142 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One cluster's objects, read from the store together."""
+
+from __future__ import annotations
+
+import base64
+import typing as t
+from dataclasses import dataclass, field
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Machine
+
+Object = dict[str, t.Any]
+
+CLUSTER = (kinds.GROUP_CLUSTER, kinds.CLUSTER)
+MACHINE = (kinds.GROUP_CLUSTER, kinds.MACHINE)
+CONTROL_PLANE = (kinds.GROUP_CONTROL_PLANE, kinds.KUBEADM_CONTROL_PLANE)
+KUBEADM_CONFIG = (kinds.GROUP_BOOTSTRAP, kinds.KUBEADM_CONFIG)
+SECRET = ("", kinds.SECRET)
+CLUSTER_LABEL = kinds.LABEL_CLUSTER_NAME
+CONTROL_PLANE_LABEL = kinds.LABEL_CONTROL_PLANE
+FINALIZERS = {CLUSTER: kinds.FINALIZER_CLUSTER, CONTROL_PLANE: kinds.FINALIZER_CONTROL_PLANE, MACHINE: kinds.FINALIZER_MACHINE}
+
+
+def kind_of(reference: t.Mapping[str, t.Any]) -> tuple[str, str]:
+    """Return the (apiGroup, kind) that a contract reference names."""
+    return str(reference["apiGroup"]), str(reference["kind"])
+
+
+def machine_kind_of_template(reference: t.Mapping[str, t.Any]) -> tuple[str, str]:
+    """Return the (apiGroup, kind) of the machines that a machine template makes (seed 003: the kind less ``Template``)."""
+    group, kind = kind_of(reference)
+    return group, kind[: -len("Template")] if kind.endswith("Template") else kind
+
+
+@dataclass
+class ClusterObjects:
+    """What the store holds of one cluster. ``control_plane`` may be missing only while a deletion is finishing."""
+
+    store: Store
+    namespace: str
+    name: str
+    cluster: Object
+    control_plane: t.Optional[Object]
+    infrastructure_cluster: t.Optional[Object]
+    machine_template: t.Optional[Object]
+    machines: list[Object] = field(default_factory=list)
+    infrastructure_machines: dict[str, Object] = field(default_factory=dict)
+    kubeadm_configs: dict[str, Object] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, store: Store, namespace: str, name: str) -> t.Optional[ClusterObjects]:
+        """Read the cluster's objects; None where there is no such Cluster."""
+        cluster = store.get(CLUSTER, namespace, name)
+        if cluster is None:
+            return None
+        spec = cluster.get("spec", {})
+        control_plane = None
+        if spec.get("controlPlaneRef"):
+            control_plane = store.get(CONTROL_PLANE, namespace, spec["controlPlaneRef"]["name"])
+        infrastructure = spec.get("infrastructureRef")
+        objects = cls(
+            store=store,
+            namespace=namespace,
+            name=name,
+            cluster=cluster,
+            control_plane=control_plane,
+            infrastructure_cluster=store.get(kind_of(infrastructure), namespace, infrastructure["name"]) if infrastructure else None,
+            machine_template=None,
+        )
+        labels = {CLUSTER_LABEL: name, CONTROL_PLANE_LABEL: ""}
+        objects.machines = sorted(store.list(MACHINE, namespace, labels), key=lambda each: str(each["metadata"]["name"]))
+        objects.kubeadm_configs = _by_name(store.list(KUBEADM_CONFIG, namespace, {CLUSTER_LABEL: name}))
+        kinds = {kind_of(machine["spec"]["infrastructureRef"]) for machine in objects.machines}
+        if control_plane is not None:
+            reference = objects.template_reference()
+            objects.machine_template = store.get(kind_of(reference), namespace, reference["name"])
+            kinds.add(machine_kind_of_template(reference))
+        for kind in sorted(kinds):
+            objects.infrastructure_machines.update(_by_name(store.list(kind, namespace, {CLUSTER_LABEL: name})))
+        return objects
+
+    def template_reference(self) -> Object:
+        """Return the control plane's reference to its machine template."""
+        if self.control_plane is None:
+            return {}
+        reference: Object = self.control_plane["spec"]["machineTemplate"]["spec"]["infrastructureRef"]
+        return reference
+
+    def endpoint(self) -> t.Optional[Object]:
+        """Return the cluster's control plane endpoint ``{host, port}``, or None while it has none."""
+        endpoint: t.Optional[Object] = self.cluster.get("spec", {}).get("controlPlaneEndpoint")
+        return endpoint if endpoint and endpoint.get("host") else None
+
+    def prepared_machines(self) -> list[Object]:
+        """Return infrastructure machines that have no Machine: prepared ahead, unseen by decide."""
+        used = {machine["metadata"]["name"] for machine in self.machines}
+        return [each for name, each in sorted(self.infrastructure_machines.items()) if name not in used]
+
+    def machine(self, name: str) -> t.Optional[Object]:
+        """Return the Machine of that name."""
+        return next((each for each in self.machines if each["metadata"]["name"] == name), None)
+
+    def reach(self, name: str) -> Machine:
+        """Return what is needed to call a machine."""
+        status = self.infrastructure_machines.get(name, {}).get("status", {})
+        return Machine(name, status.get("machineID"), status.get("connection") or {})
+
+    def ssh_private_key(self) -> t.Optional[bytes]:
+        """Return the cluster's SSH private key for machines, or None where it has none. Secret."""
+        secret = self.store.get(SECRET, self.namespace, f"{self.name}-ssh")
+        if secret is None:
+            return None
+        return base64.b64decode(secret["data"]["ssh-privatekey"])
+
+    def bootstrapped_machines(self) -> list[Object]:
+        """Return the machines whose bootstrap succeeded, oldest first: those that can be asked about the cluster."""
+        done = [each for each in self.machines if each.get("status", {}).get("bootstrap", {}).get("state") == "Succeeded"]
+        return sorted(done, key=lambda each: (each["metadata"].get("creationTimestamp", ""), each["metadata"]["name"]))
+
+
+def delete_finally(store: Store, reference: tuple[str, str], namespace: str, name: str) -> bool:
+    """Take an object's finalizers off and delete it; returns whether there was one."""
+    stored = store.get(reference, namespace, name)
+    if stored is None:
+        return False
+    if stored["metadata"].get("finalizers"):
+
+        def release(current: Object) -> None:
+            current["metadata"]["finalizers"] = []
+
+        store.modify(reference, namespace, name, release)
+    if store.get(reference, namespace, name) is not None:
+        store.delete(reference, namespace, name)
+    return True
+
+
+def _by_name(objects: t.Iterable[Object]) -> dict[str, Object]:
+    return {str(each["metadata"]["name"]): each for each in objects}

@@ -1,0 +1,142 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The stored objects of a cluster as a whole: applied from a manifest, marked as deleting, deleted."""
+
+from __future__ import annotations
+
+import copy
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import ClusterManifest
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, kind_ref_of
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+    CLUSTER,
+    CLUSTER_LABEL,
+    CONTROL_PLANE,
+    FINALIZERS,
+    SECRET,
+    ClusterObjects,
+    Object,
+    delete_finally,
+    kind_of,
+)
+
+IGNORE_WORKER_NODES = "kubeadm.control-plane/ignore-worker-nodes"
+
+
+def apply_manifest(store: Store, manifest: ClusterManifest) -> list[str]:
+    """Bring the manifest's objects into the store and return what was done, in words.
+
+    What a controller fills in and the manifest leaves out is kept: status, finalizers, the endpoint that the
+    infrastructure gave. A user's Secret replaces a stored one only where their contents differ.
+    """
+    changes = []
+    objects = [manifest.infrastructure_cluster, manifest.machine_template, manifest.control_plane, *manifest.secrets, manifest.cluster]
+    for desired in objects:
+        if desired is None:
+            continue
+        namespace, name = str(desired["metadata"].get("namespace", "default")), str(desired["metadata"]["name"])
+        stored = store.get(kind_ref_of(desired), namespace, name)
+        if stored is None:
+            changes.append(f"create {desired['kind']} {namespace}/{name}")
+            created = copy.deepcopy(desired)
+            if kind_ref_of(desired) in FINALIZERS:
+                created["metadata"]["finalizers"] = [FINALIZERS[kind_ref_of(desired)]]
+            store.create(created)
+            continue
+        merged = _merged(stored, desired)
+        if merged != stored:
+            changes.append(f"change {desired['kind']} {namespace}/{name}: {', '.join(_changed_paths(stored, merged))}")
+            store.modify(kind_ref_of(desired), namespace, name, lambda current, to=merged: _replace(current, to))
+    return changes
+
+
+def _replace(current: Object, desired: Object) -> None:
+    for key in ("spec", "data", "type"):
+        if key in desired:
+            current[key] = desired[key]
+    for key in ("labels", "annotations"):
+        if key in desired["metadata"]:
+            current["metadata"][key] = desired["metadata"][key]
+
+
+def _merged(stored: Object, desired: Object) -> Object:
+    merged = copy.deepcopy(stored)
+    for key in ("spec", "data", "type"):
+        if key in desired:
+            merged[key] = copy.deepcopy(desired[key])
+    for key in ("labels", "annotations"):
+        given = desired["metadata"].get(key) or {}
+        if given or key in stored["metadata"]:
+            merged["metadata"][key] = {**stored["metadata"].get(key, {}), **given}
+    endpoint = stored.get("spec", {}).get("controlPlaneEndpoint")
+    if endpoint and not merged["spec"].get("controlPlaneEndpoint", {}).get("host"):
+        merged["spec"]["controlPlaneEndpoint"] = endpoint
+    return merged
+
+
+def _changed_paths(before: t.Any, after: t.Any, path: str = "") -> list[str]:
+    if isinstance(before, dict) and isinstance(after, dict):
+        paths: list[str] = []
+        for key in sorted(set(before) | set(after)):
+            if before.get(key) != after.get(key):
+                # Paths only, never values: a Secret's data may be among them.
+                paths += _changed_paths(before.get(key), after.get(key), f"{path}.{key}" if path else str(key))
+        return paths
+    return [path]
+
+
+def mark_deleting(objects: ClusterObjects, ignore_worker_nodes: bool) -> list[str]:
+    """Set deletionTimestamp on the Cluster and its KubeadmControlPlane, as deleting the Cluster does (kcp-behaviour.md §1.16)."""
+    changes = []
+    for reference, current in ((CLUSTER, objects.cluster), (CONTROL_PLANE, objects.control_plane)):
+        if current is None:
+            continue
+
+        def mark(stored: Object) -> None:
+            annotations = stored["metadata"].setdefault("annotations", {})
+            if ignore_worker_nodes:
+                annotations[IGNORE_WORKER_NODES] = "true"
+            else:
+                annotations.pop(IGNORE_WORKER_NODES, None)
+
+        name = str(current["metadata"]["name"])
+        objects.store.modify(reference, objects.namespace, name, mark)
+        if not current["metadata"].get("deletionTimestamp"):
+            objects.store.delete(reference, objects.namespace, name)
+            changes.append(f"mark {current['kind']} {current['metadata']['name']} for deletion")
+    return changes
+
+
+def delete_records(objects: ClusterObjects) -> list[str]:
+    """Delete every object of a cluster whose machines and infrastructure are gone; the Cluster last, so that a rerun finishes.
+
+    A user's own Secrets are left where they are not owned by the control plane (kcp-behaviour.md §1.3).
+    """
+    store, namespace, deleted = objects.store, objects.namespace, []
+
+    def delete(reference: tuple[str, str], name: str) -> None:
+        if delete_finally(store, reference, namespace, name):
+            deleted.append(f"delete {reference[1]} {name}")
+
+    for secret in store.list(SECRET, namespace, {CLUSTER_LABEL: objects.name}):
+        delete(SECRET, secret["metadata"]["name"])
+    if objects.machine_template is not None and not _template_used_elsewhere(objects):
+        delete(kind_ref_of(objects.machine_template), objects.machine_template["metadata"]["name"])
+    if objects.control_plane is not None:
+        delete(CONTROL_PLANE, objects.control_plane["metadata"]["name"])
+    if objects.infrastructure_cluster is not None:
+        infrastructure = objects.cluster["spec"]["infrastructureRef"]
+        delete(kind_of(infrastructure), infrastructure["name"])
+    delete(CLUSTER, objects.name)
+    return deleted
+
+
+def _template_used_elsewhere(objects: ClusterObjects) -> bool:
+    reference = objects.template_reference()
+    mine = (objects.control_plane or {}).get("metadata", {}).get("name")
+    return any(
+        other["spec"]["machineTemplate"]["spec"]["infrastructureRef"] == reference and other["metadata"]["name"] != mine
+        for other in objects.store.list(CONTROL_PLANE, objects.namespace)
+    )

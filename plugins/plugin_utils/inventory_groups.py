@@ -1,0 +1,57 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which groups and variables a machine has in the inventory."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import first_address
+
+HEALTH_CONDITIONS = (
+    "APIServerPodHealthy",
+    "ControllerManagerPodHealthy",
+    "SchedulerPodHealthy",
+    "EtcdPodHealthy",
+    "EtcdMemberHealthy",
+)
+
+
+def machine_groups(objects: ClusterObjects, machine: Object) -> list[str]:
+    """Return the groups that describe a machine, from the conditions that the last pass wrote."""
+    conditions = {each["type"]: each["status"] for each in machine.get("status", {}).get("conditions", [])}
+    groups = []
+    if any(conditions.get(each, "True") != "True" for each in HEALTH_CONDITIONS):
+        groups.append("unhealthy")
+    if conditions.get("UpToDate") == "False":
+        groups.append("outdated")
+    if not machine.get("status", {}).get("nodeRef"):
+        groups.append("provisioning")
+    leader = (objects.control_plane or {}).get("status", {}).get("etcdLeader")
+    if leader and leader == machine.get("status", {}).get("nodeRef", {}).get("name"):
+        groups.append("etcd_leader")
+    if machine["spec"].get("failureDomain"):
+        groups.append("failure_domain_" + re.sub(r"[^A-Za-z0-9_]", "_", machine["spec"]["failureDomain"]))
+    return groups
+
+
+def machine_variables(objects: ClusterObjects, machine: Object) -> dict[str, t.Any]:
+    """Return a machine's inventory variables: what the store knows, without the path of any key."""
+    name = machine["metadata"]["name"]
+    infrastructure = objects.infrastructure_machines.get(name)
+    connection = (infrastructure or {}).get("status", {}).get("connection") or {}
+    variables: dict[str, t.Any] = {
+        "control_plane_cluster": objects.name,
+        "control_plane_namespace": objects.namespace,
+        "control_plane_machine_version": machine["spec"]["version"],
+        "ansible_host": connection.get("host") or first_address(infrastructure) or name,
+        "ansible_python_interpreter": "/usr/bin/python3",
+    }
+    if connection.get("user"):
+        variables["ansible_user"] = connection["user"]
+    if connection.get("port"):
+        variables["ansible_port"] = connection["port"]
+    return variables

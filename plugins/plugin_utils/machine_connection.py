@@ -1,0 +1,199 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How the controller's half of the collection reaches a machine.
+
+A machine is reached by what the store knows of it (its InfraMachine's ``status.connection``), never by the
+variables of the play's host: a ``--limit`` or a job slice can't hide it. A machine that is an inventory host is
+reached by that host's own variables, so that its bastion and become settings hold (DESIGN.md, "Reaching machines").
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import typing as t
+from dataclasses import dataclass
+
+from ansible import constants as C
+from ansible.errors import AnsibleConnectionFailure, AnsibleError
+from ansible.plugins.loader import become_loader, connection_loader
+
+CONNECT_TIMEOUT_SECONDS = 3
+# Alive checks bound how long a call hangs on a machine that lost power to 15 s.
+SSH_ARGUMENTS = "-o ControlMaster=auto -o ControlPersist=30s -o ServerAliveInterval=5 -o ServerAliveCountMax=3"
+NODE_PYTHON = "/usr/bin/python3"
+# A killed module otherwise leaves its arguments in a folder that outlives the machine's next boot.
+NODE_REMOTE_TMP = "/run/kubeadm-control-plane/tmp"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What is needed to call a machine: its name, the recorded machine-id and how to connect to it."""
+
+    name: str
+    machine_id: t.Optional[str]
+    connection: t.Mapping[str, t.Any]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a machine answered. ``reached`` is False where the connection failed; SSH failing says nothing of health."""
+
+    reached: bool
+    result: dict[str, t.Any]
+
+    @property
+    def failed(self) -> bool:
+        """True where the machine was not reached or the module failed."""
+        return not self.reached or bool(self.result.get("failed"))
+
+    @property
+    def message(self) -> str:
+        """The module's own words, or why the machine was not reached."""
+        return str(self.result.get("msg", ""))
+
+
+def connection_variables(machine: Machine, hostvars: t.Mapping[str, t.Any], key_directory: str) -> dict[str, t.Any]:
+    """Return the ``ansible_*`` variables that reach a machine.
+
+    Args:
+        machine: the machine to reach.
+        hostvars: the inventory's variables by host name, templated.
+        key_directory: an existing private folder that holds ``ssh_key``; ``known_hosts`` files are written to it.
+
+    Raises:
+        AnsibleError: the machine names an inventory host that this run doesn't have, or has no address.
+    """
+    inventory_host = machine.connection.get("inventoryHost")
+    variables: dict[str, t.Any] = {"ansible_python_interpreter": NODE_PYTHON}
+    if inventory_host:
+        if inventory_host not in hostvars:
+            raise AnsibleError(
+                f"machine {machine.name} is the inventory host {inventory_host}, which this run's inventory does not have. "
+                "Nothing was done: its connection settings are known only there. Add the host to the inventory "
+                "(an AWX job slice or a partial inventory can hide it) and run again."
+            )
+        known = hostvars[inventory_host]
+        variables.update({k: known[k] for k in known if k.startswith("ansible_") and k != "ansible_facts"})
+        variables.setdefault("ansible_host", inventory_host)
+    else:
+        host = machine.connection.get("host")
+        if not host:
+            raise AnsibleError(
+                f"machine {machine.name} has no address in the store yet (status.connection.host of its infrastructure machine); "
+                "its infrastructure provider records it when the machine has booted."
+            )
+        variables.update(
+            ansible_connection="ansible.builtin.ssh",
+            ansible_host=host,
+            ansible_port=int(machine.connection.get("port", 22)),
+            ansible_user=machine.connection.get("user", "root"),
+            ansible_ssh_private_key_file=os.path.join(key_directory, "ssh_key"),
+            ansible_ssh_common_args=_host_key_arguments(machine, key_directory),
+            ansible_ssh_args=SSH_ARGUMENTS,
+            # A new machine may get a dead one's address: its multiplexed connection must not be taken for the new one.
+            ansible_control_path=f"%(directory)s/kcp-{_short_hash(key_directory, machine.name)}",
+        )
+    variables.update(
+        ansible_pipelining=True,
+        ansible_remote_tmp=NODE_REMOTE_TMP,
+        ansible_timeout=CONNECT_TIMEOUT_SECONDS,
+    )
+    return variables
+
+
+def _short_hash(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
+
+
+def _host_key_arguments(machine: Machine, key_directory: str) -> str:
+    keys = [str(key) for key in machine.connection.get("hostKeys", [])]
+    arguments = "-o IdentitiesOnly=yes"
+    if not keys:
+        return arguments
+    host = str(machine.connection["host"])
+    port = int(machine.connection.get("port", 22))
+    name = host if port == 22 else f"[{host}]:{port}"
+    path = os.path.join(key_directory, f"known_hosts_{machine.name}")
+    text = "".join(f"{name} {' '.join(key.split()[:2])}\n" for key in keys)
+    if not os.path.exists(path) or open(path, encoding="utf-8").read() != text:  # noqa: SIM115
+        temporary = f"{path}.{os.getpid()}"
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as stream:
+            stream.write(text)
+        os.replace(temporary, path)
+    return f"{arguments} -o StrictHostKeyChecking=yes -o UserKnownHostsFile={path} -o GlobalKnownHostsFile=/dev/null"
+
+
+class MachineCaller:
+    """Runs modules on machines from inside an action plugin, over connections of its own."""
+
+    def __init__(self, action: t.Any, task_vars: dict[str, t.Any], key_directory: str) -> None:
+        self._action = action
+        self._task_vars = task_vars
+        self._key_directory = key_directory
+
+    def call(self, machine: Machine, module: str, arguments: dict[str, t.Any]) -> Answer:
+        """Run ``kubeadm.control_plane.<module>`` on a machine.
+
+        The recorded machine-id travels with the call and the module refuses another machine before it does anything.
+        """
+        variables = connection_variables(machine, self._task_vars["hostvars"], self._key_directory)
+        if machine.machine_id:
+            arguments = dict(arguments, machine_id=machine.machine_id)
+        connection = self._connect(variables)
+        action = self._action
+        previous = action._connection
+        action._connection = connection
+        try:
+            result = action._execute_module(
+                module_name=f"kubeadm.control_plane.{module}",
+                module_args=arguments,
+                task_vars=self._call_variables(variables),
+            )
+        except AnsibleConnectionFailure as error:
+            return Answer(False, {"msg": f"machine {machine.name} was not reached: {_first_line(error)}"})
+        finally:
+            action._connection = previous
+        if result.get("unreachable"):
+            return Answer(False, {"msg": f"machine {machine.name} was not reached: {_first_line(result.get('msg', ''))}"})
+        return Answer(True, dict(result))
+
+    def _call_variables(self, variables: dict[str, t.Any]) -> dict[str, t.Any]:
+        # The play's host is a cluster with connection local; none of its connection variables may leak to a machine.
+        kept = {
+            key: value
+            for key, value in self._task_vars.items()
+            if not key.startswith("ansible_") or key in ("ansible_version", "ansible_playbook_python")
+        }
+        return {**kept, "ansible_facts": {}, "ansible_delegated_vars": {}, **variables}
+
+    def _connect(self, variables: dict[str, t.Any]) -> t.Any:
+        action = self._action
+        context = action._play_context.copy()
+        name = str(variables.get("ansible_connection", C.DEFAULT_TRANSPORT))
+        context.connection = name
+        context.remote_addr = variables.get("ansible_host")
+        context.timeout = CONNECT_TIMEOUT_SECONDS
+        connection = connection_loader.get(
+            name,
+            context,
+            new_stdin=None,
+            task_uuid=action._task._uuid,
+            ansible_playbook_pid=str(os.getppid()),
+        )
+        if connection is None:
+            raise AnsibleError(f"the connection plugin {name!r} was not found")
+        connection.set_options(task_keys={"timeout": CONNECT_TIMEOUT_SECONDS}, var_options=variables)
+        connection._shell.set_options(var_options=variables)
+        become = variables.get("ansible_become")
+        if become is not None and str(become).lower() in ("true", "yes", "1", "on"):
+            plugin = become_loader.get(str(variables.get("ansible_become_method", "ansible.builtin.sudo")))
+            plugin.set_options(var_options=variables)
+            connection.set_become_plugin(plugin)
+        return connection
+
+
+def _first_line(error: t.Any) -> str:
+    text = str(error).strip()
+    return text.splitlines()[-1] if text else "no reason given"

@@ -1,0 +1,123 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Observe: one document, the snapshot, from the store and from one healthy machine in one call (docs/reference/snapshot.md)."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import ssl
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import certificate_facts
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.parse import parse
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer, MachineCaller
+
+SNAPSHOT_VERSION = "v1"
+ENDPOINT_PROBE_SECONDS = 2
+
+
+def observe(objects: ClusterObjects, caller: MachineCaller, now: str, look_again: bool = True) -> Object:
+    """Return the snapshot of a cluster.
+
+    Args:
+        objects: the cluster's objects, just read.
+        caller: reaches the machines.
+        now: the controller's time; the workload API's own takes its place where that answers.
+        look_again: whether the node looks again (three times over five seconds) at what seems dead.
+    """
+    workload = _workload(objects, caller, look_again)
+    return {
+        "snapshotVersion": SNAPSHOT_VERSION,
+        "now": workload.pop("now", None) or now,
+        "cluster": objects.cluster,
+        "controlPlane": objects.control_plane,
+        "infrastructureCluster": objects.infrastructure_cluster,
+        "machineTemplate": objects.machine_template,
+        "certificates": certificate_facts(objects.store, objects.cluster),
+        "machines": [
+            {
+                "machine": machine,
+                "infrastructureMachine": objects.infrastructure_machines.get(machine["metadata"]["name"]),
+                "kubeadmConfig": objects.kubeadm_configs.get(machine["metadata"]["name"]),
+            }
+            for machine in objects.machines
+        ],
+        "preparedMachines": objects.prepared_machines(),
+        "workload": workload,
+    }
+
+
+def _workload(objects: ClusterObjects, caller: MachineCaller, look_again: bool) -> Object:
+    candidates = [str(each["metadata"]["name"]) for each in objects.bootstrapped_machines()]
+    endpoint = objects.endpoint()
+    failures: list[str] = []
+    partial: t.Optional[Object] = None
+    for name in candidates:
+        arguments: dict[str, t.Any] = {"look_again": look_again}
+        if endpoint:
+            arguments["endpoint"] = f"{endpoint['host']}:{endpoint['port']}"
+        answer = caller.call(objects.reach(name), "node_observe", arguments)
+        workload = _parsed(name, answer, failures)
+        if workload is None:
+            continue
+        if workload.get("reachable"):
+            return workload
+        failures.append(f"{name}: {workload.get('message', 'its API server does not answer')}")
+        partial = partial or workload
+    if partial is not None:
+        partial["message"] = "; ".join(failures)
+        return partial
+    return unreachable("; ".join(failures) or "no machine has been bootstrapped yet", endpoint if not candidates else None)
+
+
+def _parsed(name: str, answer: Answer, failures: list[str]) -> t.Optional[Object]:
+    if answer.failed:
+        failures.append(f"{name}: {answer.message}")
+        return None
+    return parse(answer.result["observation"], name)
+
+
+def unreachable(message: str, endpoint: t.Optional[Object] = None) -> Object:
+    """Return the workload part of a snapshot for which no machine could be asked; the endpoint is probed from here."""
+    answers, said = probe_endpoint(str(endpoint["host"]), int(endpoint["port"])) if endpoint else (None, "not asked")
+    return {
+        "reachable": False,
+        "via": None,
+        "message": message,
+        "endpoint": {"answers": answers, "message": said},
+        "initialized": None,
+        "kubeadmConfig": {"clusterConfiguration": None, "clusterStatus": None},
+        "nodes": [],
+        "pods": {},
+        "etcd": None,
+        "addons": {},
+        "workerNodes": [],
+    }
+
+
+def probe_endpoint(host: str, port: int) -> tuple[t.Optional[bool], str]:
+    """Ask whether a Kubernetes API answers at an address, without any trust or credential.
+
+    Used only before there is a machine to ask: an answering endpoint then means that the store is not this cluster's
+    (DESIGN.md, "An empty store"). Returns (True, what answered), (False, why not) or (None, not to be told from here).
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    connection = http.client.HTTPSConnection(host, port, timeout=ENDPOINT_PROBE_SECONDS, context=context)
+    try:
+        connection.request("GET", "/version")
+        response = connection.getresponse()
+        body = response.read(65536)
+        if b"gitVersion" in body or b'"kind":"Status"' in body.replace(b" ", b"").replace(b"\n", b""):
+            return True, f"a Kubernetes API answers at {host}:{port} (HTTP {response.status})"
+        return False, f"{host}:{port} answers, but not as a Kubernetes API (HTTP {response.status})"
+    except (ConnectionError, ssl.SSLError, http.client.HTTPException) as error:
+        return False, f"no API behind {host}:{port} ({type(error).__name__})"
+    except (socket.timeout, OSError) as error:
+        return None, f"{host}:{port} can't be reached from here ({error})"
+    finally:
+        connection.close()

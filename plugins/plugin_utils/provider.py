@@ -1,0 +1,56 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What passes between the pass and an infrastructure provider's role (docs/provider_contract.md)."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneFailure
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
+
+
+def provider_role(kind: str, providers: t.Mapping[str, str]) -> str:
+    """Return the role that serves an infrastructure kind; its name is looked up by the template's and the cluster's kind."""
+    role = providers.get(kind)
+    if not role:
+        raise ControlPlaneFailure(
+            f"no infrastructure provider for the kind {kind}; nothing was done. "
+            f"Known kinds: {', '.join(sorted(providers))}. Add the provider's role to control_plane_providers."
+        )
+    return role
+
+
+def machine_for_provider(infrastructure: Object, machine: t.Optional[Object]) -> Object:
+    """Return the contract variable infrastructure_machine: what a provider needs to know of one machine."""
+    spec = machine["spec"] if machine else infrastructure.get("metadata", {}).get("annotations", {})
+    return {
+        "name": infrastructure["metadata"]["name"],
+        "failureDomain": machine["spec"].get("failureDomain", "") if machine else spec.get(FAILURE_DOMAIN_ANNOTATION, ""),
+        "version": machine["spec"]["version"] if machine else spec.get(VERSION_ANNOTATION, ""),
+        "object": infrastructure,
+    }
+
+
+# A prepared machine has no Machine object yet: what it was made for is kept on the infrastructure machine itself.
+FAILURE_DOMAIN_ANNOTATION = "kubeadm.control-plane/prepared-failure-domain"
+VERSION_ANNOTATION = "kubeadm.control-plane/prepared-version"
+
+
+def endpoint_servers(objects: ClusterObjects) -> list[dict[str, str]]:
+    """Return the machines behind the endpoint: every one that has an address and isn't being deleted."""
+    servers = []
+    for machine in objects.machines:
+        name = machine["metadata"]["name"]
+        address = first_address(objects.infrastructure_machines.get(name))
+        if address and not machine["metadata"].get("deletionTimestamp"):
+            servers.append({"name": name, "address": address})
+    return servers
+
+
+def first_address(infrastructure: t.Optional[Object]) -> str:
+    """Return an infrastructure machine's internal address, or an empty text while it has none."""
+    addresses = (infrastructure or {}).get("status", {}).get("addresses") or []
+    internal = [each["address"] for each in addresses if each.get("type") == "InternalIP"]
+    return str(internal[0]) if internal else ""
