@@ -35,6 +35,8 @@ class ActionModule(ControlPlaneAction):
             manifest = read_cluster(
                 arguments["manifests"], arguments["namespace"], arguments["cluster"], arguments["providers"] or None
             )
+            for warning in manifest.warnings:
+                self.display.warning(warning)
             store = self.open_store(arguments)
             changes = cluster_records.apply_manifest(store, manifest)
             if changes and self.check_mode:

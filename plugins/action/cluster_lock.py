@@ -27,5 +27,5 @@ class ActionModule(ControlPlaneAction):
         where = (arguments["store"]["path"], arguments["namespace"], arguments["cluster"])
         if arguments["state"] == "absent":
             return {"changed": False, "released": lock.release_own(*where)}
-        lease = lock.acquire(*where)
+        lease = lock.acquire(*where, on_wait=lambda text: self.progress(arguments["cluster"], text))
         return {"changed": False, "fencing": lease.fencing, "run": lease.run}

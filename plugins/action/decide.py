@@ -16,6 +16,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base i
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_records
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction, ControlPlaneFailure, now_rfc3339
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.journal_entries import close_intents
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import observe
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.status_writer import write_status
 
@@ -48,7 +49,7 @@ class ActionModule(ControlPlaneAction):
         if self.check_mode:
             self._as_if(store, arguments)
         else:
-            journal.close_open_intents("done", "the step's tasks ended without an error")
+            close_intents(journal, "succeeded", "the step's tasks ended without an error")
         waiting = None
         while True:
             objects = self.open_objects(arguments, store)

@@ -10,6 +10,7 @@ import typing as t
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import StoreError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.journal_entries import close_intents
 
 # What each step can leave behind, so that a tired person needn't guess (DESIGN.md, "Waiting and ending").
 SAFETY = {
@@ -50,7 +51,7 @@ class ActionModule(ControlPlaneAction):
                 under_way = f"{last['action']}{target}"
                 safe = SAFETY.get(str(last["action"]), "The step's own message says what it left.")
                 if not self.check_mode:
-                    journal.close_open_intents("failed", error.splitlines()[0] if error else "failed")
+                    close_intents(journal, "failed", error.splitlines()[0] if error else "failed")
         except StoreError as broken:
             # The store itself may be what failed; its own message is then the error that is shown.
             safe = f"The journal could not be read or written ({broken})."

@@ -67,6 +67,7 @@ store:
 import glob
 import os
 import re
+import sys
 import typing as t
 
 from ansible.errors import AnsibleParserError
@@ -142,7 +143,7 @@ class InventoryModule(BaseInventoryPlugin):
         variables = {
             # The play's host is the cluster: its tasks run on the controller, with the Python that runs Ansible.
             "ansible_connection": "local",
-            "ansible_python_interpreter": "{{ ansible_playbook_python }}",
+            "ansible_python_interpreter": sys.executable,
             "control_plane_cluster": name,
             "control_plane_namespace": namespace,
             "control_plane_manifests": paths,

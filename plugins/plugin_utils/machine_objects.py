@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import typing as t
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.bootstrap import config_spec
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds, names
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
     CLUSTER_LABEL,
@@ -53,7 +54,7 @@ def create_machine(objects: ClusterObjects, kind: str, name: t.Optional[str], fa
 def new_name(objects: ClusterObjects) -> str:
     """Return a machine name that no object of the cluster has."""
     control_plane = t.cast(Object, objects.control_plane)
-    template = control_plane["spec"].get("machineNaming", {}).get("template") or names.DEFAULT_MACHINE_NAME_TEMPLATE
+    template = control_plane["spec"].get("machineNaming", {}).get("template", "")
     while True:
         name = names.machine_name(template, cluster=objects.name, control_plane=str(control_plane["metadata"]["name"]))
         if name not in objects.infrastructure_machines and objects.machine(name) is None and name not in objects.kubeadm_configs:
@@ -130,18 +131,11 @@ def owner_reference(owner: Object) -> Object:
 
 
 def _kubeadm_config(objects: ClusterObjects, control_plane: Object, kind: str, name: str) -> Object:
-    spec = copy.deepcopy(control_plane["spec"]["kubeadmConfigSpec"])
-    if kind == "init":
-        spec.pop("joinConfiguration", None)
-    else:
-        spec.pop("initConfiguration", None)
-        # Present even when empty: the marker "this machine joins as a control plane" (kcp-behaviour.md §1.2).
-        spec.setdefault("joinConfiguration", {}).setdefault("controlPlane", {})
     return {
         "apiVersion": kinds.API_BOOTSTRAP,
         "kind": KUBEADM_CONFIG[1],
         "metadata": _metadata(objects, control_plane, name),
-        "spec": spec,
+        "spec": config_spec(control_plane, kind),
         "status": {},
     }
 

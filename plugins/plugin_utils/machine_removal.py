@@ -54,7 +54,7 @@ def _leave(
     for each in others:
         answer = caller.call(objects.reach(each["metadata"]["name"]), "etcd_member", {"name": node, "state": "absent"})
         if not answer.failed:
-            caller.call(objects.reach(each["metadata"]["name"]), "node_object", {"name": node, "state": "absent"})
+            caller.call(objects.reach(each["metadata"]["name"]), "workload_node", {"name": node, "state": "absent"})
             return f"machine {name} is marked for deletion; {answer.result.get('msg', 'its etcd member is gone')}"
         failures.append(f"{each['metadata']['name']}: {answer.message}")
         if answer.reached:

@@ -1,0 +1,148 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bad input through the real playbooks: every fault reported at once, and nothing created."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+from pathlib import Path
+
+import pytest
+import yaml
+
+from workspace import Run, Workspace, cluster_documents
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "manifests"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    """A user's folder."""
+    return Workspace(tmp_path / "workspace")
+
+
+def refused(workspace: Workspace, *says: str, arguments: t.Sequence[str] = ()) -> Run:
+    """Reconcile, and find that it fails with these words and created nothing."""
+    run = workspace.playbook("reconcile", *arguments).failed()
+    for words in says:
+        assert words in run.text, run.output
+    assert "Traceback" not in run.output
+    assert not [path for path in workspace.store.rglob("*.yaml") if path.name != "store.yaml"]
+    return run
+
+
+def changed(name: str, change: t.Callable[[list[dict[str, t.Any]]], t.Any], **options: t.Any) -> str:
+    """The manifest of a cluster with one thing changed."""
+    documents = cluster_documents(name, **options)
+    change(documents)
+    return str(yaml.safe_dump_all(documents, sort_keys=False))
+
+
+def test_all_violations_at_once(workspace: Workspace) -> None:
+    """Even replicas and a version without patch level are both named, with path, value, rule and fix."""
+    workspace.manifest("bad", replicas=2, version="v1.20")
+    refused(workspace, "KubeadmControlPlane default/bad-control-plane", "spec.replicas", "odd", "spec.version", "v1.20", "Under way")
+
+
+def test_unknown_machine_template_kind(workspace: Workspace) -> None:
+    """A kind without a provider names the kinds that have one."""
+
+    def change(documents: list[dict[str, t.Any]]) -> None:
+        documents[1]["spec"]["machineTemplate"]["spec"]["infrastructureRef"]["kind"] = "AcmeMachineTemplate"
+        documents[2]["kind"] = "AcmeMachineTemplate"
+
+    workspace.write("bad", changed("bad", change))
+    refused(workspace, "AcmeMachineTemplate", "NspawnMachineTemplate")
+
+
+def test_duplicate_names(workspace: Workspace) -> None:
+    """Two objects of one kind and name."""
+    workspace.write("bad", changed("bad", lambda documents: documents.append(documents[2])))
+    refused(workspace, "NspawnMachineTemplate", "bad-control-plane", "once")
+
+
+def test_yaml_that_is_none(workspace: Workspace) -> None:
+    """A file that can't be parsed is named with its line; the run has a host for it."""
+    workspace.write("broken", "apiVersion: v1\nkind: [Cluster\n  name: x\n")
+    refused(workspace, "broken.yaml", "line")
+
+
+def test_one_broken_file_does_not_stop_the_inventory(workspace: Workspace) -> None:
+    """The other clusters are still there."""
+    workspace.write("broken", "a: [")
+    workspace.manifest("good", replicas=1)
+    run = workspace.playbook("reconcile", "--check", "--limit", "good")
+    assert "good" in run.succeeded().output
+
+
+def test_the_seed_manifest_as_printed(workspace: Workspace) -> None:
+    """The proposal's example is refused with its real faults."""
+    workspace.write("my-cluster", (EXAMPLES / "seed-as-printed.yaml").read_text())
+    refused(workspace, "my-controlplane", "my-control-plane", "AcmeCluster", "AcmeProviderMachineTemplate")
+
+
+@pytest.mark.parametrize("form", ["v1alpha3", "v1beta1", "v1beta2"])
+def test_the_seed_manifest_corrected(workspace: Workspace, form: str) -> None:
+    """The corrected example is accepted in each form, and --check tells its steps."""
+    workspace.write("my-cluster", next(EXAMPLES.glob(f"*{form}*.yaml")).read_text())
+    run = workspace.playbook("reconcile", "--check").succeeded()
+    assert "initialize" in run.output
+    assert not workspace.store.exists()
+
+
+@pytest.mark.parametrize("field", ["ntp", "mounts", "diskSetup", "ignition", "bootCommands", "useExperimentalRetryJoin"])
+def test_fields_that_are_not_honoured_are_refused_by_name(workspace: Workspace, field: str) -> None:
+    """No field of the KubeadmConfigSpec is parsed and ignored."""
+    values: dict[str, t.Any] = {
+        "ntp": {"servers": ["a"]}, "mounts": [["a", "b"]], "diskSetup": {"filesystems": []}, "ignition": {},
+        "bootCommands": ["true"], "useExperimentalRetryJoin": True,
+    }
+    workspace.manifest("bad", kubeadm={field: values[field]})
+    refused(workspace, f"spec.kubeadmConfigSpec.{field}")
+
+
+def test_no_inventory() -> None:
+    """Without an inventory there is no cluster: an error, not success."""
+    run = Workspace.run(["ansible-playbook", "kubeadm.control_plane.reconcile"], Path("/"))
+    assert run.returncode != 0
+    assert "No cluster is selected" in run.text
+
+
+def test_limit_that_matches_nothing(workspace: Workspace) -> None:
+    """A --limit with a typing error is an error."""
+    workspace.manifest("good", replicas=1)
+    workspace.playbook("reconcile", "--limit", "godo").failed()
+
+
+def test_unknown_cluster_in_delete(workspace: Workspace) -> None:
+    """Consent for another cluster is no consent."""
+    workspace.manifest("good", replicas=1)
+    run = workspace.playbook("delete", "-e", "control_plane_delete=other").failed()
+    assert "control_plane_delete=good" in run.text
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root")
+@pytest.mark.parametrize(("options", "says"), [("ro", "read-only"), ("size=16k", "space")])
+def test_store_that_cannot_be_written(workspace: Workspace, options: str, says: str) -> None:
+    """A store folder that is read-only or full: the error says so, nothing is half-written."""
+    workspace.manifest("good", replicas=1)
+    workspace.store.mkdir(mode=0o700)
+    Workspace.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(workspace.store)], Path("/")).succeeded()
+    try:
+        if says == "space":
+            with open(workspace.store / "filler", "wb") as stream:
+                try:
+                    while True:
+                        stream.write(b"x" * 4096)
+                        stream.flush()
+                except OSError:
+                    pass
+        run = workspace.playbook("reconcile").failed()
+        assert says in run.text.lower()
+        assert "Traceback" not in run.output
+        left = [path for path in workspace.store.rglob("*") if path.is_file() and path.name != "filler"]
+        assert all(path.stat().st_size > 0 for path in left if path.suffix == ".yaml"), left
+    finally:
+        Workspace.run(["umount", str(workspace.store)], Path("/")).succeeded()

@@ -1,0 +1,54 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Fixtures of the tests on real machines. A test that dies leaves nothing: the next one, and `make clean`, remove it."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from workspace import Workspace
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests in the order of the files: a lab is shared within a file."""
+    del config
+    items.sort(key=lambda item: str(item.path))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def root() -> None:
+    """Real machines need root."""
+    if os.geteuid() != 0:
+        pytest.exit("the tests on real machines need root: systemd-nspawn, mounts and bridges", returncode=2)
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[Workspace]:
+    """A user's folder; whatever cluster is left in its store at the end is deleted."""
+    folder = tmp_path_factory.mktemp("workspace")
+    made = Workspace(folder)
+    yield made
+    _delete_clusters(made)
+
+
+def _delete_clusters(made: Workspace) -> None:
+    names = sorted({path.stem for path in (made.folder / "clusters").glob("*.yaml")})
+    left = [each["metadata"]["name"] for each in made.objects("Cluster")] if made.store.is_dir() else []
+    if left:
+        arguments = ("-e", f"control_plane_delete={','.join(left)}", "-e", "control_plane_ignore_worker_nodes=true")
+        run = made.playbook("delete", "--limit", ",".join(left), *arguments)
+        assert run.returncode == 0, run.output[-4000:]
+    del names
+
+
+@pytest.fixture
+def artefacts() -> Path:
+    """Where logs that help after a failure are kept."""
+    folder = Path(os.environ.get("KUBEADM_CONTROL_PLANE_CACHE", "/var/tmp")) / "logs"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -1,0 +1,171 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One cluster's life: created although the run is killed in a join, unchanged by a second run, deleted without a trace."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+import typing as t
+
+import pytest
+
+from machines import Machines
+from traces import traces
+from workspace import Workspace, kill_run
+
+NAME = "lab-life"
+
+
+@pytest.fixture(scope="module")
+def machines(workspace: Workspace) -> Machines:
+    """The cluster's machines, reached beside the collection."""
+    return Machines(workspace, NAME)
+
+
+def wait_for(what: t.Callable[[], bool], message: str, bound_seconds: float = 300) -> None:
+    """Poll until something real has happened."""
+    end = time.monotonic() + bound_seconds
+    while not what():
+        assert time.monotonic() < end, message
+        time.sleep(0.2)
+
+
+def test_create_survives_a_kill_in_the_middle_of_a_join(workspace: Workspace, machines: Machines) -> None:
+    """Kill -9 of ansible-playbook while kubeadm joins the second machine; a rerun finds that join and converges."""
+    workspace.manifest(NAME, replicas=3, failure_domains=("a", "b", "c"))
+    run = workspace.start("reconcile")
+
+    def joining() -> bool:
+        assert run.poll() is None, (workspace.folder / "reconcile.log").read_text()[-6000:]
+        return any(machines.kubeadm_runs(name, "join") for name in machines.names())
+
+    wait_for(joining, "no join began")
+    joiner = next(name for name in machines.names() if machines.kubeadm_runs(name, "join"))
+    before = machines.kubeadm_started(joiner)
+    kill_run(run)
+    assert machines.kubeadm_runs(joiner, "join"), "the join did not outlive the controller"
+
+    # The store says what was under way, and the killed run's lock does not stand in the way.
+    rerun = workspace.playbook("reconcile").succeeded()
+    assert "held by" not in rerun.output
+    assert machines.kubeadm_started(joiner) == before, "the rerun started a second kubeadm join instead of waiting for the first"
+
+    members = machines.etcd_members()
+    assert sorted(member["name"] for member in members) == machines.names()
+    assert len(members) == 3 and not any(member.get("isLearner") for member in members)
+    assert machines.ready_nodes() == machines.names()
+
+
+def test_failure_domains_are_spread(workspace: Workspace) -> None:
+    """Three machines in three failure domains."""
+    assert sorted(each["spec"]["failureDomain"] for each in workspace.objects("Machine")) == ["a", "b", "c"]
+
+
+def test_second_run_changes_nothing(workspace: Workspace, machines: Machines) -> None:
+    """A converged cluster: changed=0, the same machines, the same members."""
+    before = machines.etcd_members(), machines.boot_ids()
+    run = workspace.playbook("reconcile").succeeded()
+    assert run.recap(NAME)["changed"] == 0
+    assert (machines.etcd_members(), machines.boot_ids()) == before
+
+
+def test_check_mode_writes_nothing(workspace: Workspace) -> None:
+    """--check of a changed manifest tells the steps and leaves every file of the store as it was."""
+    before = {path: path.read_bytes() for path in workspace.store.rglob("*") if path.is_file()}
+    run = workspace.playbook("reconcile", "--check").succeeded()
+    assert run.recap(NAME)["changed"] == 0
+    after = {path: path.read_bytes() for path in workspace.store.rglob("*") if path.is_file()}
+    assert before == after
+
+
+def test_status_is_true(workspace: Workspace, machines: Machines) -> None:
+    """The table and the data say what etcd, nodes and endpoint really are."""
+    run = workspace.playbook("status").succeeded()
+    status = workspace.status(NAME)
+    assert status["replicas"] == {"desired": 3, "existing": 3, "ready": 3, "upToDate": 3}
+    assert status["endpoint"]["answers"] is True
+    assert status["etcd"]["leader"] == machines.etcd_leader()
+    assert status["etcd"]["alarms"] == [] and status["etcd"]["agrees"] is True
+    assert status["addons"]["nodeRegistration"]["works"] is True
+    assert status["addons"]["kubeProxy"]["works"] is True
+    for name in machines.names():
+        assert re.search(rf"{name}\s.*ok", run.output)
+    assert "nothing to do" in run.output
+
+
+def test_cluster_status_follows(workspace: Workspace) -> None:
+    """The Cluster object says that its control plane is initialized and ready (contract, both forms)."""
+    cluster = workspace.objects("Cluster")[0]
+    assert cluster["status"]["initialization"]["controlPlaneInitialized"] is True
+    assert cluster["status"]["controlPlaneReady"] is True
+    assert cluster["spec"]["controlPlaneEndpoint"]["port"] == 6443
+
+
+def test_second_reconcile_leaves_with_the_holders_name(workspace: Workspace) -> None:
+    """Two runs at once: the second changes nothing and names the first."""
+    log = workspace.folder / "first.log"
+    first = workspace.start("reconcile", output=log)
+    wait_for(lambda: "Bring the manifest" in log.read_text(), "the first run did not take the lock")
+    os.kill(first.pid, signal.SIGSTOP)
+    try:
+        second = workspace.playbook("reconcile").failed()
+    finally:
+        os.kill(first.pid, signal.SIGCONT)
+    assert "held by" in second.text and str(first.pid) in second.text
+    assert first.wait(timeout=300) == 0, log.read_text()[-4000:]
+
+
+def test_a_call_that_lands_on_the_wrong_machine_is_refused(workspace: Workspace, machines: Machines) -> None:
+    """Two machines that answer at each other's address: nothing is done on either."""
+    with machines.swapped_addresses(workspace):
+        run = workspace.playbook("reconcile", "-e", "control_plane_wait_timeout=5").failed()
+    assert "machine-id" in run.text
+    assert len(machines.etcd_members()) == 3
+
+
+def test_a_machines_name_is_no_cluster(workspace: Workspace, machines: Machines) -> None:
+    """--limit to a machine selects no cluster: an error, not success."""
+    run = workspace.playbook("reconcile", "--limit", machines.names()[0]).failed()
+    assert "No cluster is selected" in run.text
+
+
+def test_no_secret_is_printed_or_readable(workspace: Workspace, machines: Machines) -> None:
+    """No key or token of the cluster in the runs' output, in a readable file, or in a world-readable place."""
+    run = workspace.playbook("reconcile", "-vvv").succeeded()
+    secrets = machines.secret_values()
+    assert secrets
+    for text in (run.output, (workspace.folder / "reconcile.log").read_text()):
+        assert not [key for key, value in secrets.items() if value in text]
+    for path in workspace.store.rglob("*"):
+        if path.is_file() and any(value in path.read_text() for value in secrets.values()):
+            assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_delete_needs_the_clusters_name(workspace: Workspace, machines: Machines) -> None:
+    """Deleting without consent does nothing."""
+    run = workspace.playbook("delete").failed()
+    assert f"control_plane_delete={NAME}" in run.text
+    assert len(machines.etcd_members()) == 3
+
+
+def test_workers_block_a_delete(workspace: Workspace, machines: Machines) -> None:
+    """A registered worker Node blocks the deletion and is named."""
+    machines.register_worker("worker-1")
+    run = workspace.playbook("delete", "-e", f"control_plane_delete={NAME}").failed()
+    assert "worker-1" in run.text
+    assert len(machines.etcd_members()) == 3
+
+
+def test_delete_leaves_nothing(workspace: Workspace, machines: Machines) -> None:
+    """Told to ignore the worker, everything goes: processes, mounts, links, cgroups, folders, objects."""
+    names = machines.names()
+    workspace.playbook("delete", "-e", f"control_plane_delete={NAME}", "-e", "control_plane_ignore_worker_nodes=true").succeeded()
+    assert traces(NAME, *names) == []
+    for kind in ("Cluster", "KubeadmControlPlane", "Machine", "KubeadmConfig", "Secret", "NspawnMachine", "NspawnCluster"):
+        assert workspace.objects(kind) == [], kind
+    again = workspace.playbook("delete", "-e", f"control_plane_delete={NAME}").succeeded()
+    assert again.recap(NAME)["changed"] == 0

@@ -1,0 +1,132 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A cluster's machines, reached beside the collection: plain ssh, curl to etcd, kubectl."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import subprocess
+import typing as t
+
+import yaml
+
+from workspace import Workspace
+
+ETCD = "/etc/kubernetes/pki/etcd"
+CURL = f"curl -sS --cacert {ETCD}/ca.crt --cert {ETCD}/healthcheck-client.crt --key {ETCD}/healthcheck-client.key"
+
+
+class Machines:
+    """The machines of one cluster, by what the store knows of them."""
+
+    def __init__(self, workspace: Workspace, cluster: str) -> None:
+        self._workspace = workspace
+        self._cluster = cluster
+
+    def names(self) -> list[str]:
+        """The names of the cluster's Machines, sorted."""
+        return sorted(each["metadata"]["name"] for each in self._workspace.objects("Machine"))
+
+    def infrastructure(self, name: str) -> dict[str, t.Any]:
+        """The stored NspawnMachine."""
+        return next(each for each in self._workspace.objects("NspawnMachine") if each["metadata"]["name"] == name)
+
+    def ssh(self, name: str, command: str, check: bool = True) -> str:
+        """Run a command on a machine and return what it printed."""
+        key = self._workspace.folder / f"{self._cluster}.key"
+        secret = next(each for each in self._workspace.objects("Secret") if each["metadata"]["name"] == f"{self._cluster}-ssh")
+        key.touch(mode=0o600)
+        key.write_bytes(base64.b64decode(secret["data"]["ssh-privatekey"]))
+        host = self.infrastructure(name)["status"]["connection"]["host"]
+        options = ["-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR", "-o", "ConnectTimeout=5"]
+        done = subprocess.run(
+            ["ssh", "-i", str(key), *options, f"root@{host}", command],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, timeout=60,
+        )
+        if check:
+            assert done.returncode == 0, f"{name}: {command}: {done.stderr}"
+        return done.stdout
+
+    def kubeadm_runs(self, name: str, verb: str) -> bool:
+        """Whether kubeadm runs on the machine with that verb."""
+        if not self.infrastructure(name).get("status", {}).get("connection"):
+            return False
+        return bool(self.ssh(name, f"pgrep -f '^([^ ]*/)?kubeadm {verb}'", check=False).strip())
+
+    def kubeadm_started(self, name: str) -> str:
+        """When the machine's bootstrap unit was started: another value means that it was started again."""
+        unit = f"kubeadm-control-plane-bootstrap-{name}"
+        return self.ssh(name, f"systemctl show -p InvocationID -p ExecMainStartTimestampMonotonic {unit} 2>/dev/null; cat /var/lib/kubeadm-control-plane/bootstrap.json | head -c 0")
+
+    def _any(self) -> str:
+        return self.names()[0]
+
+    def etcd(self, path: str, body: str = "{}") -> dict[str, t.Any]:
+        """Ask etcd on one machine through its JSON gateway."""
+        return dict(json.loads(self.ssh(self._any(), f"{CURL} -X POST -d '{body}' https://127.0.0.1:2379{path}")))
+
+    def etcd_members(self) -> list[dict[str, t.Any]]:
+        """The member list, sorted by name."""
+        return sorted(self.etcd("/v3/cluster/member/list")["members"], key=lambda member: str(member.get("name")))
+
+    def etcd_leader(self) -> str:
+        """The leader's name."""
+        leader = self.etcd("/v3/maintenance/status")["leader"]
+        return str(next(member["name"] for member in self.etcd_members() if member["ID"] == leader))
+
+    def kubectl(self, *arguments: str) -> str:
+        """Run kubectl on one machine."""
+        command = " ".join(f"'{each}'" for each in arguments)
+        return self.ssh(self._any(), f"kubectl --kubeconfig /etc/kubernetes/admin.conf {command}")
+
+    def ready_nodes(self) -> list[str]:
+        """The names of the Nodes that are Ready, sorted."""
+        nodes = json.loads(self.kubectl("get", "nodes", "-o", "json"))["items"]
+        ready = [
+            node["metadata"]["name"]
+            for node in nodes
+            if any(each["type"] == "Ready" and each["status"] == "True" for each in node["status"]["conditions"])
+        ]
+        return sorted(ready)
+
+    def register_worker(self, name: str) -> None:
+        """Register a Node that no machine of the control plane stands behind."""
+        node = json.dumps({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
+        self.ssh(self._any(), f"echo '{node}' | kubectl --kubeconfig /etc/kubernetes/admin.conf apply -f -")
+
+    def boot_ids(self) -> dict[str, str]:
+        """The machines' machine-ids and the start of their first process: other values mean other machines."""
+        return {name: self.ssh(name, "cat /etc/machine-id; stat -c %Y /proc/1") for name in self.names()}
+
+    @contextlib.contextmanager
+    def swapped_addresses(self, workspace: Workspace) -> t.Iterator[None]:
+        """Each machine's recorded connection leads to the next one."""
+        paths = sorted(workspace.store.glob("default/nspawnmachine.*/*.yaml"))
+        originals = {path: path.read_text() for path in paths}
+        documents = [yaml.safe_load(text) for text in originals.values()]
+        try:
+            for path, document, other in zip(paths, documents, documents[1:] + documents[:1]):
+                changed = yaml.safe_load(originals[path])
+                changed["status"]["connection"] = other["status"]["connection"]
+                path.write_text(yaml.safe_dump(changed))
+                del document
+            yield
+        finally:
+            for path, text in originals.items():
+                path.write_text(text)
+
+    def secret_values(self) -> dict[str, str]:
+        """Lines of the cluster's private keys that must appear nowhere, by Secret and key."""
+        values = {}
+        for secret in self._workspace.objects("Secret"):
+            for key, value in secret.get("data", {}).items():
+                if key == "tls.crt" and not secret["metadata"]["name"].endswith("-sa"):
+                    continue
+                text = base64.b64decode(value).decode()
+                values[f"{secret['metadata']['name']}/{key} as stored"] = value
+                if "PRIVATE KEY" in text and "\n" in text:
+                    values[f"{secret['metadata']['name']}/{key}"] = text.splitlines()[3]
+        return {key: value for key, value in values.items() if not key.startswith(f"{self._cluster}-sa/tls.crt")}

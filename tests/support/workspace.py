@@ -1,0 +1,220 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A user's folder with manifests, an inventory and a store, and the playbooks run from it as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import typing as t
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+VERSION = "v1.20.2"
+INVENTORY = """\
+plugin: kubeadm.control_plane.clusters
+manifests:
+  - clusters/*.yaml
+store:
+  path: store
+"""
+STATUS_PLAYBOOK = """\
+- name: Keep the status as data
+  hosts: control_planes
+  gather_facts: false
+  tasks:
+    - name: Status
+      ansible.builtin.include_role:
+        name: kubeadm.control_plane.control_plane
+        tasks_from: status
+    - name: Keep it
+      ansible.builtin.copy:
+        content: "{{ control_plane_status.status | to_json }}"
+        dest: "{{ playbook_dir }}/{{ inventory_hostname }}.status.json"
+        mode: "0600"
+"""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a playbook run printed and how it ended."""
+
+    returncode: int
+    output: str
+
+    @property
+    def text(self) -> str:
+        """The output with line breaks and quoting flattened, for matching messages."""
+        return re.sub(r"\s+", " ", self.output.replace("\\n", " ").replace('\\"', '"'))
+
+    def recap(self, host: str) -> dict[str, int]:
+        """The play recap's counters of a host."""
+        found = re.findall(rf"^{re.escape(host)}\s+:\s+(.*)$", self.output, re.MULTILINE)
+        assert found, self.output
+        return {key: int(value) for key, value in (pair.split("=") for pair in found[-1].split())}
+
+    def succeeded(self) -> Run:
+        """Return the run if it ended well, else fail showing its end."""
+        assert self.returncode == 0, self.output[-6000:]
+        return self
+
+    def failed(self) -> Run:
+        """Return the run if it failed."""
+        assert self.returncode != 0, self.output[-6000:]
+        return self
+
+
+class Workspace:
+    """One user's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "clusters").mkdir(parents=True)
+        (folder / "inventory.clusters.yml").write_text(INVENTORY)
+        (folder / "status_data.yml").write_text(STATUS_PLAYBOOK)
+
+    def manifest(self, name: str, **options: t.Any) -> Path:
+        """Write the manifest of a cluster; `options` as in cluster_documents."""
+        return self.write(name, yaml.safe_dump_all(cluster_documents(name, **options), sort_keys=False))
+
+    def write(self, name: str, text: str) -> Path:
+        """Write a file of the clusters' folder."""
+        path = self.folder / "clusters" / f"{name}.yaml"
+        path.write_text(text)
+        return path
+
+    @property
+    def store(self) -> Path:
+        """The store's folder."""
+        return self.folder / "store"
+
+    def objects(self, kind: str, namespace: str = "default") -> list[dict[str, t.Any]]:
+        """The stored objects of a kind, read from their files."""
+        return [
+            yaml.safe_load(path.read_text())
+            for path in sorted(self.store.glob(f"{namespace}/{kind.lower()}*/*.yaml"))
+        ]
+
+    def command(self, playbook: str, *arguments: str) -> list[str]:
+        """The command line that a user would type."""
+        name = playbook if playbook.endswith(".yml") else f"kubeadm.control_plane.{playbook}"
+        return ["ansible-playbook", "-i", "inventory.clusters.yml", name, *arguments]
+
+    def start(self, playbook: str, *arguments: str, output: t.Optional[Path] = None) -> subprocess.Popen[str]:
+        """Start a playbook in a session of its own, its output going to a file."""
+        stream = open(output or (self.folder / f"{playbook}.log"), "w+", encoding="utf-8")  # noqa: SIM115
+        return subprocess.Popen(
+            self.command(playbook, *arguments), cwd=self.folder, stdin=subprocess.DEVNULL, stdout=stream,
+            stderr=subprocess.STDOUT, text=True, start_new_session=True,
+        )
+
+    def playbook(self, playbook: str, *arguments: str, timeout: float = 900) -> Run:
+        """Run a playbook to its end."""
+        return self.run(self.command(playbook, *arguments), self.folder, timeout)
+
+    @staticmethod
+    def run(command: t.Sequence[str], folder: Path, timeout: float = 900) -> Run:
+        """Run a command to its end."""
+        done = subprocess.run(
+            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, timeout=timeout, check=False,
+        )
+        return Run(done.returncode, done.stdout)
+
+    def status(self, name: str) -> dict[str, t.Any]:
+        """The status of a cluster as data."""
+        self.playbook("status_data.yml", "--limit", name).succeeded()
+        return dict(json.loads((self.folder / f"{name}.status.json").read_text()))
+
+
+def kill_run(process: subprocess.Popen[str]) -> None:
+    """Kill a run's main process and its workers outright, as a crash of the controller would."""
+    for pid in descendants(process.pid):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    process.wait()
+
+
+def descendants(pid: int) -> list[int]:
+    """A process and everything that it started, children last."""
+    children: dict[int, list[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        children.setdefault(int(fields[1]), []).append(int(stat.parent.name))
+    found, queue = [pid], [pid]
+    while queue:
+        for child in children.get(queue.pop(), []):
+            found.append(child)
+            queue.append(child)
+    return found
+
+
+def cluster_documents(
+    name: str,
+    replicas: int = 3,
+    version: str = VERSION,
+    failure_domains: t.Sequence[str] = (),
+    kubeadm: t.Optional[dict[str, t.Any]] = None,
+    machine: t.Optional[dict[str, t.Any]] = None,
+    secrets: t.Sequence[dict[str, t.Any]] = (),
+) -> list[dict[str, t.Any]]:
+    """The documents of a cluster on local machines, in Cluster API's v1beta2 form."""
+    infrastructure = {"apiGroup": "infrastructure.cluster.x-k8s.io"}
+    spec: dict[str, t.Any] = {
+        "clusterConfiguration": {},
+        "initConfiguration": {"nodeRegistration": {}},
+        "joinConfiguration": {"nodeRegistration": {}},
+    }
+    for key, value in (kubeadm or {}).items():
+        spec[key] = {**spec.get(key, {}), **value} if isinstance(value, dict) else value
+    return [
+        {
+            "apiVersion": "cluster.x-k8s.io/v1beta2",
+            "kind": "Cluster",
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {
+                "clusterNetwork": {"pods": {"cidrBlocks": ["10.244.0.0/16"]}},
+                "controlPlaneRef": {
+                    "apiGroup": "controlplane.cluster.x-k8s.io", "kind": "KubeadmControlPlane", "name": f"{name}-control-plane",
+                },
+                "infrastructureRef": {**infrastructure, "kind": "NspawnCluster", "name": name},
+            },
+        },
+        {
+            "apiVersion": "controlplane.cluster.x-k8s.io/v1beta2",
+            "kind": "KubeadmControlPlane",
+            "metadata": {"name": f"{name}-control-plane", "namespace": "default"},
+            "spec": {
+                "replicas": replicas,
+                "version": version,
+                "machineTemplate": {
+                    "spec": {"infrastructureRef": {**infrastructure, "kind": "NspawnMachineTemplate", "name": f"{name}-control-plane"}}
+                },
+                "kubeadmConfigSpec": spec,
+            },
+        },
+        {
+            "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
+            "kind": "NspawnMachineTemplate",
+            "metadata": {"name": f"{name}-control-plane", "namespace": "default"},
+            "spec": {"template": {"spec": machine or {}}},
+        },
+        {
+            "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
+            "kind": "NspawnCluster",
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {"failureDomains": [{"name": each, "controlPlane": True} for each in failure_domains]} if failure_domains else {},
+        },
+        *secrets,
+    ]
