@@ -68,6 +68,10 @@ sanity: ## ansible-test sanity, complete and without ignore files (1 to 4 minute
 format: ready ## Format the Python code
 	@$(TOOLS)/format.sh
 
+.PHONY: changelog
+changelog: ready ## Write CHANGELOG.md for the version in galaxy.yml
+	@$(TOOLS)/changelog.sh
+
 .PHONY: bench
 bench: ready ## Plain kubeadm by hand against reconcile, on the same machines, as JSON (root; about 5 minutes)
 	@$(TOOLS)/bench.sh

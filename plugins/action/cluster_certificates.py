@@ -29,4 +29,9 @@ class ActionModule(ControlPlaneAction):
         now = now_rfc3339()
         made = ensure_certificates(objects.store, objects.cluster, control_plane, now, initialized)
         kubeconfig = ensure_kubeconfig(objects.store, objects.cluster, control_plane, objects.endpoint(), now)
+        if made.missing or made.problems:
+            raise ControlPlaneFailure(
+                f"the certificates of {objects.name} are not all there: {'; '.join([*made.problems, *made.missing])}. Nothing was generated, "
+                "as another authority than the cluster's would cut off every machine. Put the missing Secrets back into the store."
+            )
         return {"changed": bool(made.changed or kubeconfig.changed), "certificates": made.facts, "kubeconfig": kubeconfig.message}

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.bootstrap import init_data, join_data
@@ -103,13 +104,14 @@ class ActionModule(ControlPlaneAction):
         endpoint = objects.endpoint()
         if endpoint is None:
             raise ControlPlaneFailure(f"the cluster {objects.name} has no control plane endpoint yet; nothing was started on {self._name}.")
+        infrastructure = objects.infrastructure_machines.get(self._name) or {}
         common = {
             "cluster": objects.cluster,
             "control_plane": objects.control_plane,
-            "kubeadm_config": config,
+            "kubeadm_config": self._with_image_needs(objects, config, infrastructure),
             "machine": machine,
             "endpoint": endpoint,
-            "advertise_address": first_address(objects.infrastructure_machines.get(self._name)),
+            "advertise_address": first_address(infrastructure),
             "certificates": read_certificates(objects.store, objects.cluster),
             "resolve_secret": lambda name, key: secret_value(objects.store, objects.namespace, name, key),
         }
@@ -117,6 +119,27 @@ class ActionModule(ControlPlaneAction):
             return init_data(**common)
         token = self._mint_token(objects, caller)
         return join_data(**common, token=token, ca_cert_hashes=[ca_cert_hash(common["certificates"]["ca"]["crt"])])
+
+    def _with_image_needs(self, objects: ClusterObjects, config: Object, infrastructure: Object) -> Object:
+        # What a machine's image lacks is the image's business: a manifest need not know of it (docs/provider_contract.md).
+        needs = infrastructure.get("status", {}).get("kubeadm") or {}
+        phases, errors = needs.get("skipPhases") or [], needs.get("ignorePreflightErrors") or []
+        if not phases and not errors:
+            return config
+        self.progress(
+            objects.name,
+            f"machine {self._name}: its image asks kubeadm to skip {', '.join(phases) or 'nothing'} "
+            f"and to ignore the preflight errors {', '.join(errors) or 'none'}: {needs.get('reason', 'no reason given')}",
+        )
+        config = copy.deepcopy(config)
+        kind = "joinConfiguration" if "joinConfiguration" in config["spec"] else "initConfiguration"
+        configuration = config["spec"].setdefault(kind, {})
+        # A join has no add-on phases.
+        if kind == "initConfiguration" and phases:
+            configuration["skipPhases"] = sorted({*(configuration.get("skipPhases") or []), *phases})
+        registration = configuration.setdefault("nodeRegistration", {})
+        registration["ignorePreflightErrors"] = sorted({*(registration.get("ignorePreflightErrors") or []), *errors})
+        return config
 
     def _mint_token(self, objects: ClusterObjects, caller: MachineCaller) -> str:
         failures = []

@@ -17,7 +17,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.erro
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, StoreError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.journal import Journal
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.lock import LockError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import MachineCaller
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.overlay_store import OverlayStore
@@ -70,7 +69,7 @@ class ControlPlaneAction(ActionBase):
             result.update(self.execute(arguments))
         except ControlPlaneFailure as failure:
             result.update(failure.result, failed=True, msg=str(failure))
-        except (ManifestError, StoreError, LockError) as error:
+        except (ManifestError, StoreError) as error:
             result.update(failed=True, msg=str(error))
         return result
 

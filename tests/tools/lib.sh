@@ -4,6 +4,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # What the scripts beside this one share. Sourced, never run.
+# shellcheck disable=SC2034  # the variables are for those who source it
 
 set -euo pipefail
 
@@ -110,14 +111,13 @@ real_python() {
   local minor dir candidate
   for minor in "$@"; do
     while IFS= read -r dir; do
-      for candidate in "$dir"/python3."$minor"; do
-        [ -x "$candidate" ] || continue
-        [ "$(head -c 2 "$candidate" | tr -d '\0')" != '#!' ] || continue
-        if "$candidate" -c 'import ensurepip, ssl, venv' 2>/dev/null; then
-          printf '%s\n' "$candidate"
-          return 0
-        fi
-      done
+      candidate="$dir/python3.$minor"
+      [ -x "$candidate" ] || continue
+      [ "$(head -c 2 "$candidate" | tr -d '\0')" != '#!' ] || continue
+      if "$candidate" -c 'import ensurepip, ssl, venv' 2>/dev/null; then
+        printf '%s\n' "$candidate"
+        return 0
+      fi
     done < <(python_directories)
   done
   return 1

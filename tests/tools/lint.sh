@@ -37,7 +37,7 @@ lint_tree="$CACHE/ansible-lint/ansible_collections/$NAMESPACE/$NAME"
 ansible_content() {
   mkdir -p "$lint_tree"
   rsync --archive --delete --exclude=/.ansible "$CACHE/build/source/" "$lint_tree/" &&
-    (cd "$lint_tree" && ANSIBLE_COLLECTIONS_PATH="$CACHE/ansible-lint" ANSIBLE_HOME="$CACHE/ansible-lint/home" \
+    (cd "$lint_tree" && env -u ANSIBLE_COLLECTIONS_SCAN_SYS_PATH ANSIBLE_COLLECTIONS_PATH="$CACHE/ansible-lint" ANSIBLE_HOME="$CACHE/ansible-lint/home" \
       ansible-lint --offline --nocolor --profile production --strict)
 }
 docs() {
@@ -46,7 +46,11 @@ docs() {
 }
 shell_scripts() {
   local scripts
-  mapfile -t scripts < <(cd "$REPO" && grep -rlE '^#!.*\b(ba)?sh\b' --include='*' .ci tests roles plugins extensions 2>/dev/null)
+  mapfile -t scripts < <(
+    find .ci tests roles plugins extensions -type f 2>/dev/null | while IFS= read -r file; do
+      ! head -n 1 "$file" | grep -aqE '^#!.*\b(ba)?sh\b' || printf '%s\n' "$file"
+    done
+  )
   shellcheck --external-sources --source-path="$here" "${scripts[@]}"
 }
 

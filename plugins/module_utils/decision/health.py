@@ -1,0 +1,228 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The conditions of one machine: static pods, etcd member, Node, up to date or not (kcp-behaviour.md §1.14)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Optional
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, View, condition_of
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.uptodate import Outdated
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts
+
+Object = dict[str, Any]
+INSPECTION_FAILED = "InspectionFailed"
+CONNECTION_DOWN = "ConnectionDown"
+_UNREACHABLE_TAINT = "node.kubernetes.io/unreachable"
+
+
+def condition(kind: str, status: str, reason: str, message: str = "") -> Object:
+    """A condition in the decision's form; the writer adds lastTransitionTime where the status changes."""
+    return {"type": kind, "status": status, "reason": reason, "message": message}
+
+
+def find(conditions: Iterable[Object], kind: str) -> Object:
+    """The condition of that type among computed ones, {} where there is none."""
+    return next((each for each in conditions if each["type"] == kind), {})
+
+
+def is_true(conditions: Iterable[Object], *kinds: str) -> bool:
+    """Whether all of these types are exactly True: False, Unknown and missing all fail."""
+    states = {each["type"]: each["status"] for each in conditions}
+    return all(states.get(kind) == names.TRUE for kind in kinds)
+
+
+def health_conditions(view: View) -> tuple[str, ...]:
+    """The condition types that say whether a machine's control plane works; etcd's only where it is managed."""
+    return names.COMPONENT_CONDITIONS + (names.ETCD_CONDITIONS if view.managed_etcd else ())
+
+
+def connection_down(view: View) -> Optional[Object]:
+    """What replaces a machine's conditions while the workload cluster does not answer; None while the old ones are kept.
+
+    Down for less than the grace period: the conditions stay as they were.
+    """
+    held = view.held(view.cluster, "RemoteConnectionProbe", names.FALSE)
+    if held is None or held < names.CONNECTION_GRACE:
+        return None
+    since = condition_of(view.cluster, "RemoteConnectionProbe").get("lastTransitionTime", "")
+    return {"reason": CONNECTION_DOWN, "message": f"Remote connection down: the workload cluster has not answered since {since}"}
+
+
+def machine_conditions(view: View, machine: MachineView, outdated: Sequence[Outdated]) -> list[Object]:
+    """All conditions of one machine, in a fixed order."""
+    found: list[Object] = []
+    for component, kind, title in names.COMPONENTS:
+        if component != "etcd" or view.managed_etcd:
+            found.append(_judge(view, machine, kind) or _pod(machine, component, kind, title))
+    if view.managed_etcd:
+        found.append(_member(view, machine))
+    found.append(_judge(view, machine, "NodeKubeadmLabelsAndTaintsSet") or _labels_and_taints(view, machine))
+    found.append(_up_to_date(machine, outdated))
+    found += _machine_api(view, machine)
+    gates = ["InfrastructureReady", "BootstrapConfigReady", "NodeHealthy", "NodeKubeadmLabelsAndTaintsSet", *health_conditions(view)]
+    found.append(_ready(machine, found, gates))
+    return found
+
+
+def _judge(view: View, machine: MachineView, kind: str) -> Optional[Object]:
+    """What is known without looking at the thing itself (§1.14: deleting, no Node, no connection); None where one must look."""
+    if machine.deleting:
+        return condition(kind, names.FALSE, "Deleting", "Machine is deleting")
+    if not view.reachable:
+        return _kept(view, machine, kind)
+    if machine.impostor:
+        text = f"Node {clip(machine.impostor)} has another machine ID than this machine: it is another host"
+        return condition(kind, names.UNKNOWN, INSPECTION_FAILED, text)
+    if machine.node is None:
+        text = f"Node {clip(machine.node_name)} does not exist" if machine.node_lost else "Waiting for the machine's Node"
+        return condition(kind, names.UNKNOWN, INSPECTION_FAILED, text)
+    for taint in machine.node.get("taints") or ():
+        if taint.get("key") == _UNREACHABLE_TAINT and taint.get("effect") == "NoExecute":
+            return condition(kind, names.UNKNOWN, INSPECTION_FAILED, f"Node {clip(machine.node_name)} is unreachable")
+    if machine.node.get("ready") == names.UNKNOWN:
+        return condition(kind, names.UNKNOWN, INSPECTION_FAILED, "Node's Ready condition is Unknown: what is known of its Pods is stale")
+    return None
+
+
+def _kept(view: View, machine: MachineView, kind: str) -> Object:
+    down = connection_down(view)
+    if down is not None:
+        return condition(kind, names.UNKNOWN, down["reason"], down["message"])
+    stored = condition_of(machine.machine, kind)
+    if stored:
+        return condition(kind, stored["status"], str(stored.get("reason", "")), str(stored.get("message", "")))
+    text = "The workload cluster does not answer yet" if machine.joined else "Waiting for the machine's Node"
+    return condition(kind, names.UNKNOWN, INSPECTION_FAILED, text)
+
+
+def _pod(machine: MachineView, component: str, kind: str, title: str) -> Object:
+    pod = machine.pods.get(component)
+    if not pod:
+        return condition(kind, names.FALSE, "DoesNotExist", f"Pod {component}-{clip(machine.node_name)} does not exist")
+    phase, waiting = pod.get("phase"), clip(pod.get("waitingReason"), 80)
+    if phase == "Pending":
+        return condition(kind, names.FALSE, "Provisioning", "Waiting to be scheduled or to start" + (f": {waiting}" if waiting else ""))
+    if phase in ("Succeeded", "Failed"):
+        return condition(kind, names.FALSE, "Failed", f"The {title}'s Pod ended ({phase})")
+    if phase != "Running":
+        return condition(kind, names.UNKNOWN, INSPECTION_FAILED, "The Pod's phase is unknown")
+    if pod.get("ready") is True:
+        return condition(kind, names.TRUE, "Running")
+    code = pod.get("lastExitCode")
+    if waiting:
+        if code:
+            return condition(kind, names.FALSE, "Failed", f"The {title} exited with {code} and waits: {waiting}")
+        return condition(kind, names.FALSE, "Provisioning", f"Waiting: {waiting}")
+    if pod.get("terminated"):
+        return condition(kind, names.FALSE, "Failed", f"The {title} exited with {code}")
+    return condition(kind, names.FALSE, "Provisioning", "Waiting for startup or readiness probes")
+
+
+def _member(view: View, machine: MachineView) -> Object:
+    kind = "EtcdMemberHealthy"
+    if machine.deleting:
+        return condition(kind, names.FALSE, "Deleting", "Machine is deleting")
+    if not view.etcd_known:
+        if not view.reachable:
+            return _kept(view, machine, kind)
+        text = "etcd gave no member list" + (f": {clip(view.etcd.get('message'))}" if view.etcd.get("message") else "")
+        return condition(kind, names.UNKNOWN, INSPECTION_FAILED, text)
+    member = machine.member
+    if member is None:
+        if machine.node is None:
+            return condition(kind, names.UNKNOWN, INSPECTION_FAILED, "Waiting for the machine's Node")
+        return condition(kind, names.FALSE, "NotHealthy", f"Etcd has no member {clip(machine.node_name)}")
+    alarms = sorted({str(each.get("alarm")) for each in view.etcd.get("alarms") or () if each.get("memberID") == member.id})
+    if alarms:
+        return condition(kind, names.FALSE, "NotHealthy", f"Etcd member reports alarms: {', '.join(alarms)}")
+    if not member.name:
+        return condition(kind, names.FALSE, "NotHealthy", f"Etcd member {member.id} was added and never started")
+    if member.learner:
+        return condition(kind, names.FALSE, "NotHealthy", "Etcd member is a learner: it does not vote yet")
+    if member.healthy:
+        return condition(kind, names.TRUE, "Healthy")
+    status = (view.etcd.get("statuses") or {}).get(member.id)
+    if status is None:
+        return condition(kind, names.UNKNOWN, INSPECTION_FAILED, "The etcd member's own status is not known")
+    text = clip(status.get("message")) or clip("; ".join(map(str, status.get("errors") or ())))
+    return condition(kind, names.FALSE, "NotHealthy", f"Etcd member is not healthy: {text or 'no reason given'}")
+
+
+def _labels_and_taints(view: View, machine: MachineView) -> Object:
+    kind = "NodeKubeadmLabelsAndTaintsSet"
+    node = machine.node or {}
+    try:
+        labels, taints = facts.role_labels(machine.version), facts.default_taint_keys(machine.version)
+    except ValueError:
+        return condition(kind, names.UNKNOWN, INSPECTION_FAILED, f"{machine.version!r} is not a Kubernetes version")
+    missing = [f"label {label}" for label in labels if label not in (node.get("labels") or {})]
+    config = (machine.config.get("spec") if machine.config else view.spec.get("kubeadmConfigSpec")) or {}
+    registration = (config.get("joinConfiguration") or config.get("initConfiguration") or {}).get("nodeRegistration") or {}
+    if registration.get("taints") is None:
+        present = {taint.get("key") for taint in node.get("taints") or ()}
+        missing += [f"taint {taint}" for taint in taints if taint not in present]
+    if missing:
+        return condition(kind, names.FALSE, "NotSet", f"Node lacks {', '.join(missing)}, which kubeadm sets")
+    return condition(kind, names.TRUE, "Set")
+
+
+def _up_to_date(machine: MachineView, outdated: Sequence[Outdated]) -> Object:
+    if outdated:
+        return condition("UpToDate", names.FALSE, "NotUpToDate", "\n".join(f"* {each.message}" for each in outdated))
+    kubelet = (machine.node or {}).get("kubeletVersion")
+    if kubelet and machine.version and kubelet != machine.version:
+        return condition("UpToDate", names.FALSE, "Updating", f"Node runs kubelet {clip(kubelet, 40)}, {machine.version} wanted")
+    return condition("UpToDate", names.TRUE, "UpToDate")
+
+
+def _machine_api(view: View, machine: MachineView) -> list[Object]:
+    gone = machine.infrastructure_gone
+    if gone:
+        infrastructure = condition("InfrastructureReady", names.FALSE, "NotReady", f"The provider says: {gone}")
+    elif machine.provisioned:
+        infrastructure = condition("InfrastructureReady", names.TRUE, "Ready")
+    else:
+        infrastructure = condition("InfrastructureReady", names.FALSE, "NotReady", "Waiting for the machine's infrastructure")
+    if machine.bootstrap == names.SUCCEEDED:
+        bootstrap = condition("BootstrapConfigReady", names.TRUE, "Ready")
+    elif machine.bootstrap == names.FAILED:
+        text = f"kubeadm failed: {machine.bootstrap_message or 'no reason recorded'}"
+        bootstrap = condition("BootstrapConfigReady", names.FALSE, "NotReady", text)
+    else:
+        text = "kubeadm is at work" if machine.bootstrap == names.RUNNING else "Waiting for kubeadm to be started"
+        bootstrap = condition("BootstrapConfigReady", names.FALSE, "NotReady", text)
+    return [infrastructure, bootstrap, _node_healthy(view, machine)]
+
+
+def _node_healthy(view: View, machine: MachineView) -> Object:
+    kind = "NodeHealthy"
+    if not view.reachable and not machine.deleting:
+        return _kept(view, machine, kind)
+    if machine.node is None:
+        if machine.impostor or machine.node_lost:
+            return condition(kind, names.FALSE, "NodeDeleted", f"Node {clip(machine.node_name)} of this machine does not exist")
+        return condition(kind, names.UNKNOWN, "NodeInspectionFailed", "Waiting for the machine's Node")
+    why = clip(machine.node.get("readyReason"), 80) or "no reason given"
+    if machine.node.get("ready") == names.TRUE:
+        return condition(kind, names.TRUE, "NodeHealthy")
+    if machine.node.get("ready") == names.FALSE:
+        return condition(kind, names.FALSE, "NodeNotHealthy", f"Node is not Ready ({why})")
+    return condition(kind, names.UNKNOWN, "NodeHealthUnknown", f"Node's Ready condition is Unknown ({why})")
+
+
+def _ready(machine: MachineView, conditions: list[Object], gates: Sequence[str]) -> Object:
+    if machine.deleting:
+        return condition("Ready", names.FALSE, "NotReady", "Machine is deleting")
+    by_kind = {each["type"]: each for each in conditions}
+    failing = [by_kind[gate] for gate in gates if gate in by_kind and by_kind[gate]["status"] != names.TRUE]
+    if not failing:
+        return condition("Ready", names.TRUE, "Ready")
+    text = "\n".join(f"* {each['type']}: {each['message'] or each['reason']}" for each in failing)
+    if any(each["status"] == names.FALSE for each in failing):
+        return condition("Ready", names.FALSE, "NotReady", text)
+    return condition("Ready", names.UNKNOWN, "ReadyUnknown", text)

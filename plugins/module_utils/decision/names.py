@@ -1,0 +1,73 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stable names of decisions: actions, reasons, checks, conditions; and the times that separate waiting from blocking."""
+
+from __future__ import annotations
+
+from typing import Tuple
+
+SNAPSHOT_VERSION = "v1"
+DECISION_VERSION = "v1"
+
+CREATE_INFRASTRUCTURE = "createInfrastructure"
+CREATE_CERTIFICATES = "createCertificates"
+INITIALIZE = "initialize"
+JOIN = "join"
+REMOVE = "remove"
+DELETE_MACHINES = "deleteMachines"
+DELETE_INFRASTRUCTURE = "deleteInfrastructure"
+WAIT = "wait"
+BLOCKED = "blocked"
+NONE = "none"
+ACTIONS: Tuple[str, ...] = (
+    CREATE_INFRASTRUCTURE,
+    CREATE_CERTIFICATES,
+    INITIALIZE,
+    JOIN,
+    REMOVE,
+    DELETE_MACHINES,
+    DELETE_INFRASTRUCTURE,
+    WAIT,
+    BLOCKED,
+    NONE,
+)
+ENDINGS: Tuple[str, ...] = (WAIT, BLOCKED, NONE)
+
+# The user's consents, as annotations on the Cluster (or, the first, on the KubeadmControlPlane).
+ANNOTATION_IGNORE_WORKER_NODES = "kubeadm.control-plane/ignore-worker-nodes"
+ANNOTATION_ENDPOINT_UNUSED = "kubeadm.control-plane/endpoint-is-unused"
+
+TRUE = "True"
+FALSE = "False"
+UNKNOWN = "Unknown"
+
+RUNNING = "Running"
+SUCCEEDED = "Succeeded"
+FAILED = "Failed"
+
+COMPONENTS: Tuple[Tuple[str, str, str], ...] = (
+    ("kube-apiserver", "APIServerPodHealthy", "API server"),
+    ("kube-controller-manager", "ControllerManagerPodHealthy", "controller manager"),
+    ("kube-scheduler", "SchedulerPodHealthy", "scheduler"),
+    ("etcd", "EtcdPodHealthy", "etcd"),
+)
+COMPONENT_CONDITIONS: Tuple[str, ...] = ("APIServerPodHealthy", "ControllerManagerPodHealthy", "SchedulerPodHealthy")
+ETCD_CONDITIONS: Tuple[str, ...] = ("EtcdPodHealthy", "EtcdMemberHealthy")
+
+# Seconds. kcp-behaviour.md §1.0: remote-conditions-grace-period, etcd list grace, issue surfacing delay, MHC nodeStartupTimeout.
+CONNECTION_GRACE = 300
+ETCD_LIST_GRACE = 120
+SURFACING_DELAY = 10
+NODE_STARTUP_TIMEOUT = 600
+STALE_DELETION = 900
+# Ours: how long after a machine's bootstrap began trouble is still taken as its settling in, how long trouble must last elsewhere
+# before a person is called (one sample proves nothing), and how long a new Node may take to become Ready.
+SETTLING = 300
+PATIENCE = 60
+NODE_READY_PATIENCE = 120
+CLOCK_SKEW_LIMIT = 30
+
+# How many machines may be booted ahead of their turn.
+PREPARE_AHEAD = 2
+PLAN_LIMIT = 200

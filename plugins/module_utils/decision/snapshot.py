@@ -1,0 +1,325 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The snapshot, read: typed access to the one document that decisions are made of (docs/reference/snapshot.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Optional
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.quorum import MemberState, member_states
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot_check import (
+    Problem,
+    check_snapshot,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, host_of, parse_time
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+
+__all__ = ["MachineView", "Problem", "View", "annotations", "check_snapshot", "condition_of", "read_snapshot"]
+
+Object = dict[str, Any]
+_EMPTY: Object = {}
+_GONE = ("dead", "missing", "gone", "terminated", "deleted")
+
+
+def condition_of(obj: Object, kind: str) -> Object:
+    """The stored condition of that type, {} where there is none."""
+    for condition in (obj.get("status") or _EMPTY).get("conditions") or ():
+        if condition.get("type") == kind:
+            found: Object = condition
+            return found
+    return {}
+
+
+@dataclass
+class MachineView:
+    """One control plane Machine with everything that belongs to it.
+
+    `node` and `member` are None both where there is none and where nobody could be asked: ask View.reachable and
+    View.etcd_known first. `node_lost` is True where a Node that this machine had is gone from an answering API.
+    """
+
+    name: str
+    machine: Object
+    infrastructure: Optional[Object]
+    config: Optional[Object]
+    created: int
+    deleting: bool
+    version: str
+    failure_domain: str
+    bootstrap: str
+    bootstrap_message: str
+    started: Optional[int]
+    addresses: tuple[str, ...]
+    node: Optional[Object] = None
+    node_lost: bool = False
+    impostor: str = ""
+    member: Optional[MemberState] = None
+    pods: Object = field(default_factory=dict)
+
+    @property
+    def order(self) -> tuple[int, str]:
+        """Sort key: the oldest first, among equals by name."""
+        return (self.created, self.name)
+
+    @property
+    def node_name(self) -> str:
+        """The Node's name: of the Node that was found, else as recorded, else the machine's."""
+        if self.node is not None:
+            return str(self.node["name"])
+        return str(((self.machine.get("status") or _EMPTY).get("nodeRef") or _EMPTY).get("name") or self.name)
+
+    @property
+    def provisioned(self) -> bool:
+        """Whether the provider has reported the infrastructure as there."""
+        status = (self.infrastructure or _EMPTY).get("status") or _EMPTY
+        return bool((status.get("initialization") or _EMPTY).get("provisioned") or status.get("ready"))
+
+    @property
+    def infrastructure_gone(self) -> str:
+        """What the provider says of a machine that is dead or missing; "" where it says nothing of the kind."""
+        status = (self.infrastructure or _EMPTY).get("status") or _EMPTY
+        state = str(status.get("state") or status.get("instanceState") or "").lower()
+        if state in _GONE:
+            return state
+        failure = status.get("failureReason")
+        return clip(failure) if failure else ""
+
+    @property
+    def joined(self) -> bool:
+        """Whether its bootstrap succeeded: it carries a control plane."""
+        return self.bootstrap == names.SUCCEEDED
+
+    @property
+    def is_join(self) -> Optional[bool]:
+        """Whether its KubeadmConfig joins (True) or initializes (False); None without a KubeadmConfig."""
+        if self.config is None:
+            return None
+        return "joinConfiguration" in (self.config.get("spec") or _EMPTY)
+
+
+@dataclass
+class View:
+    """A snapshot with machines, nodes and members brought together. Pure data; built by read_snapshot."""
+
+    raw: Object
+    now: int
+    cluster: Object
+    control_plane: Object
+    machines: list[MachineView]
+    workload: Object
+    reachable: bool
+    managed_etcd: bool
+    etcd: Object
+    members: list[MemberState]
+    latched: bool
+    initialized: Optional[bool]
+    endpoint_answers: Optional[bool]
+
+    @property
+    def spec(self) -> Object:
+        """The KubeadmControlPlane's spec."""
+        spec: Object = self.control_plane.get("spec") or _EMPTY
+        return spec
+
+    @property
+    def name(self) -> str:
+        """The Cluster's name."""
+        return str((self.cluster.get("metadata") or _EMPTY).get("name") or "")
+
+    @property
+    def replicas(self) -> int:
+        """How many machines are wanted."""
+        value = self.spec.get("replicas")
+        return value if isinstance(value, int) else 1
+
+    @property
+    def version(self) -> str:
+        """The Kubernetes version that is wanted."""
+        return str(self.spec.get("version") or "")
+
+    @property
+    def endpoint(self) -> str:
+        """The control plane endpoint as host:port, "" while there is none."""
+        endpoint = (self.cluster.get("spec") or _EMPTY).get("controlPlaneEndpoint") or _EMPTY
+        return f"{endpoint['host']}:{endpoint.get('port', 6443)}" if endpoint.get("host") else ""
+
+    @property
+    def etcd_known(self) -> bool:
+        """Whether etcd's member list was given."""
+        return bool(self.members)
+
+    @property
+    def leader(self) -> Optional[MemberState]:
+        """The leader among the members, None where it is unknown."""
+        identity = self.etcd.get("leader")
+        return next((member for member in self.members if member.id == identity), None)
+
+    @property
+    def deleting(self) -> bool:
+        """Whether the Cluster or its KubeadmControlPlane is marked for deletion."""
+        return _marked(self.cluster) or _marked(self.control_plane)
+
+    @property
+    def live(self) -> list[MachineView]:
+        """Machines that are not marked for deletion."""
+        return [machine for machine in self.machines if not machine.deleting]
+
+    @property
+    def paused(self) -> list[str]:
+        """What pauses the cluster, in words ([] when nothing does)."""
+        found = ["Cluster spec.paused is true"] if (self.cluster.get("spec") or _EMPTY).get("paused") else []
+        for obj in (self.cluster, self.control_plane):
+            if kinds.ANNOTATION_PAUSED in annotations(obj):
+                found.append(f"{obj.get('kind')} has the annotation {kinds.ANNOTATION_PAUSED}")
+        return found
+
+    @property
+    def failure_domains(self) -> list[str]:
+        """Failure domains that take control plane machines, sorted; the provider's list, else the Cluster's."""
+        for obj in (self.raw.get("infrastructureCluster") or _EMPTY, self.cluster):
+            listed = (obj.get("status") or _EMPTY).get("failureDomains")
+            if isinstance(listed, dict):
+                listed = [{"name": name, **(value or {})} for name, value in listed.items()]
+            if listed:
+                return sorted({str(each["name"]) for each in listed if each.get("controlPlane")})
+        return []
+
+    @property
+    def infrastructure_ready(self) -> bool:
+        """Whether the infrastructure cluster is reported as provisioned."""
+        status = (self.raw.get("infrastructureCluster") or _EMPTY).get("status") or _EMPTY
+        return bool((status.get("initialization") or _EMPTY).get("provisioned") or status.get("ready"))
+
+    @property
+    def settling(self) -> bool:
+        """Whether a machine is bootstrapping, or began so recently that trouble is still taken as its settling in."""
+        return any(
+            machine.bootstrap == names.RUNNING or (machine.started is not None and self.now - machine.started < names.SETTLING)
+            for machine in self.machines
+        )
+
+    def held(self, obj: Object, kind: str, status: str) -> Optional[int]:
+        """For how many seconds the stored condition has had that status; None where it has another or none."""
+        condition = condition_of(obj, kind)
+        since = parse_time(condition.get("lastTransitionTime"))
+        if condition.get("status") != status or since is None:
+            return None
+        return max(0, self.now - since)
+
+    def lasting(self, obj: Object, kind: str, polarity: str = names.TRUE) -> bool:
+        """Whether the stored condition has been other than `polarity` for PATIENCE seconds: more than one sample."""
+        condition = condition_of(obj, kind)
+        since = parse_time(condition.get("lastTransitionTime"))
+        return bool(condition) and condition.get("status") != polarity and since is not None and self.now - since >= names.PATIENCE
+
+
+def annotations(obj: Object) -> Object:
+    """An object's annotations."""
+    found: Object = (obj.get("metadata") or _EMPTY).get("annotations") or _EMPTY
+    return found
+
+
+def _marked(obj: Object) -> bool:
+    return bool((obj.get("metadata") or _EMPTY).get("deletionTimestamp"))
+
+
+def read_snapshot(raw: Object) -> View:
+    """Bring a snapshot's machines, nodes and members together.
+
+    The document is expected to have passed check_snapshot. Nothing in it is changed.
+    """
+    cluster = raw["cluster"]
+    control_plane = raw.get("controlPlane") or {}
+    workload = raw.get("workload") or {}
+    configuration = ((control_plane.get("spec") or _EMPTY).get("kubeadmConfigSpec") or _EMPTY).get("clusterConfiguration")
+    managed = not ((configuration or _EMPTY).get("etcd") or _EMPTY).get("external")
+    etcd = workload.get("etcd") or {}
+    latches = [(obj.get("status") or _EMPTY) for obj in (control_plane, cluster)]
+    reachable = workload.get("reachable") is True
+    initialized = workload.get("initialized")
+    view = View(
+        raw=raw,
+        now=parse_time(raw.get("now")) or 0,
+        cluster=cluster,
+        control_plane=control_plane,
+        machines=sorted((_machine(entry) for entry in raw.get("machines") or ()), key=lambda each: each.order),
+        workload=workload,
+        reachable=reachable,
+        managed_etcd=managed,
+        etcd=etcd,
+        members=member_states(etcd) if managed else [],
+        latched=any(
+            (status.get("initialization") or _EMPTY).get("controlPlaneInitialized") or status.get("initialized") for status in latches
+        ),
+        initialized=initialized if reachable and isinstance(initialized, bool) else None,
+        endpoint_answers=(workload.get("endpoint") or _EMPTY).get("answers"),
+    )
+    _match_nodes(view)
+    _match_members(view)
+    return view
+
+
+def _machine(entry: Object) -> MachineView:
+    machine = entry["machine"]
+    infrastructure = entry.get("infrastructureMachine")
+    metadata, status = machine["metadata"], machine.get("status") or _EMPTY
+    bootstrap = status.get("bootstrap") or _EMPTY
+    listed = status.get("addresses") or ((infrastructure or _EMPTY).get("status") or _EMPTY).get("addresses") or ()
+    return MachineView(
+        name=metadata["name"],
+        machine=machine,
+        infrastructure=infrastructure,
+        config=entry.get("kubeadmConfig"),
+        created=parse_time(metadata.get("creationTimestamp")) or 0,
+        deleting=bool(metadata.get("deletionTimestamp")),
+        version=str(machine["spec"].get("version") or ""),
+        failure_domain=str(machine["spec"].get("failureDomain") or ""),
+        bootstrap=str(bootstrap.get("state") or ""),
+        bootstrap_message=clip(bootstrap.get("message")),
+        started=parse_time(bootstrap.get("startedAt")),
+        addresses=tuple(str(each["address"]) for each in listed if each.get("address")),
+    )
+
+
+def _match_nodes(view: View) -> None:
+    nodes = {node["name"]: node for node in view.workload.get("nodes") or ()}
+    taken = set()
+    for machine in view.machines:
+        status = machine.machine.get("status") or _EMPTY
+        recorded = (status.get("nodeRef") or _EMPTY).get("name")
+        identity = status.get("machineID") or ((machine.infrastructure or _EMPTY).get("status") or _EMPTY).get("machineID")
+        provider = machine.machine["spec"].get("providerID")
+        node = nodes.get(recorded or machine.name)
+        if node is not None and identity and node.get("machineID") and node["machineID"] != identity:
+            # A reinstalled or foreign host under the same name (peers.md fault 11) is no evidence about this machine.
+            machine.impostor, node = str(node["name"]), None
+        elif node is None and not recorded:
+            node = _identified(nodes, identity, provider)
+        if node is not None and node["name"] not in taken:
+            taken.add(node["name"])
+            machine.node = node
+            machine.pods = (view.workload.get("pods") or _EMPTY).get(node["name"]) or {}
+        machine.node_lost = bool(recorded) and machine.node is None and view.reachable
+
+
+def _identified(nodes: dict[str, Object], identity: Any, provider: Any) -> Optional[Object]:
+    for node in nodes.values():
+        if (identity and node.get("machineID") == identity) or (provider and node.get("providerID") == provider):
+            return node
+    return None
+
+
+def _match_members(view: View) -> None:
+    by_name = {member.name: member for member in view.members if member.name}
+    urls = {member["id"]: member.get("peerURLs") or () for member in view.etcd.get("members") or ()}
+    for machine in view.machines:
+        machine.member = by_name.get(machine.node_name)
+    matched = {machine.member.id for machine in view.machines if machine.member is not None}
+    loose = [member for member in view.members if member.id not in matched]
+    for machine in view.machines:
+        if machine.member is None:
+            hosts = {host_of(url): member for member in loose for url in urls.get(member.id, ()) if not member.name}
+            machine.member = next((hosts[address] for address in machine.addresses if address in hosts), None)

@@ -1,0 +1,125 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The status fields of KubeadmControlPlane, Cluster and Machines, of both contracts (kcp-behaviour.md §1.14, §2.2).
+
+Each top-level field is whole: a writer that replaces fields one by one loses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import Facts, initialized
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import find, is_true
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, View
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import parse
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+
+Object = dict[str, Any]
+
+
+def control_plane_status(view: View, facts: Facts, conditions: Sequence[Object]) -> Object:
+    """The KubeadmControlPlane's status, v1beta2 fields and the v1beta1 contract's beside them."""
+    replicas = len(view.machines)
+    ready = sum(1 for machine in view.machines if is_true(facts.machines[machine.name], "Ready"))
+    current = sum(1 for machine in view.machines if is_true(facts.machines[machine.name], "UpToDate"))
+    nodes_ready = sum(1 for machine in view.machines if is_true(facts.machines[machine.name], "NodeHealthy"))
+    serving = any(is_true(facts.machines[machine.name], "APIServerPodHealthy") for machine in view.machines)
+    is_initialized = initialized(view)
+    status: Object = {
+        "selector": f"{kinds.LABEL_CLUSTER_NAME}={view.name},{kinds.LABEL_CONTROL_PLANE}=",
+        "replicas": replicas,
+        "readyReplicas": ready,
+        "availableReplicas": ready,
+        "upToDateReplicas": current,
+        "initialization": {"controlPlaneInitialized": is_initialized},
+        "initialized": is_initialized,
+        "ready": is_initialized and serving,
+        "updatedReplicas": current,
+        "unavailableReplicas": replicas - nodes_ready,
+        "deprecated": {
+            "v1beta1": {"readyReplicas": nodes_ready, "updatedReplicas": current, "unavailableReplicas": replicas - nodes_ready}
+        },
+        "versions": _versions(view.machines),
+    }
+    if status["versions"]:
+        status["version"] = status["versions"][0]["version"]
+    identity = _etcd_cluster_id(view)
+    if identity:
+        status["etcdClusterID"] = identity
+    generation = (view.control_plane.get("metadata") or {}).get("generation")
+    if isinstance(generation, int):
+        status["observedGeneration"] = generation
+    return status
+
+
+def cluster_status(view: View, control_plane: Object) -> Object:
+    """The Cluster's status: phase, initialization, and the control plane's figures."""
+    stored = (view.cluster.get("status") or {}).get("initialization") or {}
+    spec = view.cluster.get("spec") or {}
+    if (view.cluster.get("metadata") or {}).get("deletionTimestamp"):
+        phase = "Deleting"
+    elif view.infrastructure_ready and view.endpoint:
+        phase = "Provisioned"
+    else:
+        phase = "Provisioning" if spec.get("infrastructureRef") or spec.get("controlPlaneRef") else "Pending"
+    latched = bool(stored.get("controlPlaneInitialized")) or control_plane["initialized"]
+    counters = ("replicas", "readyReplicas", "availableReplicas", "upToDateReplicas")
+    return {
+        "phase": phase,
+        "initialization": {
+            "infrastructureProvisioned": bool(stored.get("infrastructureProvisioned")) or view.infrastructure_ready,
+            "controlPlaneInitialized": latched,
+        },
+        "controlPlaneReady": control_plane["ready"],
+        "controlPlane": {"desiredReplicas": view.replicas, **{key: control_plane[key] for key in counters}},
+    }
+
+
+def machine_status(machine: MachineView, conditions: Sequence[Object]) -> Object:
+    """A Machine's phase, and its nodeRef once its Node is there."""
+    status: Object = {"phase": _phase(machine, conditions)}
+    if machine.node is not None:
+        status["nodeRef"] = {"name": machine.node["name"]}
+    return status
+
+
+def _phase(machine: MachineView, conditions: Sequence[Object]) -> str:
+    if machine.deleting:
+        return "Deleting"
+    if machine.bootstrap == names.FAILED:
+        return "Failed"
+    if machine.node is not None and find(conditions, "InfrastructureReady").get("status") == names.TRUE:
+        return "Running"
+    if machine.provisioned:
+        return "Provisioned"
+    return "Provisioning" if machine.infrastructure is not None else "Pending"
+
+
+def _versions(machines: Sequence[MachineView]) -> list[Object]:
+    """Kubernetes versions with how many machines have them, the lowest first; a text that is no version counts as lowest."""
+    counts: dict[str, int] = {}
+    for machine in machines:
+        if machine.version:
+            counts[machine.version] = counts.get(machine.version, 0) + 1
+    return [{"version": version, "replicas": counts[version]} for version in sorted(counts, key=_version_key)]
+
+
+def _version_key(text: str) -> tuple[Any, ...]:
+    try:
+        parsed = parse(text)
+    except ValueError:
+        return (0, text)
+    # A pre-release is lower than its release.
+    return (1, parsed.major, parsed.minor, parsed.patch, not parsed.pre, text)
+
+
+def _etcd_cluster_id(view: View) -> Any:
+    # Recorded once, then only compared: a member list of another etcd cluster must never be taken for this one's (peers.md I5).
+    recorded = (view.control_plane.get("status") or {}).get("etcdClusterID")
+    if recorded:
+        return recorded
+    return view.etcd.get("clusterID") if view.managed_etcd and view.etcd_known and initialized(view) else None

@@ -1,0 +1,246 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is wrong with a control plane that should work, and whether it changes by itself or a person must act.
+
+Trouble is waited for while a machine settles in and until it has lasted (one failed sample proves nothing); then it blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, quorum
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import strangers
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import find
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, View
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, parse_time
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts as kubeadm_facts
+
+Object = dict[str, Any]
+
+CERTIFICATES_AVAILABLE = "CertificatesAvailable"
+ENDPOINT_REACHABLE = "EndpointReachable"
+WORKLOAD_REACHABLE = "WorkloadReachable"
+CLOCK_SKEW = "ClockSkew"
+MACHINES_HAVE_NODES = "MachinesHaveNodes"
+COMPONENTS_HEALTHY = "ControlPlaneComponentsHealthy"
+ETCD_HEALTHY = "EtcdClusterHealthy"
+MEMBER_LIST_AGREES = "MemberListAgrees"
+MEMBERS_MATCH = "MembersMatchMachines"
+NODES_READY = "NodesReady"
+
+_NOSPACE_FIX = (
+    "Free space in etcd: on a control plane node compact and defragment every member (etcdctl compact, etcdctl defrag), "
+    "then disarm the alarm (etcdctl alarm disarm)."
+)
+_CORRUPT_FIX = "Do not use this member's data. Compare the members (etcdctl endpoint hashkv) and replace the machine whose member differs."
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """One thing that is wrong: `check` is the preflight check it fails; `waits` that it changes by itself; `gates` that no machine may join."""
+
+    check: str
+    reason: str
+    message: str
+    fix: str
+    waits: bool
+    gates: bool = True
+
+    def document(self) -> Object:
+        """The trouble in the form of the decision's `blockedOn`."""
+        return {"reason": self.reason, "message": self.message, "fix": self.fix}
+
+
+def find_troubles(view: View, machines: Mapping[str, list[Object]], excluding: Collection[str] = ()) -> list[Trouble]:
+    """Everything that is wrong, in the order of the preflight checks.
+
+    `machines` are the computed machine conditions; machines named in `excluding` are left out (kcp-behaviour.md §1.7).
+    """
+    if not view.reachable:
+        return [unreachable(view)]
+    judged = [machine for machine in view.machines if machine.name not in excluding and not machine.deleting]
+    found = [*_endpoint(view), *_clock(view)]
+    for machine in judged:
+        found += _node(view, machine)
+    for machine in judged:
+        if machine.node is not None:
+            found += _components(view, machine, machines[machine.name])
+    found += _etcd(view, judged, machines) if view.managed_etcd else _external_etcd(view)
+    found += _unmanaged_nodes(view)
+    for machine in judged:
+        found += _node_ready(view, machine)
+    return found
+
+
+def unreachable(view: View) -> Trouble:
+    """The API of the workload cluster answers on no machine."""
+    held = view.held(view.cluster, "RemoteConnectionProbe", names.FALSE)
+    waits = view.settling or held is None or held < names.PATIENCE
+    said = clip(view.workload.get("message")) or "no machine answered"
+    return Trouble(
+        WORKLOAD_REACHABLE,
+        "APIUnreachable",
+        f"no machine's API server answers, so nothing is known and nothing is changed: {said}",
+        "Look at a machine: does it run, does sshd answer, do the static pods run (crictl ps -a, journalctl -u kubelet)? "
+        "Nothing is removed or initialized while it is unknown.",
+        waits,
+    )
+
+
+def _endpoint(view: View) -> list[Trouble]:
+    if view.endpoint_answers is True:
+        return []
+    kind = "ControlPlaneEndpointReachable"
+    status = names.FALSE if view.endpoint_answers is False else names.UNKNOWN
+    held = view.held(view.cluster, kind, status)
+    said = clip((view.workload.get("endpoint") or {}).get("message")) or "no reason given"
+    return [
+        Trouble(
+            ENDPOINT_REACHABLE,
+            "EndpointNotReachable" if view.endpoint_answers is False else "EndpointUnknown",
+            f"the control plane endpoint {view.endpoint or '(not set)'} does not lead to this cluster's API, though machines answer: {said}",
+            "Look at the load balancer or virtual address: is it up, and are healthy machines behind it?",
+            view.settling or held is None or held < names.PATIENCE,
+        )
+    ]
+
+
+def _clock(view: View) -> list[Trouble]:
+    skew = view.workload.get("clockSkewSeconds")
+    if isinstance(skew, bool) or not isinstance(skew, (int, float)) or abs(skew) <= names.CLOCK_SKEW_LIMIT:
+        return []
+    text = f"clocks differ by {abs(skew):.0f} s, more than {names.CLOCK_SKEW_LIMIT} s"
+    return [Trouble(CLOCK_SKEW, "ClockSkew", text, "Set up time synchronisation on the controller and on every machine.", False)]
+
+
+def _node(view: View, machine: MachineView) -> list[Trouble]:
+    name = clip(machine.node_name, 80)
+    if machine.joined and machine.infrastructure_gone:
+        text = f"machine {machine.name} has joined, and its provider says: {machine.infrastructure_gone}"
+        fix = "Start the machine again. This release does not replace a dead machine yet."
+        return [Trouble(MACHINES_HAVE_NODES, "InfrastructureGone", text, fix, False)]
+    if machine.impostor:
+        text = f"Node {clip(machine.impostor, 80)} has another machine ID than machine {machine.name}: the host was reinstalled or replaced"
+        return [Trouble(MACHINES_HAVE_NODES, "NodeIdentityDiffers", text, "Bring the right host back under this name.", False)]
+    if machine.node is not None:
+        return []
+    if machine.node_lost:
+        text = f"Node {name} of machine {machine.name} does not exist any more"
+        fix = "Restart kubelet on the machine: it registers its Node again. Nothing is removed because a Node object is missing."
+        return [Trouble(MACHINES_HAVE_NODES, "NodeNotFound", text, fix, view.settling or not view.lasting(machine.machine, "NodeHealthy"))]
+    began = machine.started if machine.started is not None else machine.created
+    waits = view.now - began < names.NODE_STARTUP_TIMEOUT
+    text = f"machine {machine.name} has no Node yet"
+    return [Trouble(MACHINES_HAVE_NODES, "NodeNotFound", text, "Look at kubelet on the machine (journalctl -u kubelet).", waits)]
+
+
+def _components(view: View, machine: MachineView, conditions: list[Object]) -> list[Trouble]:
+    found = []
+    kinds = names.COMPONENT_CONDITIONS + (("EtcdPodHealthy",) if view.managed_etcd else ())
+    for kind in kinds:
+        each = find(conditions, kind)
+        if each["status"] == names.TRUE:
+            continue
+        component = next(name for name, condition, _title in names.COMPONENTS if condition == kind)
+        if each["reason"] == "Provisioning":
+            held = view.held(machine.machine, kind, names.FALSE)
+            waits = held is None or held < names.NODE_STARTUP_TIMEOUT
+        else:
+            waits = view.settling or not view.lasting(machine.machine, kind)
+        reason = {"Provisioning": "ComponentProvisioning", "Failed": "ComponentFailed", "DoesNotExist": "ComponentMissing"}
+        found.append(
+            Trouble(
+                ETCD_HEALTHY if component == "etcd" else COMPONENTS_HEALTHY,
+                reason.get(each["reason"], "ComponentUnknown"),
+                f"{component} on machine {machine.name}: {each['message'] or each['reason']}",
+                f"On {machine.name} look at crictl ps -a --name {component}, crictl logs and journalctl -u kubelet.",
+                waits,
+            )
+        )
+    return found
+
+
+def _etcd(view: View, judged: list[MachineView], machines: Mapping[str, list[Object]]) -> list[Trouble]:
+    lasting = view.lasting(view.control_plane, "EtcdClusterHealthy")
+    waits = view.settling or not lasting
+    if not view.etcd_known:
+        text = f"etcd gave no member list: {clip(view.etcd.get('message')) or 'no reason given'}"
+        fix = "Look at etcd on the machines (crictl logs, journalctl -u kubelet). Without a majority only a snapshot brings it back."
+        return [Trouble(ETCD_HEALTHY, "EtcdUnreachable", text, fix, waits)]
+    found = _alarms(view)
+    recorded = (view.control_plane.get("status") or {}).get("etcdClusterID")
+    if recorded and view.etcd.get("clusterID") and recorded != view.etcd["clusterID"]:
+        text = f"etcd says it is cluster {view.etcd['clusterID']}, recorded is {recorded}"
+        found.append(Trouble(ETCD_HEALTHY, "EtcdClusterIDDiffers", text, "Give the right store, or restore the right etcd.", False))
+    figures = quorum.figures(view.members)
+    if not figures.has_quorum:
+        text = f"etcd has lost its quorum: {figures}"
+        fix = "Bring the members' machines back; nothing can be added or removed meanwhile. Without them only a snapshot helps."
+        found.append(Trouble(ETCD_HEALTHY, "EtcdQuorumLost", text, fix, waits))
+    elif view.leader is None:
+        found.append(Trouble(ETCD_HEALTHY, "EtcdNoLeader", "the etcd members agree on no leader", "Look at etcd's logs.", waits))
+    for machine in judged:
+        each = find(machines[machine.name], "EtcdMemberHealthy")
+        alarmed = machine.member is not None and machine.member.id in {alarm.get("memberID") for alarm in view.etcd.get("alarms") or ()}
+        if each["status"] != names.TRUE and machine.node is not None and not alarmed:
+            own = view.settling or not view.lasting(machine.machine, "EtcdMemberHealthy")
+            text = f"etcd member of machine {machine.name}: {each['message'] or each['reason']}"
+            found.append(Trouble(ETCD_HEALTHY, "EtcdMemberUnhealthy", text, f"Look at etcd on {machine.name} (crictl logs).", own))
+    agrees = view.etcd.get("memberListAgrees")
+    if agrees is not True:
+        said = clip(view.etcd.get("message")) or ("fewer than two members could be asked" if agrees is None else "their lists differ")
+        text = f"the etcd members do not all report the same member list: {said}"
+        fix = "Look at the network between the members. Nothing is changed while views disagree."
+        found.append(Trouble(MEMBER_LIST_AGREES, "ViewsDisagree", text, fix, agrees is None and waits))
+    for member in strangers(view):
+        text = f"etcd {member.describe()} belongs to no machine"
+        fix = f"If that member is gone for good, remove it: the module etcd_member with its ID {member.id} checks the quorum first."
+        found.append(Trouble(MEMBERS_MATCH, "StrayMember", text, fix, False))
+    return found
+
+
+def _alarms(view: View) -> list[Trouble]:
+    titles = {member.id: member.describe() for member in view.members}
+    found = []
+    for alarm in view.etcd.get("alarms") or ():
+        kind = str(alarm.get("alarm"))
+        text = f"etcd alarm {kind} on {titles.get(str(alarm.get('memberID')), 'a member that is not listed')}"
+        found.append(Trouble(ETCD_HEALTHY, "EtcdAlarm", text, _CORRUPT_FIX if kind == "CORRUPT" else _NOSPACE_FIX, False))
+    return found
+
+
+def _external_etcd(view: View) -> list[Trouble]:
+    if not view.etcd or view.etcd.get("reachable") is True:
+        return []
+    text = f"the external etcd does not answer: {clip(view.etcd.get('message')) or 'no reason given'}"
+    waits = view.settling or not view.lasting(view.control_plane, "ControlPlaneComponentsHealthy")
+    return [Trouble(ETCD_HEALTHY, "EtcdUnreachable", text, "Look at the external etcd and at the client certificate for it.", waits)]
+
+
+def _unmanaged_nodes(view: View) -> list[Trouble]:
+    if any(not machine.joined for machine in view.machines):
+        return []
+    known = {machine.node["name"] for machine in view.machines if machine.node is not None} | {each.impostor for each in view.machines}
+    roles = (kubeadm_facts.LABEL_CONTROL_PLANE, kubeadm_facts.LABEL_MASTER)
+    found = []
+    for node in view.workload.get("nodes") or ():
+        if node["name"] not in known and any(role in (node.get("labels") or {}) for role in roles):
+            text = f"control plane Node {clip(node['name'], 80)} belongs to no machine of this cluster"
+            fix = "Remove the Node if its host is gone, or give the store that knows its machine."
+            found.append(Trouble(MEMBERS_MATCH, "UnmanagedNode", text, fix, False))
+    return found
+
+
+def _node_ready(view: View, machine: MachineView) -> list[Trouble]:
+    node = machine.node
+    if node is None or node.get("ready") == names.TRUE:
+        return []
+    created = parse_time(node.get("creationTimestamp"))
+    waits = created is not None and view.now - created < names.NODE_READY_PATIENCE
+    why = clip(node.get("readyReason"), 80) or "no reason given"
+    text = f"Node {clip(node['name'], 80)} is not Ready ({why}); with KubeletNotReady usually no pod network is installed yet"
+    return [Trouble(NODES_READY, "NodeNotReady", text, "Install a pod network, or look at kubelet.", waits, gates=False)]

@@ -1,0 +1,157 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Is a machine what the spec says? (kcp-behaviour.md §1.4)
+
+Missing evidence means matching: it never causes a rollout.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, View, annotations
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import parse_time
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.facts import KUBELET_LOCAL_MODE_GATE
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+
+Object = dict[str, Any]
+DAY = 86400
+_ABSENT = object()
+_JOIN_FIELDS = ("nodeRegistration", "patches", "skipPhases", "timeouts")
+# Set by defaulting or only about how the join finds the cluster: differences say nothing about the machine.
+_IGNORED_TIMEOUTS = ("controlPlaneComponentHealthCheckSeconds", "tlsBootstrapSeconds")
+
+
+@dataclass(frozen=True)
+class Outdated:
+    """One reason why a machine is not up to date: a stable name and a text. Paths are named, values never: they may be secret."""
+
+    reason: str
+    message: str
+
+
+class Desired:
+    """The spec in the normalised form that machines are compared with; made once for all machines of a decision."""
+
+    def __init__(self, view: View) -> None:
+        spec = view.spec
+        self.version = view.version
+        self.config: Object = spec.get("kubeadmConfigSpec") or {}
+        self.common = _common(self.config)
+        self.join = _join_form(self.config.get("joinConfiguration"), init=False)
+        self.init = _init_form(self.config.get("initConfiguration"))
+        reference = ((spec.get("machineTemplate") or {}).get("spec") or {}).get("infrastructureRef") or {}
+        self.template = str(reference.get("name") or "")
+        self.template_kind = str(reference.get("kind") or "")
+        self.template_group_kind = f"{self.template_kind}.{reference.get('apiGroup', '')}" if reference else ""
+        rollout = spec.get("rollout") or {}
+        self.after = parse_time(rollout.get("after"))
+        days = (rollout.get("before") or {}).get("certificatesExpiryDays")
+        self.expiry_days: Optional[int] = days if isinstance(days, int) else None
+
+
+def outdated(view: View, desired: Desired, machine: MachineView) -> list[Outdated]:
+    """Why a machine is not up to date, [] when it is. The order is §1.4's."""
+    found: list[Outdated] = []
+    if desired.expiry_days is not None:
+        expiry = parse_time(_expiry(machine))
+        if expiry is not None and view.now + desired.expiry_days * DAY > expiry:
+            found.append(Outdated("CertificatesExpireSoon", "Certificates will expire soon"))
+    if desired.after is not None and machine.created < desired.after < view.now:
+        found.append(Outdated("RolloutAfterExpired", "KubeadmControlPlane spec.rolloutAfter expired"))
+    if machine.version and desired.version and machine.version != desired.version:
+        found.append(Outdated("VersionDiffers", f"Version {machine.version}, {desired.version} required"))
+    paths = _config_differences(desired, machine)
+    if paths:
+        found.append(Outdated("KubeadmConfigDiffers", f"KubeadmConfig is not up-to-date ({', '.join(paths)})"))
+    if machine.infrastructure is not None and desired.template:
+        cloned = annotations(machine.infrastructure)
+        name = cloned.get(kinds.ANNOTATION_CLONED_FROM_NAME)
+        group_kind = cloned.get(kinds.ANNOTATION_CLONED_FROM_GROUP_KIND)
+        if (name and name != desired.template) or (group_kind and group_kind != desired.template_group_kind):
+            found.append(Outdated("InfrastructureDiffers", f"{machine.infrastructure.get('kind')} is not up-to-date"))
+    return found
+
+
+def _expiry(machine: MachineView) -> Any:
+    # The user's annotation on the Machine wins over what was read from the machine (kcp-behaviour.md §1.13).
+    return (
+        annotations(machine.machine).get(kinds.ANNOTATION_CERTIFICATES_EXPIRY)
+        or (machine.machine.get("status") or {}).get("certificatesExpiryDate")
+        or annotations(machine.config or {}).get(kinds.ANNOTATION_CERTIFICATES_EXPIRY)
+    )
+
+
+def _config_differences(desired: Desired, machine: MachineView) -> list[str]:
+    spec = (machine.config or {}).get("spec")
+    if not isinstance(spec, dict) or spec == desired.config:
+        return []
+    paths = _differences(_common(spec), desired.common, "")
+    if "joinConfiguration" in spec:
+        own = _join_form(spec.get("joinConfiguration"), init=False)
+        return paths + _differences(own, desired.join, "joinConfiguration")
+    own = _join_form(spec.get("initConfiguration"), init=True)
+    if own == desired.join:
+        return paths
+    return paths + _differences(_init_form(spec.get("initConfiguration")), desired.init, "initConfiguration")
+
+
+def _common(spec: Object) -> Object:
+    rest = {key: value for key, value in spec.items() if key not in ("initConfiguration", "joinConfiguration")}
+    if rest.get("format") == "cloud-config":
+        del rest["format"]
+    cluster = dict(rest.get("clusterConfiguration") or {})
+    for key in ("controlPlaneEndpoint", "dns", "kubernetesVersion"):
+        cluster.pop(key, None)
+    gates = cluster.get("featureGates")
+    if isinstance(gates, dict) and gates.get(KUBELET_LOCAL_MODE_GATE) is True:
+        cluster["featureGates"] = {name: value for name, value in gates.items() if name != KUBELET_LOCAL_MODE_GATE}
+    rest["clusterConfiguration"] = cluster
+    trimmed = _trim(rest)
+    return {} if trimmed is _ABSENT else dict(trimmed)
+
+
+def _join_form(source: Optional[Object], init: bool) -> Object:
+    source = source or {}
+    form = {key: source[key] for key in _JOIN_FIELDS if key in source}
+    control_plane = source if init else source.get("controlPlane") or {}
+    if control_plane.get("localAPIEndpoint"):
+        form["localAPIEndpoint"] = control_plane["localAPIEndpoint"]
+    return _without_ignored(form)
+
+
+def _init_form(source: Optional[Object]) -> Object:
+    return _without_ignored(dict(source or {}))
+
+
+def _without_ignored(form: Object) -> Object:
+    timeouts = form.get("timeouts")
+    if isinstance(timeouts, dict):
+        form["timeouts"] = {key: value for key, value in timeouts.items() if key not in _IGNORED_TIMEOUTS}
+    trimmed = _trim(form)
+    return {} if trimmed is _ABSENT else dict(trimmed)
+
+
+def _trim(value: Any, key: str = "") -> Any:
+    """The value without empty parts; only taints keep theirs: an empty list means no taint, absent means kubeadm's own."""
+    if isinstance(value, dict):
+        kept = {name: _trim(item, name) for name, item in value.items() if item is not None}
+        return {name: item for name, item in kept.items() if item is not _ABSENT} or _ABSENT
+    if isinstance(value, list):
+        if not value:
+            return value if key == "taints" else _ABSENT
+        items = [_trim(item) for item in value]
+        return [{} if item is _ABSENT else item for item in items]
+    return _ABSENT if value == "" else value
+
+
+def _differences(own: Any, wanted: Any, path: str) -> list[str]:
+    if isinstance(own, dict) and isinstance(wanted, dict) and (own or wanted):
+        found: list[str] = []
+        for key in sorted(set(own) | set(wanted)):
+            if own.get(key, _ABSENT) != wanted.get(key, _ABSENT):
+                found += _differences(own.get(key, _ABSENT), wanted.get(key, _ABSENT), f"{path}.{key}" if path else key)
+        return found
+    return [] if own is wanted or own == wanted else [path]

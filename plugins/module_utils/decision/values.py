@@ -1,0 +1,40 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Values that come from hosts and clocks: times, one-line texts, the host of a URL."""
+
+from __future__ import annotations
+
+import calendar
+import re
+from typing import Any, Optional
+
+_TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.\d+)?(Z|[+-]\d\d:\d\d)")
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f\x80-\x9f\u2028\u2029]+")
+
+
+def parse_time(text: Any) -> Optional[int]:
+    """Seconds since the epoch of an RFC 3339 time; None when the text is not one."""
+    match = _TIME.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        return None
+    year, month, day, hour, minute, second = (int(part) for part in match.groups()[:6])
+    if not (1 <= month <= 12 and 1 <= day <= 31 and hour < 24 and minute < 60 and second < 61):
+        return None
+    zone = match.group(7)
+    offset = 0 if zone == "Z" else (int(zone[1:3]) * 3600 + int(zone[4:6]) * 60) * (1 if zone[0] == "+" else -1)
+    return calendar.timegm((year, month, day, hour, minute, second, 0, 0, 0)) - offset
+
+
+def clip(text: Any, limit: int = 240) -> str:
+    """Text that a host supplied, as one line of bounded length: it is data, never trusted to be short or plain."""
+    line = _CONTROL_CHARACTERS.sub(" ", text if isinstance(text, str) else "").strip()
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def host_of(url: str) -> str:
+    """The host of a URL such as https://10.0.0.1:2380 or https://[fd00::1]:2380; "" where there is none."""
+    rest = url.partition("://")[2].partition("/")[0]
+    if rest.startswith("["):
+        return rest[1:].partition("]")[0]
+    return rest.rpartition(":")[0] if ":" in rest else rest

@@ -1,0 +1,284 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A client of etcd's v3 JSON gateway with the standard library alone (etcd 3.4 and later).
+
+Facts and their measurements: ansible-collections.md §6.4. The member is always asked for what *it* knows: in etcd 3.4
+a member list is never linearizable, and later versions answer the same way unless told otherwise.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import typing as t
+from dataclasses import dataclass
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import (
+    UNIMPLEMENTED,
+    Alarm,
+    EtcdError,
+    Member,
+    MemberList,
+    Snapshot,
+    Status,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import (
+    HttpClient,
+    Unreachable,
+    client_context,
+)
+
+DEFAULT_TIMEOUT_SECONDS = 3.0
+SNAPSHOT_TIMEOUT_SECONDS = 30.0
+_SHA256_BYTES = 32
+# bbolt writes whole pages, and no page is smaller; what is left over is the hash that etcd puts behind the database.
+_PAGE_BYTES = 512
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """Files with which a client proves itself to etcd, and the CA that it trusts."""
+
+    ca_file: str
+    certificate_file: str
+    key_file: str
+
+
+KUBEADM_CREDENTIALS = Credentials(
+    "/etc/kubernetes/pki/etcd/ca.crt",
+    "/etc/kubernetes/pki/etcd/healthcheck-client.crt",
+    "/etc/kubernetes/pki/etcd/healthcheck-client.key",
+)
+
+
+class Gateway:
+    """One member's gateway; one connection, not for several threads at once.
+
+    Args:
+        url: a client URL of the member, ``https://10.0.0.1:2379``.
+        credentials: None only for an etcd without TLS (``http://``).
+        timeout: seconds for each call.
+
+    Every method raises :class:`EtcdError` where etcd answered with an error and ``Unreachable`` where it didn't answer;
+    after the latter, a change that was asked for may have happened.
+    """
+
+    def __init__(
+        self, url: str, credentials: t.Optional[Credentials], timeout: float = DEFAULT_TIMEOUT_SECONDS
+    ) -> None:
+        context = None
+        if url.startswith("https://"):
+            if credentials is None:
+                raise ValueError(f"{url} needs a client certificate")
+            try:
+                context = client_context(
+                    ca_file=credentials.ca_file,
+                    certificate_file=credentials.certificate_file,
+                    key_file=credentials.key_file,
+                )
+            except (OSError, ValueError) as error:
+                files = f"{credentials.ca_file}, {credentials.certificate_file}, {credentials.key_file}"
+                raise Unreachable(url, f"the client's certificate files ({files}) can't be used: {error}") from error
+        self._http = HttpClient(url, context, timeout)
+        self._context = context
+        self.url = self._http.url
+
+    def __enter__(self) -> Gateway:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self._http.close()
+
+    def member_list(self) -> MemberList:
+        """Return the members as the asked member itself knows them. A learner refuses (UNAVAILABLE)."""
+        return self._member_list("member list", "/v3/cluster/member/list", {})
+
+    def member_add(self, peer_urls: t.Sequence[str], *, learner: bool = False) -> tuple[Member, MemberList]:
+        """Add a member, voting at once unless ``learner``; return it with the list that follows."""
+        answer = self._post("member add", "/v3/cluster/member/add", {"peerURLs": list(peer_urls), "isLearner": learner})
+        return self._member(answer.get("member", {})), self._as_list("member add", answer)
+
+    def member_remove(self, member_id: int) -> MemberList:
+        """Remove a member without any check of ours: see ``membership.remove_member`` for the safe way."""
+        return self._member_list("member remove", "/v3/cluster/member/remove", {"ID": str(member_id)})
+
+    def member_promote(self, member_id: int) -> MemberList:
+        """Make a learner vote. FAILED_PRECONDITION while it lags; a missing ID times out instead of NOT_FOUND."""
+        return self._member_list("member promote", "/v3/cluster/member/promote", {"ID": str(member_id)})
+
+    def member_update(self, member_id: int, peer_urls: t.Sequence[str]) -> MemberList:
+        """Change a member's peer URLs."""
+        body = {"ID": str(member_id), "peerURLs": list(peer_urls)}
+        return self._member_list("member update", "/v3/cluster/member/update", body)
+
+    def status(self) -> Status:
+        """Return the asked member's own status; a learner answers too."""
+        answer = self._post("status", "/v3/maintenance/status", {})
+        header = _mapping(answer.get("header"))
+        return Status(
+            cluster_id=_integer(header.get("cluster_id")),
+            member_id=_integer(header.get("member_id")),
+            version=str(answer.get("version", "")),
+            db_size=_integer(answer.get("dbSize")),
+            db_size_in_use=_integer(answer.get("dbSizeInUse")),
+            leader=_integer(answer.get("leader")),
+            raft_term=_integer(answer.get("raftTerm")),
+            raft_index=_integer(answer.get("raftIndex")),
+            raft_applied_index=_integer(answer.get("raftAppliedIndex")),
+            is_learner=answer.get("isLearner") is True,
+            errors=tuple(str(error) for error in _sequence(answer.get("errors"))),
+        )
+
+    def alarms(self) -> tuple[Alarm, ...]:
+        """Return every alarm that is raised, of all members."""
+        return self._alarms({"action": "GET"})
+
+    def disarm(self, alarm: Alarm) -> tuple[Alarm, ...]:
+        """Take an alarm back; returns those that were taken back."""
+        return self._alarms({"action": "DEACTIVATE", "memberID": str(alarm.member_id), "alarm": alarm.alarm})
+
+    def move_leader(self, target_id: int) -> None:
+        """Hand leadership to a member. Only the leader itself can: FAILED_PRECONDITION from any other member."""
+        self._post("transfer leadership", "/v3/maintenance/transfer-leadership", {"targetID": str(target_id)})
+
+    def linearizable_read(self) -> int:
+        """Read through the leader, as etcd's own health check does; return the revision. Proves a working quorum."""
+        key = base64.b64encode(b"health").decode()
+        answer = self._post("linearizable read", "/v3/kv/range", {"key": key, "count_only": True})
+        return _integer(_mapping(answer.get("header")).get("revision"))
+
+    def hash(self) -> int:
+        """Return the hash of this member's key space."""
+        return _integer(self._post("hash", "/v3/maintenance/hash", {}).get("hash"))
+
+    def defragment(self) -> None:
+        """Defragment this member's database. It serves nothing meanwhile: give the gateway a long timeout."""
+        self._post("defragment", "/v3/maintenance/defragment", {})
+
+    def snapshot_save(self, path: str, timeout: float = SNAPSHOT_TIMEOUT_SECONDS) -> Snapshot:
+        """Save this member's snapshot as a 0600 file, complete and verified, or not at all.
+
+        The file is written beside its final place and renamed after its hash, which etcd puts behind the database, was
+        found right. ``timeout`` holds for each read. Raises OSError where the file can't be written.
+        """
+        status = self.status()
+        partial = f"{path}.partial"
+        digest = hashlib.sha256()
+        size = 0
+        tail = b""
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                os.fchmod(file.fileno(), 0o600)
+                for blob in self._snapshot_blobs(timeout):
+                    file.write(blob)
+                    size += len(blob)
+                    pending = tail + blob
+                    digest.update(pending[:-_SHA256_BYTES])
+                    tail = pending[-_SHA256_BYTES:]
+                file.flush()
+                os.fsync(file.fileno())
+            if size % _PAGE_BYTES != _SHA256_BYTES or digest.digest() != tail:
+                detail = f"the snapshot of {size} bytes is not whole: its hash does not match"
+                raise EtcdError("snapshot", self.url, 15, detail, 200, "Take it again.")
+            os.rename(partial, path)
+        except BaseException:
+            os.unlink(partial)
+            raise
+        return Snapshot(path, size, digest.hexdigest(), status.member_id)
+
+    def _snapshot_blobs(self, timeout: float) -> t.Iterator[bytes]:
+        remaining = 1
+        with HttpClient(self.url, self._context, timeout) as client:
+            response = client.stream("POST", "/v3/maintenance/snapshot", b"{}", {"Content-Type": "application/json"})
+            while True:
+                try:
+                    line = response.readline()
+                except OSError as error:
+                    raise Unreachable(self.url, f"the snapshot broke off ({error})") from error
+                if not line:
+                    break
+                message = self._decode("snapshot", response.status, line)
+                result = _mapping(message.get("result"))
+                remaining = _integer(result.get("remaining_bytes"))
+                yield base64.b64decode(str(result.get("blob", "")))
+        if remaining:
+            raise Unreachable(self.url, f"the snapshot broke off with {remaining} bytes to come")
+
+    def _alarms(self, body: t.Mapping[str, t.Any]) -> tuple[Alarm, ...]:
+        answer = self._post("alarm", "/v3/maintenance/alarm", body)
+        entries = [_mapping(entry) for entry in _sequence(answer.get("alarms"))]
+        return tuple(Alarm(_integer(entry.get("memberID")), str(entry.get("alarm", "NONE"))) for entry in entries)
+
+    def _member_list(self, operation: str, path: str, body: t.Mapping[str, t.Any]) -> MemberList:
+        return self._as_list(operation, self._post(operation, path, body))
+
+    def _as_list(self, operation: str, answer: t.Mapping[str, t.Any]) -> MemberList:
+        header = _mapping(answer.get("header"))
+        members = [self._member(entry) for entry in _sequence(answer.get("members"))]
+        if not members:
+            raise EtcdError(operation, self.url, 13, "the answer holds no members", 200)
+        return MemberList(
+            _integer(header.get("cluster_id")),
+            _integer(header.get("member_id")),
+            tuple(sorted(members, key=lambda member: member.id)),
+        )
+
+    @staticmethod
+    def _member(entry: t.Any) -> Member:
+        fields = _mapping(entry)
+        return Member(
+            _integer(fields.get("ID")),
+            str(fields.get("name", "")),
+            tuple(str(url) for url in _sequence(fields.get("peerURLs"))),
+            tuple(str(url) for url in _sequence(fields.get("clientURLs"))),
+            fields.get("isLearner") is True,
+        )
+
+    def _post(self, operation: str, path: str, body: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+        answer = self._http.request("POST", path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+        return self._decode(operation, answer.status, answer.body)
+
+    def _decode(self, operation: str, status: int, body: bytes) -> dict[str, t.Any]:
+        try:
+            answer = json.loads(body)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            hint = ""
+            if status == 404:
+                hint = "Its JSON gateway is off or older than 3.4: remove --enable-grpc-gateway=false."
+            text = body[:200].decode(errors="replace").strip()
+            raise EtcdError(operation, self.url, UNIMPLEMENTED, f"not a JSON answer: {text!r}", status, hint)
+        error = answer if status >= 400 else answer.get("error")
+        if error is None:
+            return answer
+        fields = error if isinstance(error, dict) else {"message": error}
+        detail = str(fields.get("message") or fields.get("error") or "no reason given")
+        hint = ""
+        if "bad certificate" in detail or "authentication handshake failed" in detail:
+            hint = (
+                "The gateway shows etcd's server certificate as its own client certificate: it needs the extended key"
+                " usages serverAuth and clientAuth, as kubeadm's has."
+            )
+        code = _integer(fields.get("code") or fields.get("grpc_code"))
+        raise EtcdError(operation, self.url, code, detail, status, hint)
+
+
+def _mapping(value: t.Any) -> dict[str, t.Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _sequence(value: t.Any) -> list[t.Any]:
+    return value if isinstance(value, list) else []
+
+
+def _integer(value: t.Any) -> int:
+    # The gateway writes 64-bit numbers as text and leaves zeros out.
+    try:
+        return int(value or 0)
+    except (TypeError, ValueError):
+        return 0

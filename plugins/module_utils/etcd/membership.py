@@ -1,0 +1,289 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Changes of etcd's membership that can't cost the quorum: evidence, arithmetic, the change and its proof in one call.
+
+The arithmetic is ``decision/quorum.py``; what is asked for here is the evidence that it needs (peers.md I1-I3, I6): each
+member's own member list, status and a linearizable read, all taken now.
+"""
+
+from __future__ import annotations
+
+import time
+import typing as t
+from dataclasses import dataclass, field
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.quorum import (
+    MemberState,
+    Verdict,
+    check_remove,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import (
+    DEFAULT_TIMEOUT_SECONDS,
+    Credentials,
+    Gateway,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import (
+    NOT_FOUND,
+    UNAVAILABLE,
+    EtcdError,
+    Member,
+    to_hex,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.view import View, look_again, members_view
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
+
+# The server itself gives up on a change that finds no majority after about seven seconds.
+CHANGE_TIMEOUT_SECONDS = 10.0
+_POLL_SECONDS = 0.25
+
+
+class MembershipError(Exception):
+    """A change of the membership was refused, or could not be proven.
+
+    ``reason`` is a stable name: NotReachable, WrongCluster, ViewsDisagree, UnknownMember, AmbiguousName, QuorumAtRisk,
+    LeadershipNotMoved, NotProven. ``verdict`` holds the arithmetic where there was one.
+    """
+
+    def __init__(self, reason: str, message: str, verdict: t.Optional[Verdict] = None) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.verdict = verdict
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """How an etcd cluster is reached, and how patiently.
+
+    Args:
+        endpoints: client URLs to begin with; the members that they name are asked too.
+        credentials: the client's certificate, None without TLS.
+        timeout: seconds for each question.
+        looks, interval: how often to look at what seems dead, and the seconds between.
+        settle: seconds, at most, until a change must be seen by every member that answers.
+    """
+
+    endpoints: t.Sequence[str]
+    credentials: t.Optional[Credentials]
+    timeout: float = DEFAULT_TIMEOUT_SECONDS
+    looks: int = 3
+    interval: float = 2.5
+    settle: float = 10.0
+
+    def view(self) -> View:
+        """Look once."""
+        return members_view(self.endpoints, self.credentials, self.timeout)
+
+    def patient_view(self) -> View:
+        """Look until nothing seems dead, at most ``looks`` times."""
+        return look_again(self.view, self.looks, self.interval)
+
+
+@dataclass(frozen=True)
+class Removal:
+    """What a removal did. ``after`` is None where nothing was changed (already absent, or check mode)."""
+
+    changed: bool
+    message: str
+    member: t.Optional[Member]
+    verdict: t.Optional[Verdict]
+    before: View
+    after: t.Optional[View] = None
+    new_leader: t.Optional[str] = None
+    warnings: list[str] = field(default_factory=list)
+
+
+def remove_member(
+    cluster: Cluster,
+    *,
+    member_id: t.Optional[int] = None,
+    name: t.Optional[str] = None,
+    cluster_id: t.Optional[int] = None,
+    check: bool = False,
+    before_change: t.Callable[[], None] = lambda: None,
+) -> Removal:
+    """Take one member out of an etcd cluster, or refuse with the arithmetic.
+
+    Evidence is taken in this very call from at least two voters (one, where there is only one). If the member leads,
+    leadership moves first. Afterwards every member that answers must no longer list it. An absent member is no change.
+
+    Args:
+        cluster: how it is reached.
+        member_id, name: the member. By name it must be one only; a member that never started has no name.
+        cluster_id: the cluster that is meant; another is refused.
+        check: stop before anything is changed.
+        before_change: called right before the first change, to prove that the caller still may; what it raises ends this.
+
+    Raises:
+        MembershipError: refused, or not proven. Anything that was done is told in the message.
+    """
+    view = cluster.patient_view()
+    _require_evidence(view, cluster_id)
+    victim = _find(view, member_id, name)
+    if victim is None:
+        what = to_hex(member_id) if member_id is not None else f"named {name}"
+        return Removal(False, f"etcd has no member {what}: nothing to remove", None, None, view)
+    leader = to_hex(view.leader) if view.leader else None
+    verdict = check_remove(member_states(view), victim.hex_id, leader)
+    if not verdict.allowed:
+        raise MembershipError("QuorumAtRisk", _refusal(view, victim, verdict), verdict)
+    title = f"{victim.name or 'the member that never started'} ({victim.hex_id})"
+    if check:
+        return Removal(True, f"etcd member {title} would be removed: {verdict.why}", victim, verdict, view)
+    before_change()
+    new_leader = None
+    if view.leader == victim.id:
+        new_leader = _move_leader(cluster, view, victim)
+    _remove(cluster, view, victim, new_leader)
+    after = _prove(cluster, view, victim)
+    return Removal(
+        True,
+        f"etcd member {title} was removed: {verdict.why}",
+        victim,
+        verdict,
+        view,
+        after,
+        new_leader.hex_id if new_leader else None,
+    )
+
+
+def member_states(view: View) -> list[MemberState]:
+    """Return the members as the arithmetic takes them: healthy only where that was proven just now."""
+    return [
+        MemberState(member.hex_id, member.name, member.is_learner, not view.unhealthy(member))
+        for member in view.members
+    ]
+
+
+def _require_evidence(view: View, cluster_id: t.Optional[int]) -> None:
+    if not view.reachable:
+        raise MembershipError("NotReachable", f"{view.message}. Nothing was changed.")
+    if cluster_id is not None and view.cluster_id != cluster_id:
+        raise MembershipError(
+            "WrongCluster",
+            f"this is the etcd cluster {to_hex(view.cluster_id)}, but {to_hex(cluster_id)} is meant. Nothing was changed.",
+        )
+    if view.agrees is False:
+        raise MembershipError("ViewsDisagree", f"{view.disagreement}. Nothing was changed.")
+    voters = [member for member in view.members if not member.is_learner]
+    needed = min(2, len(voters))
+    if len(view.lists) < needed:
+        silent = "; ".join(f"{m.name or m.hex_id}: {view.unhealthy(m)}" for m in voters if view.unhealthy(m))
+        raise MembershipError(
+            "ViewsDisagree",
+            f"{len(view.lists)} of {len(voters)} voters gave its own member list, and {needed} have to agree before the"
+            f" membership is changed ({silent}). Nothing was changed.",
+        )
+
+
+def _find(view: View, member_id: t.Optional[int], name: t.Optional[str]) -> t.Optional[Member]:
+    if member_id is not None:
+        found = view.get(member_id)
+        if found is not None and name is not None and found.name != name:
+            raise MembershipError(
+                "UnknownMember",
+                f"member {found.hex_id} is named {found.name!r}, not {name!r}. Nothing was changed: which one is meant?",
+            )
+        return found
+    named = [member for member in view.members if name and member.name == name]
+    if len(named) > 1:
+        identifiers = ", ".join(member.hex_id for member in named)
+        raise MembershipError(
+            "AmbiguousName",
+            f"{len(named)} members are named {name!r}: {identifiers}. Nothing was changed: give the ID.",
+        )
+    return named[0] if named else None
+
+
+def _refusal(view: View, victim: Member, verdict: Verdict) -> str:
+    lines = [
+        f"removing etcd member {victim.name or 'that never started'} ({victim.hex_id}) is refused: {verdict.why}.",
+        f"Before: {verdict.before}. After: {verdict.after}.",
+    ]
+    sick = [f"{m.name or m.hex_id}: {view.unhealthy(m)}" for m in view.members if view.unhealthy(m)]
+    if sick:
+        lines.append(f"Not healthy: {'; '.join(sick)}.")
+    lines.append("Nothing was changed.")
+    return " ".join(lines)
+
+
+def _move_leader(cluster: Cluster, view: View, victim: Member) -> Member:
+    """Move leadership off the victim, to the healthy voter whose log is furthest; return the new leader."""
+    witness = view.witnesses.get(victim.id)
+    candidates = [m for m in view.members if m.id != victim.id and not m.is_learner and not view.unhealthy(m)]
+    candidates.sort(key=lambda m: (-_applied(view, m), m.id))
+    reasons = []
+    for candidate in candidates:
+        try:
+            # Only the leader itself can hand over.
+            with Gateway(
+                witness.url if witness else victim.client_urls[0], cluster.credentials, cluster.timeout
+            ) as gateway:
+                gateway.move_leader(candidate.id)
+        except (EtcdError, Unreachable, IndexError) as error:
+            reasons.append(f"{candidate.name}: {error}")
+            continue
+        deadline = time.monotonic() + cluster.settle
+        while time.monotonic() < deadline:
+            leader = cluster.view().leader
+            if leader and leader != victim.id:
+                return next((m for m in view.members if m.id == leader), candidate)
+            time.sleep(_POLL_SECONDS)
+        reasons.append(f"{candidate.name}: it did not become the leader within {cluster.settle:g} s")
+    raise MembershipError(
+        "LeadershipNotMoved",
+        f"etcd member {victim.name} ({victim.hex_id}) leads, and leadership did not move away from it"
+        f" ({'; '.join(reasons) or 'no healthy voter to move to'}). It was not removed.",
+    )
+
+
+def _applied(view: View, member: Member) -> int:
+    status = view.witnesses[member.id].status
+    return status.raft_applied_index or status.raft_index if status is not None else 0
+
+
+def _remove(cluster: Cluster, view: View, victim: Member, new_leader: t.Optional[Member]) -> None:
+    first = new_leader.id if new_leader else view.leader
+    healthy = [m for m in view.members if m.id != victim.id and not m.is_learner and not view.unhealthy(m)]
+    healthy.sort(key=lambda m: (m.id != first, m.id))
+    if not healthy:
+        raise MembershipError(
+            "NotReachable", f"no healthy voter is left to remove {victim.hex_id} through. Nothing was changed."
+        )
+    through = healthy[0]
+    url = view.witnesses[through.id].url
+    deadline = time.monotonic() + cluster.settle
+    with Gateway(url, cluster.credentials, CHANGE_TIMEOUT_SECONDS) as gateway:
+        while True:
+            try:
+                gateway.member_remove(victim.id)
+                return
+            except EtcdError as error:
+                if error.code == NOT_FOUND:
+                    return
+                # etcd refuses while its members have been connected for less than five seconds.
+                if error.code != UNAVAILABLE or time.monotonic() >= deadline:
+                    raise MembershipError("QuorumAtRisk", f"{error}. The member was not removed.") from error
+            except Unreachable:
+                # The change may have been made all the same: what follows looks.
+                return
+            time.sleep(_POLL_SECONDS)
+
+
+def _prove(cluster: Cluster, before: View, victim: Member) -> View:
+    """Wait until no member that answers lists the victim, and a quorum works; return the view that proves it."""
+    survivors = [w.url for identity, w in before.witnesses.items() if identity != victim.id and w.members is not None]
+    deadline = time.monotonic() + cluster.settle
+    while True:
+        view = members_view(survivors, cluster.credentials, cluster.timeout)
+        gone = view.reachable and all(listed.get(victim.id) is None for listed in view.lists)
+        if gone and view.leader and any(witness.reads for witness in view.witnesses.values()):
+            return view
+        if time.monotonic() >= deadline:
+            state = "it is no longer listed, but etcd does not serve" if gone else "it is still listed"
+            raise MembershipError(
+                "NotProven",
+                f"the removal of etcd member {victim.name} ({victim.hex_id}) was asked for, but {cluster.settle:g} s later"
+                f" {state} ({view.message or view.disagreement or 'no leader'}). Look at etcd before anything else is done.",
+            )
+        time.sleep(_POLL_SECONDS)

@@ -1,0 +1,274 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The fields of kubeadm's configuration, as one table for the hub form and every kubeadm API version.
+
+Source: kubeadm.md B2 (field tables) and B3 (conversion rules). The hub form is Cluster API v1beta2's: lists of arguments, durations in
+whole seconds (`...Seconds`) or days (`...Days`). Everything that reads, checks or writes these structures walks this table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+STRING = "string"
+INTEGER = "integer"
+BOOLEAN = "boolean"
+STRINGS = "list of text"
+GATES = "map of booleans"
+ARGS = "arguments"
+ENVS = "environment"
+VOLUMES = "volumes"
+TAINTS = "taints"
+TIME = "time"
+DURATION = "duration"
+DAYS = "days"
+STRUCT = "struct"
+STRUCTS = "list of structs"
+
+# kubeadm API versions by number: 1 = v1beta1 ... 4 = v1beta4.
+OLDEST, NEWEST = 1, 4
+KUBEADM_GROUP = "kubeadm.k8s.io"
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field.
+
+    `name` is kubeadm's own; the hub name is the same but for durations. `since`/`until`: the kubeadm API versions that have it.
+    `flag`: the command-line flag that does the same before `since`. `same_before`: hub values that older kubeadm acts on anyway, so
+    that leaving them out loses nothing. `alternative`: what to tell people whose value cannot be written. `capi`: whether it is part
+    of Cluster API's KubeadmConfigSpec; `hub`: whether the hub form has it (removed fields are read and moved, never kept).
+    """
+
+    name: str
+    type: str
+    since: int = OLDEST
+    until: int = NEWEST
+    struct: Struct | None = None
+    flag: str = ""
+    same_before: tuple[Any, ...] = ()
+    alternative: str = ""
+    capi: bool = True
+    hub: bool = True
+
+    @property
+    def hub_name(self) -> str:
+        """The field's name in the hub form."""
+        return self.name + {DURATION: "Seconds", DAYS: "Days"}.get(self.type, "")
+
+
+@dataclass(frozen=True)
+class Struct:
+    """A structure of kubeadm's configuration: its Go name and its fields in kubeadm's order."""
+
+    name: str
+    fields: tuple[Field, ...]
+
+    def by_name(self) -> dict[str, Field]:
+        """Fields by kubeadm's name."""
+        return {field.name: field for field in self.fields}
+
+
+_USE_NEWER = "Use Kubernetes {} or newer, or leave the field out."
+
+BOOTSTRAP_TOKEN = Struct(
+    "BootstrapToken",
+    (
+        Field("token", STRING),
+        Field("description", STRING),
+        Field("ttl", DURATION),
+        Field("expires", TIME),
+        Field("usages", STRINGS),
+        Field("groups", STRINGS),
+    ),
+)
+NODE_REGISTRATION = Struct(
+    "NodeRegistrationOptions",
+    (
+        Field("name", STRING),
+        Field("criSocket", STRING),
+        Field("taints", TAINTS),
+        Field("kubeletExtraArgs", ARGS),
+        Field("ignorePreflightErrors", STRINGS, since=2, flag="--ignore-preflight-errors"),
+        Field(
+            "imagePullPolicy",
+            STRING,
+            since=3,
+            same_before=("IfNotPresent",),
+            alternative="Older kubeadm always uses IfNotPresent; pull or remove images in preKubeadmCommands.",
+        ),
+        Field(
+            "imagePullSerial",
+            BOOLEAN,
+            since=4,
+            same_before=(True,),
+            alternative="Older kubeadm always pulls one image at a time; pull them in preKubeadmCommands.",
+        ),
+    ),
+)
+API_ENDPOINT = Struct("APIEndpoint", (Field("advertiseAddress", STRING), Field("bindPort", INTEGER)))
+PATCHES = Struct("Patches", (Field("directory", STRING),))
+# Constants of older kubeadm are harmless when the hub asks for the same number (kubeadm.md B2.4).
+TIMEOUTS = Struct(
+    "Timeouts",
+    (
+        Field("controlPlaneComponentHealthCheck", DURATION),
+        Field("kubeletHealthCheck", DURATION),
+        Field("kubernetesAPICall", DURATION),
+        Field("etcdAPICall", DURATION),
+        Field("tlsBootstrap", DURATION, same_before=(300,)),
+        Field("discovery", DURATION),
+        Field("upgradeManifests", DURATION, capi=False, same_before=(300,)),
+    ),
+)
+ETCD_LOCAL = Struct(
+    "LocalEtcd",
+    (
+        Field("imageRepository", STRING),
+        Field("imageTag", STRING),
+        Field("dataDir", STRING),
+        Field("extraArgs", ARGS),
+        Field("extraEnvs", ENVS, since=4, alternative="Set it with a patch of the static pod (patches.directory)."),
+        Field("serverCertSANs", STRINGS),
+        Field("peerCertSANs", STRINGS),
+    ),
+)
+ETCD_EXTERNAL = Struct(
+    "ExternalEtcd",
+    (
+        Field("endpoints", STRINGS),
+        Field("httpEndpoints", STRINGS, since=4, capi=False),
+        Field("caFile", STRING),
+        Field("certFile", STRING),
+        Field("keyFile", STRING),
+    ),
+)
+ETCD = Struct("Etcd", (Field("local", STRUCT, struct=ETCD_LOCAL), Field("external", STRUCT, struct=ETCD_EXTERNAL)))
+NETWORKING = Struct(
+    "Networking", (Field("serviceSubnet", STRING), Field("podSubnet", STRING), Field("dnsDomain", STRING))
+)
+
+
+def _component(*more: Field) -> tuple[Field, ...]:
+    envs = Field("extraEnvs", ENVS, since=4, alternative="Set it with a patch of the static pod (patches.directory).")
+    return (Field("extraArgs", ARGS), Field("extraVolumes", VOLUMES), envs, *more)
+
+
+API_SERVER = Struct(
+    "APIServer",
+    _component(Field("certSANs", STRINGS), Field("timeoutForControlPlane", DURATION, until=3, hub=False)),
+)
+CONTROL_PLANE_COMPONENT = Struct("ControlPlaneComponent", _component())
+_SKIP_ADDON = "Skip the phase instead: skipPhases: [{}]."
+DNS = Struct(
+    "DNS",
+    (
+        Field("type", STRING, until=2, hub=False),
+        Field("imageRepository", STRING),
+        Field("imageTag", STRING),
+        Field(
+            "disabled",
+            BOOLEAN,
+            since=4,
+            capi=False,
+            same_before=(False,),
+            alternative=_SKIP_ADDON.format("addon/coredns"),
+        ),
+    ),
+)
+PROXY = Struct(
+    "Proxy",
+    (Field("disabled", BOOLEAN, since=4, same_before=(False,), alternative=_SKIP_ADDON.format("addon/kube-proxy")),),
+)
+
+CLUSTER_CONFIGURATION = Struct(
+    "ClusterConfiguration",
+    (
+        Field("etcd", STRUCT, struct=ETCD),
+        Field("networking", STRUCT, struct=NETWORKING),
+        Field("kubernetesVersion", STRING),
+        Field("controlPlaneEndpoint", STRING),
+        Field("apiServer", STRUCT, struct=API_SERVER),
+        Field("controllerManager", STRUCT, struct=CONTROL_PLANE_COMPONENT),
+        Field("scheduler", STRUCT, struct=CONTROL_PLANE_COMPONENT),
+        Field("dns", STRUCT, struct=DNS),
+        Field("proxy", STRUCT, struct=PROXY, since=4, capi=False, alternative=_SKIP_ADDON.format("addon/kube-proxy")),
+        Field("certificatesDir", STRING),
+        Field("imageRepository", STRING),
+        Field("useHyperKubeImage", BOOLEAN, until=2, hub=False),
+        Field("featureGates", GATES),
+        Field("clusterName", STRING),
+        Field(
+            "encryptionAlgorithm",
+            STRING,
+            since=4,
+            same_before=("RSA-2048",),
+            alternative="For ECDSA-P256 set clusterConfiguration.featureGates.PublicKeysECDSA (1.19 to 1.36).",
+        ),
+        Field("certificateValidityPeriod", DAYS, since=4, same_before=(365,), alternative=_USE_NEWER.format("1.31")),
+        Field("caCertificateValidityPeriod", DAYS, since=4, same_before=(3650,), alternative=_USE_NEWER.format("1.31")),
+    ),
+)
+INIT_CONFIGURATION = Struct(
+    "InitConfiguration",
+    (
+        Field("bootstrapTokens", STRUCTS, struct=BOOTSTRAP_TOKEN),
+        Field("dryRun", BOOLEAN, since=4, flag="--dry-run", capi=False),
+        Field("nodeRegistration", STRUCT, struct=NODE_REGISTRATION),
+        Field("localAPIEndpoint", STRUCT, struct=API_ENDPOINT),
+        Field("certificateKey", STRING, since=2, capi=False),
+        Field("skipPhases", STRINGS, since=3, flag="--skip-phases"),
+        Field("patches", STRUCT, struct=PATCHES, since=3, flag="patches"),
+        Field("timeouts", STRUCT, struct=TIMEOUTS, since=4),
+    ),
+)
+BOOTSTRAP_TOKEN_DISCOVERY = Struct(
+    "BootstrapTokenDiscovery",
+    (
+        Field("token", STRING),
+        Field("apiServerEndpoint", STRING),
+        Field("caCertHashes", STRINGS),
+        Field("unsafeSkipCAVerification", BOOLEAN),
+    ),
+)
+DISCOVERY = Struct(
+    "Discovery",
+    (
+        Field("bootstrapToken", STRUCT, struct=BOOTSTRAP_TOKEN_DISCOVERY),
+        Field("file", STRUCT, struct=Struct("FileDiscovery", (Field("kubeConfigPath", STRING),))),
+        Field("tlsBootstrapToken", STRING),
+        Field("timeout", DURATION, until=3, hub=False),
+    ),
+)
+JOIN_CONTROL_PLANE = Struct(
+    "JoinControlPlane",
+    (
+        Field("localAPIEndpoint", STRUCT, struct=API_ENDPOINT),
+        Field("certificateKey", STRING, since=2, capi=False),
+    ),
+)
+JOIN_CONFIGURATION = Struct(
+    "JoinConfiguration",
+    (
+        Field("dryRun", BOOLEAN, since=4, flag="--dry-run", capi=False),
+        Field("nodeRegistration", STRUCT, struct=NODE_REGISTRATION),
+        Field("caCertPath", STRING),
+        Field("discovery", STRUCT, struct=DISCOVERY),
+        Field("controlPlane", STRUCT, struct=JOIN_CONTROL_PLANE),
+        Field("skipPhases", STRINGS, since=3, flag="--skip-phases"),
+        Field("patches", STRUCT, struct=PATCHES, since=3, flag="patches"),
+        Field("timeouts", STRUCT, struct=TIMEOUTS, since=4),
+    ),
+)
+
+# Kind -> structure. ResetConfiguration and UpgradeConfiguration (kubeadm.md B2.5) and ClusterStatus join this table.
+KINDS: dict[str, Struct] = {
+    struct.name: struct for struct in (INIT_CONFIGURATION, CLUSTER_CONFIGURATION, JOIN_CONFIGURATION)
+}
+
+
+def api_version(number: int) -> str:
+    """The apiVersion of a kubeadm API by number: 2 -> "kubeadm.k8s.io/v1beta2"."""
+    return f"{KUBEADM_GROUP}/v1beta{number}"

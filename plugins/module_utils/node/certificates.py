@@ -1,0 +1,89 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""When the public certificates on a machine end, read with the standard library alone."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+import re
+import time
+
+PKI_DIRECTORY = "/etc/kubernetes/pki"
+# kubeadm's own names (kubeadm.md A6).
+FILES = (
+    "apiserver.crt",
+    "apiserver-kubelet-client.crt",
+    "apiserver-etcd-client.crt",
+    "front-proxy-client.crt",
+    "ca.crt",
+    "front-proxy-ca.crt",
+    "etcd/ca.crt",
+    "etcd/server.crt",
+    "etcd/peer.crt",
+    "etcd/healthcheck-client.crt",
+)
+_BLOCK = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
+_SEQUENCE, _UTC_TIME, _GENERALIZED_TIME, _EXPLICIT_VERSION = 0x30, 0x17, 0x18, 0xA0
+
+
+def expiry(directory: str = PKI_DIRECTORY) -> dict[str, str]:
+    """Return, for each of kubeadm's certificates that is there and can be read, its end (RFC 3339, UTC), by file name."""
+    found = {}
+    for name in FILES:
+        try:
+            with open(os.path.join(directory, name), encoding="ascii") as file:
+                found[name] = not_after(file.read(1 << 20))
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+def not_after(pem: str) -> str:
+    """Return the end of the first certificate in PEM text, as RFC 3339 in UTC.
+
+    Raises:
+        ValueError: there is no certificate, or it isn't X.509 (RFC 5280 §4.1).
+    """
+    block = _BLOCK.search(pem)
+    if block is None:
+        raise ValueError("no PEM certificate")
+    try:
+        der = base64.b64decode(re.sub(r"\s", "", block.group(1)), validate=True)
+        _tag, certificate, _rest = _element(der)
+        _tag, fields, _rest = _element(certificate)
+        tag, _value, rest = _element(fields)
+        if tag == _EXPLICIT_VERSION:
+            _tag, _serial, rest = _element(rest)
+        _tag, _algorithm, rest = _element(rest)
+        _tag, _issuer, rest = _element(rest)
+        tag, validity, _rest = _element(rest)
+        if tag != _SEQUENCE:
+            raise ValueError("no validity where it should be")
+        _tag, _begin, rest = _element(validity)
+        tag, end, _rest = _element(rest)
+        text = end.decode("ascii")
+        if tag == _UTC_TIME:
+            # RFC 5280 §4.1.2.5.1: years 50 to 99 are of the last century.
+            text = ("19" if int(text[:2]) >= 50 else "20") + text
+        elif tag != _GENERALIZED_TIME:
+            raise ValueError("no time where it should be")
+        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.strptime(text, "%Y%m%d%H%M%SZ"))
+    except (IndexError, UnicodeDecodeError, binascii.Error) as error:
+        raise ValueError(f"not an X.509 certificate: {error}") from error
+
+
+def _element(data: bytes) -> tuple[int, bytes, bytes]:
+    """Split DER into its first element's tag and content, and what follows it."""
+    tag, length, at = data[0], data[1], 2
+    if length & 0x80:
+        count = length & 0x7F
+        if not 1 <= count <= 4:
+            raise ValueError("a DER length of an impossible size")
+        length = int.from_bytes(data[2 : 2 + count], "big")
+        at += count
+    if at + length > len(data):
+        raise ValueError("DER that breaks off")
+    return tag, data[at : at + length], data[at + length :]

@@ -1,0 +1,240 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A cluster's control plane endpoint: one haproxy on an address of its own on the machines' bridge."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import typing as t
+from dataclasses import dataclass
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import haproxy, pool, processes
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import network as bridges
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addresses import Network, allocate
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.files import locked, read_json, remove_tree, write_atomic, write_json
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.haproxy import Server
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import EndpointLayout, Layout
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.run import environment, run
+
+LOCK_SECONDS = 60
+START_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The endpoint that is wanted. Without a host it gets a free address; without servers those it has stay."""
+
+    namespace: str
+    cluster: str
+    host: t.Optional[str]
+    port: int
+    servers: t.Optional[list[Server]]
+
+
+def ensure(layout: Layout, network: Network, wanted: Wanted) -> tuple[dict[str, t.Any], bool]:
+    """Return the endpoint and whether anything changed: its address is there, haproxy runs, its servers are the wanted ones.
+
+    Raises:
+        NspawnError: the address or the port is taken; or haproxy doesn't start.
+    """
+    paths = layout.endpoint(wanted.namespace, wanted.cluster)
+    with locked(layout.lock(f"endpoint-{os.path.basename(paths.path)}"), LOCK_SECONDS):
+        record = read_json(paths.record)
+        if record is not None and (record["port"] != wanted.port or (wanted.host and record["host"] != wanted.host)):
+            raise NspawnError(
+                f"the endpoint of cluster {wanted.namespace}/{wanted.cluster} is {record['host']}:{record['port']}, asked for is "
+                f"{wanted.host or record['host']}:{wanted.port}. It can't move: certificates and kubeconfigs name it. Delete the cluster, or ask for the old one."
+            )
+        with locked(layout.lock(pool.LOCK), pool.LOCK_SECONDS):
+            pool.open_network(layout, network)
+            changed = record is None
+            if record is None:
+                record = _register(layout, paths, network, wanted)
+            changed |= _ensure_address(record)
+        servers = wanted.servers if wanted.servers is not None else haproxy.servers_of(record["servers"])
+        changed |= _apply(paths, record, servers)
+    return describe(paths, record), changed
+
+
+def _register(layout: Layout, paths: EndpointLayout, network: Network, wanted: Wanted) -> dict[str, t.Any]:
+    held = bridges.addresses()
+    if wanted.host and held.get(wanted.host) not in (None, network.bridge):
+        # An address of the host's own: machines reach it through the bridge, and it isn't ours to add or remove.
+        host, interface = wanted.host, ""
+    else:
+        host, interface = allocate(network, pool.taken(layout), wanted.host), network.bridge
+    _check_free(host, wanted.port, [])
+    remove_tree(paths.path)
+    os.makedirs(paths.path, mode=0o700)
+    record = {
+        "namespace": wanted.namespace,
+        "cluster": wanted.cluster,
+        "host": host,
+        "port": wanted.port,
+        "interface": interface,
+        "servers": [],
+    }
+    write_json(paths.record, record)
+    return record
+
+
+def _ensure_address(record: t.Mapping[str, t.Any]) -> bool:
+    return bool(record["interface"]) and bridges.ensure_address(record["interface"], f"{record['host']}/32")
+
+
+def _check_free(host: str, port: int, ours: t.Sequence[int]) -> None:
+    pids = processes.listeners(host, port)
+    if pids is None or (pids and set(pids) <= set(ours)):
+        return
+    who = ", ".join(f"{processes.name_of(pid)} (process {pid})" for pid in pids) or "a process that can't be seen from here"
+    raise NspawnError(
+        f"the endpoint {host}:{port} is taken: {who} listens there. Nothing was started. End that process, or give the infrastructure "
+        "cluster another controlPlaneEndpoint port."
+    )
+
+
+def _apply(paths: EndpointLayout, record: dict[str, t.Any], servers: list[Server]) -> bool:
+    text = haproxy.configuration(record["host"], record["port"], servers, paths.socket)
+    stored = [{"name": each.name, "address": each.address, "port": each.port} for each in servers]
+    changed = bool(record["servers"] != stored)
+    if changed:
+        record["servers"] = stored
+        write_json(paths.record, record)
+    if _read(paths.config) != text:
+        # First the file: whatever starts haproxy later starts the wanted one.
+        write_atomic(paths.config, text)
+        changed = True
+    pids = running(paths)
+    if not pids:
+        _check_free(record["host"], record["port"], [])
+        _start(paths, [])
+        return True
+    current = _current(paths)
+    if current is None:
+        # It runs and doesn't answer on its socket: a new process takes over the listening address.
+        _start(paths, pids)
+        return True
+    if {name: server for name, (server, _) in current.items()} == {each.name: each for each in servers}:
+        return changed
+    if not _change_live(paths, {name: server for name, (server, _) in current.items()}, servers):
+        _start(paths, pids)
+    return True
+
+
+def _change_live(paths: EndpointLayout, current: t.Mapping[str, Server], servers: t.Sequence[Server]) -> bool:
+    """Add and remove servers without a reload; return False where haproxy refuses (a reload then does it)."""
+    wanted = {each.name: each for each in servers}
+    for name, server in current.items():
+        if wanted.get(name) != server and not _tell_all(paths, haproxy.remove_commands(name)):
+            return False
+    return all(_tell_all(paths, haproxy.add_commands(server)) for name, server in wanted.items() if current.get(name) != server)
+
+
+def _tell_all(paths: EndpointLayout, commands: t.Iterable[str]) -> bool:
+    for command in commands:
+        answer = tell(paths, command)
+        if answer is None or haproxy.refusal(answer):
+            return False
+    return True
+
+
+def tell(paths: EndpointLayout, command: str) -> t.Optional[str]:
+    """Return haproxy's answer to an admin command, or None where it doesn't answer."""
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(2)
+            connection.connect(paths.socket)
+            connection.sendall(f"{command}\n".encode())
+            answer = b""
+            while True:
+                block = connection.recv(65536)
+                if not block:
+                    return answer.decode(errors="replace")
+                answer += block
+    except OSError:
+        return None
+
+
+def _current(paths: EndpointLayout) -> t.Optional[dict[str, tuple[Server, str]]]:
+    answer = tell(paths, f"show servers state {haproxy.BACKEND}")
+    return None if answer is None else haproxy.parse_servers(answer)
+
+
+def running(paths: EndpointLayout) -> list[int]:
+    """Return the haproxy processes of this endpoint."""
+    return [pid for pid in processes.find_by_arguments("-f", paths.config) if processes.name_of(pid) == "haproxy" and processes.is_alive(pid)]
+
+
+def _start(paths: EndpointLayout, old: t.Sequence[int]) -> None:
+    """Start haproxy; it takes over from the old processes, which end when their connections have."""
+    run(["haproxy", "-c", "-f", paths.config])
+    command = ["haproxy", "-db", "-f", paths.config]
+    if old:
+        command += ["-sf", *(str(pid) for pid in old)]
+    with contextlib.suppress(FileNotFoundError):
+        if not old:
+            os.unlink(paths.socket)
+    log = os.open(paths.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/", env=environment(), start_new_session=True)
+    finally:
+        os.close(log)
+
+    def answers() -> bool:
+        if process.poll() is not None:
+            raise NspawnError(f"haproxy ended with exit code {process.returncode}: {(_read(paths.log) or 'it said nothing').strip()}")
+        answer = tell(paths, "show info")
+        return answer is not None and f"Pid: {process.pid}\n" in answer
+
+    processes.wait_until(answers, START_SECONDS, f"an answer of haproxy on {paths.socket}")
+
+
+def _read(path: str) -> t.Optional[str]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+
+
+def describe(paths: EndpointLayout, record: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """Return what people and the provider's role need to know of an endpoint."""
+    current = _current(paths) or {}
+    servers = [{**each, "state": current[each["name"]][1] if each["name"] in current else "unknown"} for each in record["servers"]]
+    return {
+        "namespace": record["namespace"],
+        "cluster": record["cluster"],
+        "host": record["host"],
+        "port": record["port"],
+        "pids": sorted(running(paths)),
+        "servers": servers,
+        "directory": paths.path,
+    }
+
+
+def remove(layout: Layout, namespace: str, cluster: str) -> bool:
+    """Remove a cluster's endpoint: its processes, its address, its folder. Return whether there was anything of it."""
+    paths = layout.endpoint(namespace, cluster)
+    if not os.path.isdir(layout.directory):
+        return False
+    lock = layout.lock(f"endpoint-{os.path.basename(paths.path)}")
+    with locked(lock, LOCK_SECONDS):
+        pids = running(paths)
+        if pids:
+            processes.end(pids, signal.SIGKILL)
+            processes.wait_until(lambda: not running(paths), START_SECONDS, f"the end of haproxy ({', '.join(map(str, pids))})")
+        record = read_json(paths.record)
+        there = bool(pids) or os.path.isdir(paths.path)
+        if record is not None and record["interface"]:
+            bridges.remove_address(record["interface"], record["host"])
+        remove_tree(paths.path)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(lock)
+    pool.close_network(layout)
+    return there

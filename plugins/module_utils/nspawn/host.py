@@ -1,0 +1,69 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What this host needs before machines can run on it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.run import Progress, run
+
+# local-machines.md, "Machines: systemd-nspawn".
+MACHINE_PACKAGES = ("systemd-container", "debootstrap", "debian-archive-keyring", "iproute2", "haproxy", "openssh-client", "util-linux")
+# Debian starts this one by itself when it is installed; here every cluster's endpoint starts its own.
+SERVICES = {"haproxy": "haproxy.service"}
+
+
+def require_root() -> None:
+    """Check that this process may do what machines need.
+
+    Raises:
+        NspawnError: it isn't root.
+    """
+    if os.geteuid() != 0:
+        raise NspawnError(
+            f"local machines need root (mounts, namespaces, a bridge), and this process runs as user id {os.geteuid()}. "
+            "Nothing was done. Run Ansible as root on this host, or set ansible_become for it."
+        )
+
+
+def installed(packages: t.Iterable[str]) -> set[str]:
+    """Return those of the packages that are installed."""
+    done = run(["dpkg-query", "--show", "--showformat", "${Package}|${db:Status-Status}\\n", *packages], check=False)
+    return {line.partition("|")[0] for line in done.stdout.splitlines() if line.endswith("|installed")}
+
+
+def missing_packages(packages: t.Iterable[str]) -> list[str]:
+    """Return those of the packages that have to be installed, in order.
+
+    Raises:
+        NspawnError: this host has no apt.
+    """
+    wanted = list(packages)
+    if not wanted:
+        return []
+    if shutil.which("apt-get") is None:
+        raise NspawnError("this host has no apt-get: the local provider installs what it needs from Debian's packages. Use a Debian 12 host.")
+    there = installed(wanted)
+    return [each for each in wanted if each not in there]
+
+
+def ensure_packages(packages: t.Iterable[str], progress: Progress) -> list[str]:
+    """Install what is missing; return what was installed. Services that Debian would start are masked before."""
+    missing = missing_packages(packages)
+    if not missing:
+        return []
+    for package in missing:
+        unit = SERVICES.get(package)
+        if unit and not os.path.lexists(f"/etc/systemd/system/{unit}"):
+            os.makedirs("/etc/systemd/system", exist_ok=True)
+            os.symlink("/dev/null", f"/etc/systemd/system/{unit}")
+    progress.say(f"installing {', '.join(missing)}")
+    noninteractive = {"DEBIAN_FRONTEND": "noninteractive", "NEEDRESTART_SUSPEND": "1"}
+    progress.run(["apt-get", "update"], env=noninteractive)
+    progress.run(["apt-get", "install", "--yes", "--no-install-recommends", *missing], env=noninteractive)
+    return missing

@@ -1,0 +1,121 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The bridge that machines and endpoints share, made and removed with iproute2."""
+
+from __future__ import annotations
+
+import json
+import os
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addresses import Network, overlapping_routes
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.run import run
+
+ALIAS = "kubeadm.control_plane"
+
+
+def show(*arguments: str) -> list[dict[str, t.Any]]:
+    """Return the JSON of an ``ip`` command; nothing where the object doesn't exist."""
+    done = run(["ip", "-json", *arguments], check=False)
+    text = done.stdout.strip()
+    return list(json.loads(text)) if done.returncode == 0 and text else []
+
+
+def owner(bridge: str) -> t.Optional[str]:
+    """Return the directory that a bridge was made for, or None where it isn't one of ours."""
+    try:
+        with open(f"/sys/class/net/{bridge}/ifalias", encoding="utf-8") as file:
+            name, _, directory = file.read().strip().partition(" ")
+    except OSError:
+        return None
+    return directory if name == ALIAS else None
+
+
+def ensure_bridge(network: Network, directory: str) -> bool:
+    """Make the bridge with its address if needed; return whether anything changed.
+
+    Raises:
+        NspawnError: the interface exists and isn't ours, another directory uses it, or the host routes our subnet elsewhere.
+    """
+    bridge = network.bridge
+    exists = os.path.exists(f"/sys/class/net/{bridge}")
+    if exists:
+        theirs = owner(bridge)
+        if theirs is None:
+            raise NspawnError(
+                f"interface {bridge} exists and was not made by this collection. Set another bridge (machine_nspawn_bridge); nothing was changed."
+            )
+        if theirs != directory and os.path.isdir(theirs):
+            raise NspawnError(
+                f"bridge {bridge} belongs to the machines in {theirs}, so that addresses given out here could clash with theirs. "
+                f"Use that directory, or give {directory} a bridge, a subnet and a pod subnet of its own."
+            )
+    clash = overlapping_routes(network, show("-4", "route", "show"))
+    if clash:
+        raise NspawnError(
+            f"this host routes the machines' subnet {network.subnet} elsewhere ({'; '.join(clash)}). "
+            "Choose another one (machine_nspawn_subnet); nothing was changed."
+        )
+    changed = False
+    if not exists:
+        run(["ip", "link", "add", bridge, "type", "bridge"])
+        changed = True
+    if owner(bridge) != directory:
+        run(["ip", "link", "set", bridge, "alias", f"{ALIAS} {directory}"])
+        changed = True
+    return ensure_address(bridge, f"{network.gateway}/{network.subnet.prefixlen}") | _up(bridge) | changed
+
+
+def _up(bridge: str) -> bool:
+    links = show("link", "show", "dev", bridge)
+    if links and "UP" in links[0].get("flags", []):
+        return False
+    run(["ip", "link", "set", bridge, "up"])
+    return True
+
+
+def addresses() -> dict[str, str]:
+    """Return this host's IPv4 addresses: address → interface."""
+    return {info["local"]: link["ifname"] for link in show("-4", "address", "show") for info in link.get("addr_info", []) if "local" in info}
+
+
+def ensure_address(interface: str, address: str) -> bool:
+    """Give an interface an address (``a.b.c.d/prefix``); return whether that changed anything."""
+    if addresses().get(address.partition("/")[0]) == interface:
+        return False
+    run(["ip", "address", "replace", address, "dev", interface])
+    return True
+
+
+def remove_address(interface: str, address: str) -> bool:
+    """Take an address from an interface; return whether it had it."""
+    if addresses().get(address.partition("/")[0]) != interface:
+        return False
+    run(["ip", "address", "delete", address, "dev", interface])
+    return True
+
+
+def remove_bridge(bridge: str, directory: str) -> bool:
+    """Remove the bridge if it is ours and made for this directory; return whether it was there."""
+    if owner(bridge) != directory:
+        return False
+    run(["ip", "link", "delete", bridge])
+    return True
+
+
+def host_interface(pid: int) -> t.Optional[str]:
+    """Return the host's end of a machine's veth pair, told by the machine's init process; None where it has none."""
+    done = run(["nsenter", "--target", str(pid), "--net", "ip", "-json", "link", "show", "dev", "host0"], check=False)
+    if done.returncode != 0 or not done.stdout.strip():
+        return None
+    index = json.loads(done.stdout)[0].get("link_index")
+    for name in os.listdir("/sys/class/net"):
+        try:
+            with open(f"/sys/class/net/{name}/ifindex", encoding="utf-8") as file:
+                if int(file.read()) == index:
+                    return name
+        except OSError:
+            continue
+    return None

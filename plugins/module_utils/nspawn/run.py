@@ -1,0 +1,97 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Other programs: run one, with its output in an error that says what to do, or in a log."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
+
+# Debian keeps these outside the path that a module may be started with.
+SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def environment(extra: t.Optional[t.Mapping[str, str]] = None) -> dict[str, str]:
+    """Return a small environment that doesn't depend on the user's language."""
+    kept = {key: value for key, value in os.environ.items() if key in ("HOME", "TMPDIR", "http_proxy", "https_proxy", "no_proxy")}
+    return {"HOME": "/root", **kept, "PATH": SEARCH_PATH, "LC_ALL": "C", **(extra or {})}
+
+
+def run(
+    command: t.Sequence[str],
+    *,
+    check: bool = True,
+    cwd: t.Optional[str] = None,
+    env: t.Optional[t.Mapping[str, str]] = None,
+    timeout: float = 120,
+) -> subprocess.CompletedProcess[str]:
+    """Run a short command and return its output.
+
+    Raises:
+        NspawnError: it isn't installed, failed (with ``check``) or took longer than ``timeout`` seconds.
+    """
+    try:
+        done = subprocess.run(
+            list(command), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, cwd=cwd, env=environment(env), timeout=timeout
+        )
+    except FileNotFoundError as error:
+        raise NspawnError(
+            f"the program {command[0]} is not installed on this host. Run the role's prepare step (or the module nspawn_host) first."
+        ) from error
+    except subprocess.TimeoutExpired as error:
+        raise NspawnError(f"`{' '.join(command)}` did not end within {timeout:.0f} s.") from error
+    if check and done.returncode != 0:
+        said = (done.stderr.strip() or done.stdout.strip() or "it said nothing")[-2000:]
+        raise NspawnError(f"`{' '.join(command)}` failed with exit code {done.returncode}: {said}")
+    return done
+
+
+class Progress:
+    """Where long work says what it is doing: a log file, and standard error for whoever looks on."""
+
+    def __init__(self, path: str) -> None:
+        """Open the log for adding to."""
+        os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
+        self.path = path
+        self._started = time.monotonic()
+
+    def say(self, message: str) -> None:
+        """Write one line."""
+        line = f"[{time.monotonic() - self._started:6.1f} s] {message}\n"
+        with open(self.path, "a", encoding="utf-8") as file:
+            file.write(line)
+        with contextlib.suppress(OSError):
+            sys.stderr.write(line)
+            sys.stderr.flush()
+
+    def run(
+        self, command: t.Sequence[str], *, cwd: t.Optional[str] = None, env: t.Optional[t.Mapping[str, str]] = None, timeout: float = 1800
+    ) -> None:
+        """Run a long command with its output in the log.
+
+        Raises:
+            NspawnError: it isn't installed, failed or took too long; with the end of its output.
+        """
+        with open(self.path, "a+", encoding="utf-8") as log:
+            log.write(f"$ {' '.join(command)}\n")
+            log.flush()
+            start = log.seek(0, os.SEEK_END)
+            try:
+                done = subprocess.run(
+                    list(command), stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False, cwd=cwd, env=environment(env), timeout=timeout
+                )
+            except FileNotFoundError as error:
+                raise NspawnError(f"the program {command[0]} is not installed on this host.") from error
+            except subprocess.TimeoutExpired as error:
+                raise NspawnError(f"`{' '.join(command)}` did not end within {timeout:.0f} s; its output is in {self.path}.") from error
+            log.seek(start)
+            if done.returncode != 0:
+                said = "\n".join(log.read().splitlines()[-15:])
+                raise NspawnError(f"`{' '.join(command)}` failed with exit code {done.returncode}; all of its output is in {self.path}, its end:\n{said}")

@@ -1,0 +1,126 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Groups, versions, kinds, labels, annotations, finalizers and Secret names of Cluster API (kcp-behaviour.md §1.0, §1.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+GROUP_CLUSTER = "cluster.x-k8s.io"
+GROUP_CONTROL_PLANE = "controlplane.cluster.x-k8s.io"
+GROUP_BOOTSTRAP = "bootstrap.cluster.x-k8s.io"
+GROUP_INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"
+
+API_CLUSTER = GROUP_CLUSTER + "/v1beta2"
+API_CONTROL_PLANE = GROUP_CONTROL_PLANE + "/v1beta2"
+API_BOOTSTRAP = GROUP_BOOTSTRAP + "/v1beta2"
+API_INFRASTRUCTURE = GROUP_INFRASTRUCTURE + "/v1beta1"
+API_CORE = "v1"
+
+CLUSTER = "Cluster"
+MACHINE = "Machine"
+KUBEADM_CONTROL_PLANE = "KubeadmControlPlane"
+KUBEADM_CONFIG = "KubeadmConfig"
+SECRET = "Secret"
+NSPAWN_CLUSTER = "NspawnCluster"
+NSPAWN_MACHINE = "NspawnMachine"
+NSPAWN_MACHINE_TEMPLATE = "NspawnMachineTemplate"
+
+# Cluster API versions whose manifests are read; v1alpha2 exists for infrastructure kinds only (the proposals' example).
+MANIFEST_VERSIONS: tuple[str, ...] = ("v1alpha3", "v1alpha4", "v1beta1", "v1beta2")
+INFRASTRUCTURE_VERSIONS: tuple[str, ...] = ("v1alpha2", *MANIFEST_VERSIONS)
+
+# Infrastructure kind -> role that provides it. Callers pass their own registry to add providers.
+DEFAULT_PROVIDERS: Mapping[str, str] = {
+    NSPAWN_CLUSTER: "kubeadm.control_plane.machine_nspawn",
+    NSPAWN_MACHINE_TEMPLATE: "kubeadm.control_plane.machine_nspawn",
+}
+
+LABEL_CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
+LABEL_CONTROL_PLANE = "cluster.x-k8s.io/control-plane"
+LABEL_CONTROL_PLANE_NAME = "cluster.x-k8s.io/control-plane-name"
+
+FINALIZER_CONTROL_PLANE = "kubeadm.controlplane.cluster.x-k8s.io"
+FINALIZER_CLUSTER = "cluster.cluster.x-k8s.io"
+FINALIZER_MACHINE = "machine.cluster.x-k8s.io"
+
+ANNOTATION_PAUSED = "cluster.x-k8s.io/paused"
+ANNOTATION_SKIP_COREDNS = "controlplane.cluster.x-k8s.io/skip-coredns"
+ANNOTATION_SKIP_KUBE_PROXY = "controlplane.cluster.x-k8s.io/skip-kube-proxy"
+ANNOTATION_REMEDIATION_IN_PROGRESS = "controlplane.cluster.x-k8s.io/remediation-in-progress"
+ANNOTATION_REMEDIATION_FOR = "controlplane.cluster.x-k8s.io/remediation-for"
+ANNOTATION_PRE_TERMINATE_HOOK = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/kcp-cleanup"
+ANNOTATION_DELETE_MACHINE = "cluster.x-k8s.io/delete-machine"
+ANNOTATION_REMEDIATE_MACHINE = "cluster.x-k8s.io/remediate-machine"
+ANNOTATION_SKIP_REMEDIATION = "cluster.x-k8s.io/skip-remediation"
+ANNOTATION_CERTIFICATES_EXPIRY = "machine.cluster.x-k8s.io/certificates-expiry"
+ANNOTATION_CLONED_FROM_NAME = "cluster.x-k8s.io/cloned-from-name"
+ANNOTATION_CLONED_FROM_GROUP_KIND = "cluster.x-k8s.io/cloned-from-groupkind"
+
+SECRET_TYPE = "cluster.x-k8s.io/secret"
+PURPOSE_CA = "ca"
+PURPOSE_ETCD = "etcd"
+PURPOSE_PROXY = "proxy"
+PURPOSE_SERVICE_ACCOUNT = "sa"
+PURPOSE_KUBECONFIG = "kubeconfig"
+PURPOSE_ETCD_CLIENT = "apiserver-etcd-client"
+PURPOSE_SSH = "ssh"
+SECRET_PURPOSES: tuple[str, ...] = (
+    PURPOSE_CA,
+    PURPOSE_ETCD,
+    PURPOSE_PROXY,
+    PURPOSE_SERVICE_ACCOUNT,
+    PURPOSE_KUBECONFIG,
+    PURPOSE_ETCD_CLIENT,
+    PURPOSE_SSH,
+)
+
+# Readiness gates every control plane Machine carries (kcp-behaviour.md §1.2); the last two only with managed etcd.
+READINESS_GATES: tuple[str, ...] = (
+    "NodeKubeadmLabelsAndTaintsSet",
+    "APIServerPodHealthy",
+    "ControllerManagerPodHealthy",
+    "SchedulerPodHealthy",
+)
+READINESS_GATES_ETCD: tuple[str, ...] = ("EtcdPodHealthy", "EtcdMemberHealthy")
+
+_HUB_API: Mapping[str, str] = {
+    CLUSTER: API_CLUSTER,
+    MACHINE: API_CLUSTER,
+    KUBEADM_CONTROL_PLANE: API_CONTROL_PLANE,
+    KUBEADM_CONFIG: API_BOOTSTRAP,
+    SECRET: API_CORE,
+}
+
+
+def api_version(kind: str) -> str:
+    """The hub apiVersion of `kind`; every kind that is not one of ours is an infrastructure kind."""
+    return _HUB_API.get(kind, API_INFRASTRUCTURE)
+
+
+def group(api_version_text: str) -> str:
+    """The API group of an apiVersion ("" for the core group)."""
+    return api_version_text.rpartition("/")[0]
+
+
+def secret_name(cluster: str, purpose: str) -> str:
+    """The name of a cluster's Secret for `purpose` (one of SECRET_PURPOSES)."""
+    return f"{cluster}-{purpose}"
+
+
+def machine_kind(template_kind: str) -> str:
+    """The kind of the machines made from a template kind: NspawnMachineTemplate -> NspawnMachine."""
+    return template_kind[: -len("Template")] if template_kind.endswith("Template") else template_kind
+
+
+def reference(kind: str, name: str) -> dict[str, Any]:
+    """A hub object reference {apiGroup, kind, name}."""
+    return {"apiGroup": group(api_version(kind)), "kind": kind, "name": name}
+
+
+def label_of(obj: Mapping[str, Any]) -> str:
+    """ "Kind namespace/name" of an object, as messages name it."""
+    metadata = obj.get("metadata") or {}
+    return f"{obj.get('kind')} {metadata.get('namespace', 'default')}/{metadata.get('name')}"

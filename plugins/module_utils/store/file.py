@@ -1,0 +1,373 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The file store: a directory with one YAML file an object (docs/store.md).
+
+``<directory>/<namespace>/<kind>.<group>/<name>.yaml``. Secrets are 0600 in folders of 0700, other files 0640. Readers
+take no lock: a file is always whole. Writers of all processes take turns by a lock on ``<directory>/.lock``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import time
+import typing as t
+import uuid
+from datetime import datetime, timezone
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import base, files, yaml_text
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import KindRef, Object, Objects
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.layout import (
+    SECRET,
+    identity,
+    kind_folder,
+    object_path,
+)
+
+FORMAT_VERSION = 1
+FORMAT_FILE = "store.yaml"
+LOCK_FILE = ".lock"
+VAULT_HEADER = b"$ANSIBLE_VAULT;"
+
+Names = list[str]
+# Ansible's VaultLib.encrypt and VaultLib.decrypt fit.
+Cipher = t.Callable[[bytes], t.Union[bytes, str]]
+# Fields of metadata that are the store's, never the caller's.
+_OWN_FIELDS = ("uid", "creationTimestamp", "generation", "resourceVersion")
+
+
+class FileStore(base.Store):
+    """A store in a directory. Nothing is made on disk before the first object is created.
+
+    Args:
+        directory: the store's directory; made on the first write, its parent must exist.
+        encrypt: turns the text of a Secret into what is written; plain text where not given.
+        decrypt: the reverse; needed as soon as one Secret is encrypted.
+        clock: gives the time as RFC 3339 in UTC with seconds, for creationTimestamp and deletionTimestamp.
+    """
+
+    def __init__(
+        self,
+        directory: str,
+        encrypt: Cipher | None = None,
+        decrypt: Cipher | None = None,
+        clock: t.Callable[[], str] | None = None,
+    ) -> None:
+        self.directory = os.path.abspath(os.path.expanduser(str(directory)))
+        self._encrypt = encrypt
+        self._decrypt = decrypt
+        self._clock = clock or _utc_now
+        self._format_checked = False
+
+    def get(self, kind_ref: KindRef, namespace: str, name: str) -> Object | None:
+        """Return a copy of the object, or None where there is none."""
+        path = object_path(self.directory, kind_ref, namespace, name)
+        if not self._exists():
+            return None
+        return self._read(path, kind_ref, namespace, name)
+
+    def list(
+        self, kind_ref: KindRef, namespace: str | None = None, labels: t.Mapping[str, str] | None = None
+    ) -> Objects:
+        """Return the objects of a kind that carry all of ``labels``, ordered by namespace and name."""
+        folder_name = kind_folder(kind_ref)
+        if namespace is not None:
+            base.check_namespace(namespace)
+        if not self._exists():
+            return []
+        namespaces = [namespace] if namespace is not None else self._namespaces()
+        found = []
+        for each in namespaces:
+            for file_name in files.names_in(os.path.join(self.directory, each, folder_name)):
+                name, extension = os.path.splitext(file_name)
+                if extension != ".yaml" or not base.is_subdomain(name):
+                    continue
+                # Gone meanwhile is no error: it was deleted while the folder was read.
+                obj = self._read(object_path(self.directory, kind_ref, each, name), kind_ref, each, name)
+                if obj is not None and _has_labels(obj, labels or {}):
+                    found.append(obj)
+        return found
+
+    def create(self, obj: Object) -> Object:
+        """Store a new object and return it as stored."""
+        obj = base.plain_object(obj)
+        kind_ref, namespace, name = identity(obj)
+        path = object_path(self.directory, kind_ref, namespace, name)
+        metadata = obj["metadata"]
+        metadata.pop("deletionTimestamp", None)
+        # Counted on from the time, so that an object made anew never gets a version that its predecessor had.
+        metadata.update(
+            uid=str(uuid.uuid4()),
+            resourceVersion=str(time.time_ns() // 1000),
+            generation=1,
+            creationTimestamp=self._clock(),
+        )
+        with self.writing():
+            if self._read(path, kind_ref, namespace, name) is not None:
+                raise base.AlreadyExists(
+                    f"{base.describe(kind_ref, namespace, name)} exists already",
+                    path,
+                    "an object is created once and then updated",
+                    "Nothing was written. Read it and update it, or delete it first.",
+                )
+            self._make_folders(kind_ref, namespace)
+            self._write(path, kind_ref, obj)
+        return obj
+
+    def update(self, obj: Object) -> Object:
+        """Replace an object and return it as stored; where nothing differs nothing is written."""
+        obj = base.plain_object(obj)
+        kind_ref, namespace, name = identity(obj)
+        path = object_path(self.directory, kind_ref, namespace, name)
+        with self.writing():
+            stored = self._read(path, kind_ref, namespace, name)
+            if stored is None:
+                raise base.not_found(kind_ref, namespace, name)
+            metadata, current = obj["metadata"], stored["metadata"]
+            _check_unchanged(kind_ref, stored, metadata.get("resourceVersion"), metadata.get("uid"))
+            _check_deletion_untouched(kind_ref, metadata, current)
+            for field in _OWN_FIELDS:
+                metadata[field] = current[field]
+            if obj == stored:
+                return stored
+            if current.get("deletionTimestamp") and not metadata.get("finalizers"):
+                files.remove_file(path)
+                return obj
+            if obj.get("spec") != stored.get("spec"):
+                metadata["generation"] = int(current["generation"]) + 1
+            metadata["resourceVersion"] = str(int(current["resourceVersion"]) + 1)
+            self._write(path, kind_ref, obj)
+        return obj
+
+    def delete(
+        self, kind_ref: KindRef, namespace: str, name: str, resource_version: str | None = None
+    ) -> Object | None:
+        """Delete an object; None when it is gone, else the object that waits for its finalizers."""
+        path = object_path(self.directory, kind_ref, namespace, name)
+        if not self._exists():
+            raise base.not_found(kind_ref, namespace, name)
+        with self.writing():
+            stored = self._read(path, kind_ref, namespace, name)
+            if stored is None:
+                raise base.not_found(kind_ref, namespace, name)
+            metadata = stored["metadata"]
+            if resource_version is not None:
+                _check_unchanged(kind_ref, stored, resource_version, None)
+            if not metadata.get("finalizers"):
+                files.remove_file(path)
+                return None
+            if not metadata.get("deletionTimestamp"):
+                metadata.update(
+                    deletionTimestamp=self._clock(),
+                    generation=int(metadata["generation"]) + 1,
+                    resourceVersion=str(int(metadata["resourceVersion"]) + 1),
+                )
+                self._write(path, kind_ref, stored)
+            return stored
+
+    def seal_secrets(self) -> int:
+        """Rewrite the Secrets that aren't encrypted as this store now encrypts, or the reverse; return how many were."""
+        changed = 0
+        for secret in self.list(SECRET):
+            metadata = secret["metadata"]
+            path = object_path(self.directory, SECRET, metadata["namespace"], metadata["name"])
+            with self.writing():
+                raw = files.read_file(path)
+                current = self._read(path, SECRET, metadata["namespace"], metadata["name"])
+                if raw is None or current is None or raw.startswith(VAULT_HEADER) == (self._encrypt is not None):
+                    continue
+                self._write(path, SECRET, current)
+                changed += 1
+        return changed
+
+    def _namespaces(self) -> Names:
+        return [each for each in files.names_in(self.directory) if base.is_subdomain(each) and "." not in each]
+
+    def _exists(self) -> bool:
+        """Tell whether the directory is a store already; refuses one that is something else or newer."""
+        if self._format_checked:
+            return True
+        marker = os.path.join(self.directory, FORMAT_FILE)
+        raw = files.read_file(marker)
+        if raw is None:
+            self._refuse_foreign_directory()
+            return False
+        try:
+            content = yaml_text.from_yaml(raw.decode("utf-8"))
+            version = int(content["formatVersion"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise base.StoreError(
+                "the store's format file can't be read",
+                marker,
+                f"it must say formatVersion: {FORMAT_VERSION}",
+                "Nothing was read or written. Check that the path is a store; if it is, restore that file from a backup.",
+            ) from error
+        if version != FORMAT_VERSION:
+            raise base.StoreError(
+                f"the store has format {version}",
+                marker,
+                f"this release of the collection reads format {FORMAT_VERSION}; another release wrote the store",
+                "Nothing was read or written. Use the release of kubeadm.control_plane that wrote it, or a newer one.",
+            )
+        self._format_checked = True
+        return True
+
+    def _refuse_foreign_directory(self) -> None:
+        if os.path.lexists(self.directory) and not os.path.isdir(self.directory):
+            raise base.StoreError(
+                "the store's path is not a directory",
+                self.directory,
+                "the store is a directory of YAML files",
+                "Nothing was read or written. Give the store's directory.",
+            )
+        others = [each for each in files.names_in(self.directory) if each not in (LOCK_FILE, "lost+found")]
+        if others:
+            raise base.StoreError(
+                "the directory is not a store",
+                self.directory,
+                f"it has no {FORMAT_FILE} but holds other things, such as {others[0]}",
+                "Nothing was read or written. Give the store's own directory, or an empty or new one.",
+            )
+
+    @contextlib.contextmanager
+    def writing(self) -> t.Iterator[None]:
+        """Hold the lock of all writers of all processes; the directory is made into a store first where it isn't one.
+
+        Not re-entrant: create, update and delete take it themselves. Raises :class:`base.StoreError` after 30 s.
+        """
+        parent = os.path.dirname(self.directory)
+        if not os.path.isdir(parent):
+            raise base.StoreError(
+                "the store can't be made",
+                self.directory,
+                f"the folder {parent} does not exist; it isn't made, since it may be a file system that isn't mounted",
+                f"Nothing was written. Mount it, correct the path, or make it: mkdir -p {parent}",
+            )
+        # Looked at anew: the directory may have been removed, or replaced, since it was read.
+        self._format_checked = False
+        self._exists()
+        files.make_folder(self.directory, files.SECRET_FOLDER_MODE)
+        with files.locked(os.path.join(self.directory, LOCK_FILE)):
+            if not self._exists():
+                files.remove_leftovers(self.directory)
+                text = f"# A store of kubeadm.control_plane: its objects, journals and locks.\nformatVersion: {FORMAT_VERSION}\n"
+                files.write_file(os.path.join(self.directory, FORMAT_FILE), text.encode(), 0o640)
+            yield
+
+    def _make_folders(self, kind_ref: KindRef, namespace: str) -> None:
+        folder = os.path.join(self.directory, namespace)
+        files.make_folder(folder, 0o750)
+        mode = files.SECRET_FOLDER_MODE if kind_ref == SECRET else 0o750
+        files.make_folder(os.path.join(folder, kind_folder(kind_ref)), mode)
+
+    def _write(self, path: str, kind_ref: KindRef, obj: Object) -> None:
+        files.remove_leftovers(os.path.dirname(path))
+        data = yaml_text.to_yaml(obj).encode("utf-8")
+        if kind_ref != SECRET:
+            files.write_file(path, data, 0o640)
+            return
+        if self._encrypt is not None:
+            sealed = self._encrypt(data)
+            data = sealed.encode("utf-8") if isinstance(sealed, str) else sealed
+        files.write_file(path, data, files.SECRET_FILE_MODE)
+
+    def _read(self, path: str, kind_ref: KindRef, namespace: str, name: str) -> Object | None:
+        raw = files.read_file(path)
+        if raw is None:
+            return None
+        if kind_ref == SECRET:
+            _tighten(path)
+        if raw.startswith(VAULT_HEADER):
+            raw = self._decrypted(raw, path)
+        try:
+            obj: Object = yaml_text.from_yaml(raw.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            raise _damaged(path, "it is not UTF-8 text") from error
+        except ValueError as error:
+            # The parser's words may quote the line, and a Secret's line is secret.
+            raise _damaged(path, "it is not valid YAML" if kind_ref == SECRET else str(error)) from None
+        try:
+            same = base.kind_ref_of(obj) == kind_ref and identity(obj)[1:] == (namespace, name)
+            metadata = obj["metadata"]
+            complete = all(metadata[field] for field in _OWN_FIELDS) and int(metadata["resourceVersion"]) > 0
+            complete = complete and int(metadata["generation"]) > 0
+        except (base.StoreError, AttributeError, KeyError, TypeError, ValueError):
+            same = complete = False
+        if not same or not complete:
+            raise _damaged(path, f"it is not the {base.describe(kind_ref, namespace, name)} as the store wrote it")
+        return obj
+
+    def _decrypted(self, raw: bytes, path: str) -> bytes:
+        if self._decrypt is None:
+            raise base.StoreError(
+                "a Secret of the store is encrypted",
+                path,
+                "it was written with ansible-vault and this run has no vault password",
+                "Nothing was written. Give --vault-password-file, --vault-id or --ask-vault-pass.",
+            )
+        try:
+            opened = self._decrypt(raw)
+        except Exception as error:
+            # Whatever the vault raises; its words may hold parts of what it decrypted.
+            raise base.StoreError(
+                "a Secret of the store can't be decrypted",
+                path,
+                f"the vault refused it ({type(error).__name__}): the password is not the one it was written with, or the file is damaged",
+                "Nothing was written. Give the right vault password, or restore the file from a backup.",
+            ) from None
+        return opened.encode("utf-8") if isinstance(opened, str) else opened
+
+
+def _check_unchanged(kind_ref: KindRef, stored: Object, resource_version: str | None, uid: str | None) -> None:
+    current = stored["metadata"]
+    if resource_version == current["resourceVersion"] and uid in (None, current["uid"]):
+        return
+    why = f"it has version {current['resourceVersion']} and the change was made to version {resource_version}"
+    if uid not in (None, current["uid"]):
+        why = "it was deleted and made anew since it was read"
+    elif resource_version is None:
+        why = "the change names no metadata.resourceVersion, so it can't be told whether it was made to this version"
+    raise base.Conflict(
+        f"{base.describe(kind_ref, current['namespace'], current['name'])} was changed by someone else",
+        f"group {kind_ref[0] or 'core'}",
+        why,
+        "Nothing was written. Read it again and make the change to what it is now.",
+    )
+
+
+def _check_deletion_untouched(kind_ref: KindRef, metadata: Object, current: Object) -> None:
+    if metadata.get("deletionTimestamp") == current.get("deletionTimestamp"):
+        return
+    raise base.StoreError(
+        f"the deletion of {base.describe(kind_ref, current['namespace'], current['name'])} can't be changed by an update",
+        "field metadata.deletionTimestamp",
+        "as in Kubernetes it is set by a delete of an object that has finalizers, and never taken back",
+        "Nothing was written. Call delete; the object stays until its last finalizer is taken off.",
+    )
+
+
+def _has_labels(obj: Object, labels: t.Mapping[str, str]) -> bool:
+    own = obj["metadata"].get("labels") or {}
+    return all(key in own and own[key] == value for key, value in labels.items())
+
+
+def _damaged(path: str, why: str) -> base.StoreError:
+    return base.StoreError(
+        "a file of the store is damaged",
+        path,
+        why,
+        "Nothing was changed. Restore this one file from a backup or version control, or correct it by hand.",
+    )
+
+
+def _tighten(path: str) -> None:
+    # Version control and copies loosen modes; a Secret that others can read is made private again.
+    with contextlib.suppress(OSError):
+        if stat.S_IMODE(os.stat(path).st_mode) & 0o077:
+            os.chmod(path, files.SECRET_FILE_MODE)
+
+
+def _utc_now() -> str:
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,155 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Processes of this machine, told apart beyond their numbers: a number is given again, number and start time are not."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import socket
+import typing as t
+from dataclasses import dataclass
+
+PROC = "/proc"
+MAX_ANCESTORS = 64
+_ANSIBLE_COMMAND = re.compile(r"ansible(-playbook|-console|-pull|-navigator)?\Z")
+_PLAYBOOK_ARGUMENT = re.compile(r"[\w./-]+\.ya?ml\Z|[a-z_]\w*\.[a-z_]\w*\.[a-z_]\w*(\.\w+)*\Z")
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process: its number and its start time in clock ticks since boot (None where the system doesn't tell)."""
+
+    pid: int
+    start_time: int | None
+
+
+@dataclass(frozen=True)
+class _Entry:
+    state: str
+    parent: int
+    start_time: int
+
+
+def this_boot() -> str | None:
+    """Return the id of this boot of this machine, or None where there is none (not Linux)."""
+    return _read(os.path.join(PROC, "sys/kernel/random/boot_id")) or None
+
+
+def this_pid_namespace() -> str | None:
+    """Return the namespace in which this process's numbers count: containers on one machine share the boot, not these."""
+    try:
+        return os.readlink(os.path.join(PROC, "self/ns/pid"))
+    except OSError:
+        return None
+
+
+def this_host() -> str:
+    """Return this machine's name, for people."""
+    return socket.gethostname()
+
+
+def this_user() -> str:
+    """Return who runs this, for people: the system's user, and who became it by sudo."""
+    try:
+        name = pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        name = f"uid {os.getuid()}"
+    original = os.environ.get("SUDO_USER", "")
+    return f"{original} as {name}" if original and original != name else name
+
+
+def this_awx_job() -> str:
+    """Return the AWX (or automation controller) job that this runs in, or an empty text."""
+    job = os.environ.get("JOB_ID", "")
+    awx = any(name.startswith(("AWX_", "TOWER_")) for name in os.environ)
+    return job if awx and job.isdigit() else ""
+
+
+def identify(pid: int) -> Process:
+    """Return a running process with its start time."""
+    entry = _entry(pid)
+    return Process(pid, entry.start_time if entry else None)
+
+
+def is_alive(process: Process) -> bool:
+    """Tell whether that very process runs. Where it can't be told it counts as running."""
+    if process.pid <= 0:
+        return False
+    try:
+        os.kill(process.pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # it runs, under another user
+    entry = _entry(process.pid)
+    if entry is None:
+        return True
+    return entry.state not in "ZX" and process.start_time in (None, entry.start_time)
+
+
+def find_run_process(pid: int | None = None) -> Process:
+    """Return the process whose life is the run's: the ``ansible-playbook`` that this one works for.
+
+    From this process upwards, the nearest one that is an ansible command, and from there on upwards while the parent
+    has the very same command line: workers are forks of the main process. Not simply the outermost: a playbook that
+    starts ``ansible-playbook`` twice at once has two runs in it. Without an ansible command above, the process itself
+    counts (and what it was forked from).
+    """
+    start = os.getpid() if pid is None else pid
+    chain = [start]
+    while len(chain) < MAX_ANCESTORS:
+        entry = _entry(chain[-1])
+        if entry is None or entry.parent <= 1:
+            break
+        chain.append(entry.parent)
+    commands = [_arguments(each) for each in chain]
+    first = next((index for index, command in enumerate(commands) if is_ansible_command(command)), 0)
+    last = first
+    while last + 1 < len(chain) and commands[first] and commands[last + 1] == commands[first]:
+        last += 1
+    return identify(chain[last])
+
+
+def is_ansible_command(arguments: t.Sequence[str]) -> bool:
+    """Tell whether these arguments of a process start an ansible command, directly or by its interpreter."""
+    return any(_ANSIBLE_COMMAND.match(os.path.basename(each)) for each in arguments[:3] if not each.startswith("-"))
+
+
+def describe_command(pid: int) -> str:
+    """Return the program and the playbooks of a process. No other argument: ``-e`` may carry a secret."""
+    arguments = _arguments(pid)
+    if not arguments:
+        return "unknown command"
+    program = next((each for each in arguments[:3] if is_ansible_command([each])), arguments[0])
+    after = arguments[arguments.index(program) + 1 :]
+    shown = [os.path.basename(program)]
+    for previous, each in zip([program, *after], after):
+        if not previous.startswith("-") and _PLAYBOOK_ARGUMENT.match(each):
+            shown.append(os.path.basename(each))
+    return " ".join(shown)[:200]
+
+
+def _arguments(pid: int) -> list[str]:
+    text = _read(os.path.join(PROC, str(pid), "cmdline"))
+    return text.split("\0")[:-1] if text.endswith("\0") else text.split("\0") if text else []
+
+
+def _entry(pid: int) -> _Entry | None:
+    # The command's name is in parentheses and may hold anything, parentheses too.
+    fields = _read(os.path.join(PROC, str(pid), "stat")).rpartition(")")[2].split()
+    try:
+        return _Entry(fields[0], int(fields[1]), int(fields[19]))
+    except (IndexError, ValueError):
+        return None
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as stream:
+            text = stream.read()
+    except OSError:
+        return ""
+    return text.strip("\n ")

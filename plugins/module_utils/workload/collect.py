@@ -1,0 +1,204 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The observation that one machine gives in one call: raw public text and JSON, parsed by the controller (parse.py)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+import typing as t
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import KUBEADM_CREDENTIALS, Credentials
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.view import View, look_again, members_view
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import bootstrap, certificates, guard
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import trim
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import (
+    ADMIN_KUBECONFIG,
+    MANIFESTS_DIRECTORY,
+    ApiAccess,
+    ApiClient,
+    ApiError,
+    own_server,
+    read_access,
+)
+
+OBSERVATION_VERSION = "v1"
+LOCAL_ETCD = "https://127.0.0.1:2379"
+ETCD_DATA = "/var/lib/etcd/member"
+STATIC_PODS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
+
+_SYSTEM = "/api/v1/namespaces/kube-system"
+_APPS = "/apis/apps/v1/namespaces/kube-system"
+_RBAC = "/apis/rbac.authorization.k8s.io/v1"
+_PUBLIC_RBAC = f"{_RBAC}/namespaces/kube-public"
+# What a new Node needs to register: kubeadm.md B4, and the phases bootstrap-token and kubelet-start of kubeadm init.
+_BOOTSTRAP_OBJECTS = {
+    "clusterInfoRole": f"{_PUBLIC_RBAC}/roles/kubeadm:bootstrap-signer-clusterinfo",
+    "clusterInfoRoleBinding": f"{_PUBLIC_RBAC}/rolebindings/kubeadm:bootstrap-signer-clusterinfo",
+    "kubeletBootstrap": f"{_RBAC}/clusterrolebindings/kubeadm:kubelet-bootstrap",
+    "autoapproveBootstrap": f"{_RBAC}/clusterrolebindings/kubeadm:node-autoapprove-bootstrap",
+}
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where things are on a control plane node; the tests put them elsewhere."""
+
+    kubeconfig: str = ADMIN_KUBECONFIG
+    manifests: str = MANIFESTS_DIRECTORY
+    pki: str = certificates.PKI_DIRECTORY
+    kubectl: str = "kubectl"
+    etcd_url: str = LOCAL_ETCD
+    etcd_credentials: Credentials = KUBEADM_CREDENTIALS
+    etcd_data: str = ETCD_DATA
+    bootstrap: bootstrap.Places = field(default_factory=bootstrap.Places)
+
+
+@dataclass(frozen=True)
+class Looks:
+    """How often to look at what seems dead, and the seconds between two looks and for each request."""
+
+    count: int = 3
+    interval: float = 2.5
+    timeout: float = 3.0
+
+
+def collect(looks: Looks, endpoint: t.Optional[str] = None, places: t.Optional[Places] = None) -> dict[str, t.Any]:
+    """Return one machine's observation.
+
+    Args:
+        looks: how to look.
+        endpoint: ``host:port`` of the control plane endpoint; by default the server that admin.conf names.
+
+    Nothing in it is secret. A part that did not answer carries its reason in words; what is dead is told only after
+    ``looks.count`` looks. A machine without a control plane is asked once: nothing there can be dead.
+
+    Returns:
+        ``observationVersion``, ``machine`` (this machine's own facts), ``api``, ``endpoint``, ``etcd`` (the snapshot's
+        form) and ``objects`` (Kubernetes objects cut down by ``trim``).
+    """
+    where = places or Places()
+    with ThreadPoolExecutor(max_workers=5) as pool:
+        kubeadm = pool.submit(_output, ["kubeadm", "version", "-o", "short"])
+        kubelet = pool.submit(_output, ["kubelet", "--version"])
+        manifests = [name for name in STATIC_PODS if os.path.exists(os.path.join(where.manifests, f"{name}.yaml"))]
+        etcd = pool.submit(_etcd, looks, where) if "etcd" in manifests else None
+        cluster = _cluster(looks, endpoint, where) if "kube-apiserver" in manifests else _no_cluster(where)
+        disk = os.statvfs("/var/lib")
+        machine = {
+            "machineID": guard.read_text(guard.MACHINE_ID_FILE),
+            "bootID": guard.read_text(guard.BOOT_ID_FILE),
+            "hostname": os.uname().nodename,
+            "clock": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "kubeadmVersion": kubeadm.result(),
+            "kubeletVersion": kubelet.result().replace("Kubernetes ", "", 1),
+            "staticPodManifests": manifests,
+            "etcdData": os.path.isdir(where.etcd_data),
+            "diskFreeBytes": disk.f_bavail * disk.f_frsize,
+            "certificates": certificates.expiry(where.pki),
+            "bootstrap": bootstrap.read_state(where.bootstrap),
+        }
+        seen = etcd.result() if etcd is not None else None
+        return {"observationVersion": OBSERVATION_VERSION, "machine": machine, "etcd": seen, **cluster}
+
+
+def _output(command: list[str]) -> str:
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=5, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.decode(errors="replace").strip()[:200] if done.returncode == 0 else ""
+
+
+def _etcd(looks: Looks, where: Places) -> dict[str, t.Any]:
+    def look() -> View:
+        return members_view([where.etcd_url], where.etcd_credentials, looks.timeout)
+
+    return look_again(look, looks.count, looks.interval).document()
+
+
+def _no_cluster(where: Places, reason: str = "") -> dict[str, t.Any]:
+    message = reason or f"no kube-apiserver manifest in {where.manifests}: this machine is no control plane node"
+    return {
+        "api": {"answers": False, "server": None, "date": "", "message": message},
+        "endpoint": {"answers": None, "message": f"not asked: {message}"},
+        "objects": None,
+    }
+
+
+def _cluster(looks: Looks, endpoint_address: t.Optional[str], where: Places) -> dict[str, t.Any]:
+    try:
+        access = read_access(where.kubeconfig, where.kubectl)
+    except guard.NodeError as error:
+        return _no_cluster(where, str(error))
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        server = f"https://{endpoint_address}" if endpoint_address else access.server
+        endpoint = pool.submit(_again, lambda: _endpoint(access, server, looks.timeout), looks)
+        result = _again(lambda: _api(access, own_server(where.manifests) or access.server, looks.timeout), looks)
+        return {"api": result["api"], "objects": result["objects"], "endpoint": endpoint.result()}
+
+
+def _again(look: t.Callable[[], dict[str, t.Any]], looks: Looks) -> dict[str, t.Any]:
+    answer = look()
+    for _unused in range(looks.count - 1):
+        if answer.get("answers") or (answer.get("api") or {}).get("answers"):
+            break
+        time.sleep(looks.interval)
+        answer = look()
+    return answer
+
+
+def _endpoint(access: ApiAccess, server: str, timeout: float) -> dict[str, t.Any]:
+    """Ask the endpoint. Its certificate is checked against this cluster's CA: what answers is ours, or it fails."""
+    message = ""
+    try:
+        with ApiClient(access, server, timeout) as client:
+            answer = client.send("GET", "/readyz")
+        if answer.status != 200:
+            message = f"{server}/readyz says HTTP {answer.status}: {answer.body[:200].decode(errors='replace')}"
+    except (Unreachable, ValueError) as error:
+        message = str(error)
+    return {"answers": not message, "message": message, "server": server}
+
+
+def _api(access: ApiAccess, server: str, timeout: float) -> dict[str, t.Any]:
+    api: dict[str, t.Any] = {"answers": False, "server": server, "date": "", "message": ""}
+    objects: t.Optional[dict[str, t.Any]] = None
+    try:
+        with ApiClient(access, server, timeout) as client:
+            objects = _objects(client)
+            api.update(answers=True, date=client.date)
+    except (Unreachable, ApiError, ValueError) as error:
+        # A list that can't be read is no list: decisions must not take a part of the picture for the whole.
+        api["message"] = str(error)
+    return {"api": api, "objects": objects}
+
+
+def _objects(client: ApiClient) -> dict[str, t.Any]:
+    nodes = client.list("/api/v1/nodes")
+    pods = client.list(f"{_SYSTEM}/pods", "tier=control-plane")
+    config = client.get(f"{_SYSTEM}/configmaps/kubeadm-config")
+    proxy = client.get(f"{_APPS}/daemonsets/kube-proxy")
+    dns = client.get(f"{_APPS}/deployments/coredns")
+    info = client.get("/api/v1/namespaces/kube-public/configmaps/cluster-info")
+    found: dict[str, t.Any] = {}
+    for name, path in _BOOTSTRAP_OBJECTS.items():
+        item = client.get(path)
+        found[name] = trim.binding(item) if item is not None else None
+    workers = [item["metadata"]["name"] for item in nodes if not trim.is_control_plane(item)]
+    return {
+        "nodes": [trim.node(item) for item in nodes if trim.is_control_plane(item)],
+        "workerNodes": sorted(workers),
+        "pods": [trim.pod(item) for item in pods],
+        "kubeadmConfig": trim.kubeadm_config(config) if config is not None else None,
+        "kubeProxy": trim.workload(proxy) if proxy is not None else None,
+        "dns": trim.workload(dns) if dns is not None else None,
+        "bootstrap": {"clusterInfo": info is not None, **found},
+    }

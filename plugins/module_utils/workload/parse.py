@@ -1,0 +1,309 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""An observation (collect.py) read into the snapshot's ``workload`` part: pure, on the controller.
+
+What a node sent is not trusted to be well-formed: a field of another type than expected counts as missing, and no text
+of it is ever taken for anything but text.
+"""
+
+from __future__ import annotations
+
+import datetime
+import email.utils
+import typing as t
+
+Object = dict[str, t.Any]
+COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
+_MAX_TEXT = 4096
+_MAX_CONFIG = 262144
+
+
+def parse(observation: t.Any, via: t.Optional[str]) -> Object:
+    """Return the ``workload`` part of a snapshot, with ``now`` and ``machine`` beside what the snapshot's schema names.
+
+    Args:
+        observation: what node_observe returned.
+        via: the name of the machine that gave it.
+
+    Returns:
+        The part as docs/reference/snapshot.md describes it. ``now`` is the workload API's clock (None where the API did
+        not answer), ``machine`` the answering machine's own facts: see :func:`machine_facts`.
+    """
+    raw = _mapping(observation)
+    api = _mapping(raw.get("api"))
+    objects = _mapping(raw.get("objects"))
+    reachable = api.get("answers") is True and bool(objects)
+    config = _mapping(_mapping(objects.get("kubeadmConfig")).get("data"))
+    endpoint = _mapping(raw.get("endpoint"))
+    answers = endpoint.get("answers")
+    message = _text(api.get("message"))
+    if not reachable and not message:
+        message = "the observation holds no answer of the API"
+    return {
+        "reachable": reachable,
+        "via": via,
+        "message": "" if reachable else message,
+        "now": _date(api.get("date")) if reachable else None,
+        "endpoint": {
+            "answers": answers if isinstance(answers, bool) else None,
+            "message": _text(endpoint.get("message")),
+        },
+        "initialized": isinstance(objects.get("kubeadmConfig"), dict) if reachable else None,
+        "kubeadmConfig": {
+            "clusterConfiguration": _text(config.get("ClusterConfiguration"), _MAX_CONFIG) or None,
+            "clusterStatus": _text(config.get("ClusterStatus"), _MAX_CONFIG) or None,
+        },
+        "nodes": [_node(item) for item in _mappings(objects.get("nodes"))],
+        "pods": _pods(_mappings(objects.get("pods"))),
+        "etcd": _etcd(raw.get("etcd")),
+        "addons": _addons(objects, reachable),
+        "workerNodes": sorted(name for name in map(_text, _sequence(objects.get("workerNodes"))) if name),
+        "machine": machine_facts(raw),
+    }
+
+
+def machine_facts(observation: t.Any) -> Object:
+    """Return the answering machine's own facts.
+
+    machineID, bootID, hostname, clock (RFC 3339), kubeadmVersion, kubeletVersion, staticPodManifests (names), etcdData
+    (whether /var/lib/etcd/member is there), diskFreeBytes, certificates (RFC 3339 end by file name) and bootstrap.
+    """
+    machine = _mapping(_mapping(observation).get("machine"))
+    texts = ("machineID", "bootID", "hostname", "clock", "kubeadmVersion", "kubeletVersion")
+    bootstrap = _mapping(machine.get("bootstrap"))
+    return {
+        **{name: _text(machine.get(name)) for name in texts},
+        "staticPodManifests": [name for name in _sequence(machine.get("staticPodManifests")) if name in COMPONENTS],
+        "etcdData": machine.get("etcdData") is True,
+        "diskFreeBytes": _integer(machine.get("diskFreeBytes")),
+        "certificates": {
+            _text(name): _text(end)
+            for name, end in _mapping(machine.get("certificates")).items()
+            if isinstance(name, str) and _is_time(end)
+        },
+        "bootstrap": {name: _text(bootstrap.get(name)) for name in ("state", "step", "kind", "stage", "message")},
+    }
+
+
+def _node(item: Object) -> Object:
+    metadata, spec, status = (_mapping(item.get(name)) for name in ("metadata", "spec", "status"))
+    info = _mapping(status.get("nodeInfo"))
+    ready = next((each for each in _mappings(status.get("conditions")) if each.get("type") == "Ready"), {})
+    addresses = _mappings(status.get("addresses"))
+    internal = next((each.get("address") for each in addresses if each.get("type") == "InternalIP"), None)
+    said = ready.get("status")
+    return {
+        "name": _text(metadata.get("name")),
+        "uid": _text(metadata.get("uid")),
+        "providerID": _text(spec.get("providerID")),
+        "kubeletVersion": _text(info.get("kubeletVersion")),
+        "labels": _texts(metadata.get("labels")),
+        "taints": [
+            {name: _text(taint.get(name)) for name in ("key", "value", "effect") if taint.get(name) is not None}
+            for taint in _mappings(spec.get("taints"))
+        ],
+        "unschedulable": spec.get("unschedulable") is True,
+        # A Node whose kubelet never reported has no Ready condition at all.
+        "ready": said if said in ("True", "False") else "Unknown",
+        "readyReason": _text(ready.get("reason")),
+        "internalIP": _text(internal),
+        "machineID": _text(info.get("machineID")),
+        "creationTimestamp": _text(metadata.get("creationTimestamp")),
+        "annotations": _texts(metadata.get("annotations")),
+    }
+
+
+def _pods(items: list[Object]) -> Object:
+    pods: dict[str, dict[str, Object]] = {}
+    for item in items:
+        metadata, spec = _mapping(item.get("metadata")), _mapping(item.get("spec"))
+        component = _mapping(metadata.get("labels")).get("component")
+        node = _text(spec.get("nodeName"))
+        # The mirror pod of a static pod is named after both; anything else that carries the labels is somebody else's.
+        if component in COMPONENTS and node and metadata.get("name") == f"{component}-{node}":
+            pods.setdefault(node, {})[component] = _pod(item, component)
+    return pods
+
+
+def _pod(item: Object, component: str) -> Object:
+    metadata, spec, status = (_mapping(item.get(name)) for name in ("metadata", "spec", "status"))
+    ready = next((each for each in _mappings(status.get("conditions")) if each.get("type") == "Ready"), {})
+    container = _named(status.get("containerStatuses"), component)
+    state = _mapping(container.get("state"))
+    waiting = _mapping(state.get("waiting"))
+    ended = _mapping(state.get("terminated")) or _mapping(_mapping(container.get("lastState")).get("terminated"))
+    code = ended.get("exitCode")
+    return {
+        "phase": _text(status.get("phase")) or "Unknown",
+        "ready": ready.get("status") == "True",
+        "waitingReason": _text(waiting.get("reason")),
+        "terminated": bool(_mapping(state.get("terminated"))),
+        "lastExitCode": code if isinstance(code, int) and not isinstance(code, bool) else None,
+        "image": _text(_named(spec.get("containers"), component).get("image")),
+        "creationTimestamp": _text(metadata.get("creationTimestamp")),
+    }
+
+
+def _named(containers: t.Any, name: str) -> Object:
+    return next((each for each in _mappings(containers) if each.get("name") == name), {})
+
+
+def _etcd(raw: t.Any) -> t.Optional[Object]:
+    if not isinstance(raw, dict):
+        return None
+    members = [
+        {
+            "id": identifier,
+            "name": _text(item.get("name")),
+            "peerURLs": _text_list(item.get("peerURLs")),
+            "clientURLs": _text_list(item.get("clientURLs")),
+            "isLearner": item.get("isLearner") is True,
+        }
+        for item in _mappings(raw.get("members"))
+        for identifier in [_identifier(item.get("id"))]
+        if identifier
+    ]
+    statuses: Object = {}
+    for member in members:
+        identifier = str(member["id"])
+        status = _mapping(_mapping(raw.get("statuses")).get(identifier))
+        statuses[identifier] = {
+            "healthy": status.get("healthy") is True,
+            "message": _text(status.get("message")),
+            "version": _text(status.get("version")),
+            **{name: _integer(status.get(name)) for name in ("dbSize", "dbSizeInUse", "raftTerm", "raftIndex")},
+            "leader": _identifier(status.get("leader")),
+            "isLearner": status.get("isLearner") is True,
+            "errors": _text_list(status.get("errors")),
+        }
+    agrees = raw.get("memberListAgrees")
+    alarms = [
+        {"memberID": _identifier(item.get("memberID")), "alarm": item.get("alarm")}
+        for item in _mappings(raw.get("alarms"))
+        if item.get("alarm") in ("NOSPACE", "CORRUPT")
+    ]
+    return {
+        "reachable": raw.get("reachable") is True and bool(members),
+        "message": _text(raw.get("message")),
+        "members": members,
+        "memberListAgrees": agrees if isinstance(agrees, bool) else None,
+        "leader": _identifier(raw.get("leader")),
+        "clusterID": _identifier(raw.get("clusterID")),
+        "alarms": alarms,
+        "statuses": statuses,
+    }
+
+
+def _addons(objects: Object, reachable: bool) -> Object:
+    if not reachable:
+        return {}
+    proxy, dns = objects.get("kubeProxy"), objects.get("dns")
+    proxy_status, dns_status = _mapping(_mapping(proxy).get("status")), _mapping(_mapping(dns).get("status"))
+    return {
+        "kubeProxy": {
+            "present": isinstance(proxy, dict),
+            "desired": _integer(proxy_status.get("desiredNumberScheduled")),
+            "ready": _integer(proxy_status.get("numberReady")),
+            "image": _first_image(proxy),
+        },
+        "dns": {
+            "present": isinstance(dns, dict),
+            "desired": _integer(_mapping(_mapping(dns).get("spec")).get("replicas")),
+            "ready": _integer(dns_status.get("readyReplicas")),
+            "image": _first_image(dns),
+        },
+        "bootstrap": _bootstrap_objects(_mapping(objects.get("bootstrap"))),
+    }
+
+
+# What each object must bind, for a Node that kubeadm joins to be able to register (kubeadm.md B4).
+_BINDINGS = {
+    "clusterInfoRoleBinding": ("RoleBinding kube-public/kubeadm:bootstrap-signer-clusterinfo", "system:anonymous"),
+    "kubeletBootstrap": (
+        "ClusterRoleBinding kubeadm:kubelet-bootstrap",
+        "system:bootstrappers:kubeadm:default-node-token",
+    ),
+    "autoapproveBootstrap": (
+        "ClusterRoleBinding kubeadm:node-autoapprove-bootstrap",
+        "system:bootstrappers:kubeadm:default-node-token",
+    ),
+}
+
+
+def _bootstrap_objects(raw: Object) -> Object:
+    info = raw.get("clusterInfo") is True
+    faults = []
+    if not isinstance(raw.get("clusterInfoRole"), dict):
+        faults.append("Role kube-public/kubeadm:bootstrap-signer-clusterinfo is missing")
+    for name, (title, subject) in _BINDINGS.items():
+        if not isinstance(raw.get(name), dict):
+            faults.append(f"{title} is missing")
+        elif subject not in [each.get("name") for each in _mappings(raw[name].get("subjects"))]:
+            faults.append(f"{title} does not bind {subject}")
+    said = [*([] if info else ["ConfigMap kube-public/cluster-info is missing"]), *faults]
+    return {
+        "clusterInfo": info,
+        "bootstrapTokenRBAC": not faults,
+        "message": f"new Nodes can't register: {'; '.join(said)}" if said else "",
+    }
+
+
+def _first_image(item: t.Any) -> str:
+    containers = _mappings(_mapping(_mapping(item).get("spec")).get("containers"))
+    return _text(containers[0].get("image")) if containers else ""
+
+
+def _date(value: t.Any) -> t.Optional[str]:
+    """Turn an HTTP Date header (RFC 7231) into RFC 3339."""
+    try:
+        moment = email.utils.parsedate_to_datetime(_text(value))
+    except (TypeError, ValueError, IndexError):
+        return None
+    if moment.tzinfo is None:
+        return None
+    return moment.astimezone(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _is_time(value: t.Any) -> bool:
+    try:
+        datetime.datetime.strptime(_text(value), "%Y-%m-%dT%H:%M:%SZ")
+    except ValueError:
+        return False
+    return True
+
+
+def _mapping(value: t.Any) -> Object:
+    return value if isinstance(value, dict) else {}
+
+
+def _sequence(value: t.Any) -> list[t.Any]:
+    return value if isinstance(value, list) else []
+
+
+def _mappings(value: t.Any) -> list[Object]:
+    return [item for item in _sequence(value) if isinstance(item, dict)]
+
+
+def _text(value: t.Any, limit: int = _MAX_TEXT) -> str:
+    return value[:limit] if isinstance(value, str) else ""
+
+
+def _texts(value: t.Any) -> dict[str, str]:
+    return {_text(name): _text(text) for name, text in _mapping(value).items() if isinstance(name, str)}
+
+
+def _text_list(value: t.Any) -> list[str]:
+    return [item[:_MAX_TEXT] for item in _sequence(value) if isinstance(item, str)]
+
+
+def _integer(value: t.Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _identifier(value: t.Any) -> t.Optional[str]:
+    """Return an etcd ID as 16 hexadecimal digits, None where it isn't one."""
+    text = _text(value).lower()
+    if not 1 <= len(text) <= 16 or any(letter not in "0123456789abcdef" for letter in text):
+        return None
+    return text.rjust(16, "0")

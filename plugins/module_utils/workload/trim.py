@@ -1,0 +1,112 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Kubernetes objects cut down to what decisions read, so that an observation stays small and carries no secrets."""
+
+from __future__ import annotations
+
+import typing as t
+
+_ANNOTATIONS = ("kubeadm.alpha.kubernetes.io/cri-socket", "node.alpha.kubernetes.io/ttl")
+_CONTROL_PLANE_LABELS = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
+
+
+def _pick(source: t.Any, *names: str) -> dict[str, t.Any]:
+    fields = source if isinstance(source, dict) else {}
+    return {name: fields[name] for name in names if fields.get(name) is not None}
+
+
+def _items(source: t.Any, name: str) -> list[t.Any]:
+    value = source.get(name) if isinstance(source, dict) else None
+    return value if isinstance(value, list) else []
+
+
+def node(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """Cut a Node: identity, labels, taints, the Ready condition, addresses, kubelet's version."""
+    metadata = _pick(item.get("metadata"), "name", "uid", "labels", "creationTimestamp", "deletionTimestamp")
+    annotations = (item.get("metadata") or {}).get("annotations") or {}
+    metadata["annotations"] = {
+        name: value
+        for name, value in annotations.items()
+        if name in _ANNOTATIONS or name.startswith("cluster.x-k8s.io/")
+    }
+    status = item.get("status") or {}
+    ready = [
+        _pick(condition, "type", "status", "reason", "message", "lastTransitionTime")
+        for condition in _items(status, "conditions")
+        if isinstance(condition, dict) and condition.get("type") == "Ready"
+    ]
+    return {
+        "metadata": metadata,
+        "spec": _pick(item.get("spec"), "providerID", "taints", "unschedulable"),
+        "status": {
+            "conditions": ready,
+            "addresses": _items(status, "addresses"),
+            "nodeInfo": _pick(status.get("nodeInfo"), "kubeletVersion", "machineID", "bootID"),
+        },
+    }
+
+
+def is_control_plane(item: t.Mapping[str, t.Any]) -> bool:
+    """True for a Node that carries kubeadm's control plane label, the old or the new (kubeadm.md B5)."""
+    labels = (item.get("metadata") or {}).get("labels") or {}
+    return any(name in labels for name in _CONTROL_PLANE_LABELS)
+
+
+def pod(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """Cut a static pod: its component, its node, phase, readiness and its container's state. No env, no arguments."""
+    metadata = _pick(item.get("metadata"), "name", "creationTimestamp", "deletionTimestamp")
+    labels = (item.get("metadata") or {}).get("labels") or {}
+    metadata["labels"] = _pick(labels, "component", "tier")
+    status = item.get("status") or {}
+    containers = [
+        _pick(container, "name", "ready", "restartCount", "image", "state", "lastState")
+        for container in _items(status, "containerStatuses")
+    ]
+    conditions = [
+        _pick(condition, "type", "status", "reason")
+        for condition in _items(status, "conditions")
+        if isinstance(condition, dict) and condition.get("type") == "Ready"
+    ]
+    spec = item.get("spec") or {}
+    return {
+        "metadata": metadata,
+        "spec": {
+            "nodeName": spec.get("nodeName", ""),
+            "containers": [_pick(container, "name", "image") for container in _items(spec, "containers")],
+        },
+        "status": {"phase": status.get("phase", ""), "conditions": conditions, "containerStatuses": containers},
+    }
+
+
+def workload(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """Cut a DaemonSet or a Deployment: its images and how many of its pods are wanted and ready."""
+    template = ((item.get("spec") or {}).get("template") or {}).get("spec") or {}
+    return {
+        "metadata": _pick(item.get("metadata"), "name", "namespace", "generation"),
+        "spec": {
+            "replicas": (item.get("spec") or {}).get("replicas"),
+            "containers": [_pick(container, "name", "image") for container in _items(template, "containers")],
+        },
+        "status": _pick(
+            item.get("status"),
+            "observedGeneration",
+            "desiredNumberScheduled",
+            "numberReady",
+            "updatedNumberScheduled",
+            "replicas",
+            "readyReplicas",
+            "updatedReplicas",
+        ),
+    }
+
+
+def kubeadm_config(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """Cut ConfigMap kube-system/kubeadm-config to the two keys that kubeadm keeps there (kubeadm.md B4)."""
+    return {"data": _pick(item.get("data"), "ClusterConfiguration", "ClusterStatus")}
+
+
+def binding(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """Cut a RoleBinding or ClusterRoleBinding to what it binds."""
+    subjects = [_pick(subject, "kind", "name") for subject in _items(item, "subjects")]
+    return {"metadata": _pick(item.get("metadata"), "name"), "roleRef": item.get("roleRef"), "subjects": subjects}

@@ -1,0 +1,167 @@
+#!/usr/bin/python
+
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: bootstrap_token
+short_description: Make or delete a token with which a machine joins a cluster
+version_added: 0.1.0
+author:
+  - kubeadm.control_plane contributors (@kubeadm-control-plane)
+description:
+  - Runs on a control plane node. With O(state=present), makes a bootstrap token in the cluster, as C(kubeadm token create) does, but never shows it on a command line, and
+    waits until the cluster's public information is signed with it, so that C(kubeadm join) finds it at once.
+  - With O(state=absent), deletes a token. Its ID, the part before the point, is enough, and is not secret.
+options:
+  state:
+    description: Whether the token is to exist.
+    type: str
+    choices: [present, absent]
+    default: present
+  token:
+    description:
+      - The token. With O(state=present) and without it, one is made up and returned.
+      - A token that is given is not returned, so that it can't be seen in the output of a connection plugin at high verbosity.
+    type: str
+  token_id:
+    description: With O(state=absent), the first six characters of the token.
+    type: str
+  ttl:
+    description: Seconds that a new token is good for.
+    type: int
+    default: 900
+  wait:
+    description: Seconds to wait, at most, until the cluster's public information is signed with the token.
+    type: int
+    default: 5
+extends_documentation_fragment:
+  - kubeadm.control_plane._node
+  - kubeadm.control_plane._attributes
+  - kubeadm.control_plane._attributes.action_group
+attributes:
+  check_mode:
+    support: full
+    details:
+      - In check mode no token is made up, so RV(token) is not returned.
+  diff_mode:
+    support: none
+  idempotent:
+    support: partial
+    details:
+      - Without O(token), every call with O(state=present) makes another token.
+"""
+
+EXAMPLES = r"""
+- name: Make a token for a machine that is to join
+  kubeadm.control_plane.bootstrap_token:
+  become: true
+  register: join
+  no_log: true
+
+- name: Delete it after the machine has joined
+  kubeadm.control_plane.bootstrap_token:
+    state: absent
+    token_id: "{{ join.token_id }}"
+  become: true
+"""
+
+RETURN = r"""
+token:
+  description: The token that was made up. Use C(no_log) on the task.
+  returned: O(state=present) without O(token), not in check mode
+  type: str
+token_id:
+  description: The first six characters of the token, which are not secret.
+  returned: success, but not in check mode without O(token)
+  type: str
+expires:
+  description: When the token ends, by the API server's clock.
+  returned: O(state=present), when a token was made
+  type: str
+signed:
+  description: Whether the cluster's public information was signed with the token within O(wait) seconds.
+  returned: O(state=present), not in check mode
+  type: bool
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import tokens
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import (
+    ApiClient,
+    ApiError,
+    own_server,
+    read_access,
+)
+
+
+def main() -> None:
+    """Run the module."""
+    module = AnsibleModule(
+        argument_spec={
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+            "token": {"type": "str", "no_log": True},
+            "token_id": {"type": "str", "no_log": False},
+            "ttl": {"type": "int", "default": tokens.TTL_SECONDS},
+            "wait": {"type": "int", "default": 5},
+            **arguments.MACHINE,
+        },
+        mutually_exclusive=[("token", "token_id")],
+        required_if=[("state", "absent", ["token_id"])],
+        supports_check_mode=True,
+    )
+    params = module.params
+    try:
+        arguments.check(params, check_mode=module.check_mode)
+        if params["state"] == "present" and params["token_id"]:
+            raise NodeError("token_id is for state=absent.", "Give the whole token, or nothing.")
+        access = read_access()
+        with ApiClient(access, own_server() or access.server) as client:
+            result = absent(module, client) if params["state"] == "absent" else present(module, client)
+    except (NodeError, ApiError, Unreachable, ValueError) as error:
+        module.fail_json(msg=f"The bootstrap token is not as wanted: {error}")
+    module.exit_json(**result)
+
+
+def present(module: AnsibleModule, client: ApiClient) -> dict[str, object]:
+    """Make the token."""
+    token = module.params["token"] or tokens.new_token()
+    document = tokens.secret_document(
+        token, module.params["ttl"], "Made by kubeadm.control_plane for one machine to join", tokens.server_time(client)
+    )
+    token_id = document["stringData"]["token-id"]
+    if module.check_mode:
+        known = module.params["token"]
+        there = bool(known) and tokens.exists(client, token_id)
+        return {"changed": not there, **({"token_id": token_id} if known else {})}
+    changed = tokens.create(client, document)
+    if not changed and not module.params["token"]:
+        raise NodeError("The token that was made up exists already.", "Run it again.")
+    result = {"changed": changed, "token_id": token_id}
+    if changed:
+        result["expires"] = document["stringData"]["expiration"]
+    if not module.params["token"]:
+        result["token"] = token
+    result["signed"] = tokens.wait_until_signed(client, token_id, module.params["wait"])
+    return result
+
+
+def absent(module: AnsibleModule, client: ApiClient) -> dict[str, object]:
+    """Delete the token."""
+    token_id = module.params["token_id"]
+    if not tokens.TOKEN_ID_PATTERN.fullmatch(token_id):
+        raise NodeError("token_id is not the first part of a bootstrap token: six of a-z and 0-9.")
+    if module.check_mode:
+        return {"changed": tokens.exists(client, token_id), "token_id": token_id}
+    return {"changed": tokens.delete(client, token_id), "token_id": token_id}
+
+
+if __name__ == "__main__":
+    main()

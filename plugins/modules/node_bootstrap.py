@@ -1,0 +1,265 @@
+#!/usr/bin/python
+
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: node_bootstrap
+short_description: Make a machine a control plane node with kubeadm
+version_added: 0.1.0
+author:
+  - kubeadm.control_plane contributors (@kubeadm-control-plane)
+description:
+  - With O(state=present) and O(data), writes the users, the files and kubeadm's configuration, and runs the commands before kubeadm, C(kubeadm init) or C(kubeadm join), and the commands after
+    it, as one transient systemd unit C(kubeadm-control-plane-<step>), which outlives this call and its caller.
+  - A later call with the same O(step) finds that unit, waits for it and takes its result. A second one is never started, whatever O(data) says.
+  - A machine that carries another cluster or another bootstrap is refused and left as it is, and so is one whose kubeadm is of another version than the data is for.
+  - Where it fails, the machine is left for diagnosis - the output is in C(/var/lib/kubeadm-control-plane/bootstrap/output). Where it succeeds, kubeadm's configuration with its token, the
+    commands and the output are deleted.
+  - With O(state=absent), takes the machine back with C(kubeadm reset) - static pods, certificates, kubeconfigs, etcd's data, and what this module keeps. The machine's etcd member must have been
+    removed before, see M(kubeadm.control_plane.etcd_member). Users, and files outside kubeadm's folders, are left.
+options:
+  state:
+    description: Whether the machine is to be a control plane node.
+    type: str
+    choices: [present, absent]
+    default: present
+  step:
+    description:
+      - A name for this attempt, part of the unit's name. Lower-case letters, digits, C(-) and C(.).
+      - Needed for O(state=present).
+    type: str
+  data:
+    description:
+      - What to do. Without it, only the attempt named by O(step) is looked for, and RV(state) is V(Absent) where there is none.
+      - Nothing of it is logged.
+    type: dict
+    suboptions:
+      kind:
+        description: Whether kubeadm is to make a new cluster or to join one.
+        type: str
+        choices: [init, join]
+        required: true
+      kubeadmVersion:
+        description: The version that C(kubeadm version -o short) must give.
+        type: str
+        required: true
+      config:
+        description: Kubeadm's configuration, YAML text. It is written to the file that O(data.kubeadmArgs) names with C(--config).
+        type: str
+        required: true
+      kubeadmArgs:
+        description: Arguments of kubeadm, beginning with the kind. C(--config) must name a file in C(/run/kubeadm). Nothing secret belongs here.
+        type: list
+        elements: str
+        required: true
+      files:
+        description: Files to write, each with C(path), C(content) (base64), C(owner), C(permissions) and C(append), as in a KubeadmConfigSpec.
+        type: list
+        elements: dict
+        default: []
+      users:
+        description: Users to create, as in a KubeadmConfigSpec.
+        type: list
+        elements: dict
+        default: []
+      preKubeadmCommands:
+        description: Shell commands to run before kubeadm, in one shell. The first that fails ends the bootstrap.
+        type: list
+        elements: str
+        default: []
+      postKubeadmCommands:
+        description: Shell commands to run after kubeadm, in the same shell.
+        type: list
+        elements: str
+        default: []
+  wait:
+    description:
+      - Seconds to wait for the end within this call. When they are over and it goes on, RV(state) is V(Running), which is no failure.
+    type: int
+    default: 900
+  discard_etcd_data:
+    description:
+      - With O(state=absent), consent to delete etcd's data on this machine. If it is the last member, the cluster's data is lost.
+      - Even then, a machine whose etcd still runs as a member beside others is refused.
+    type: bool
+    default: false
+extends_documentation_fragment:
+  - kubeadm.control_plane._node
+  - kubeadm.control_plane._node.fencing
+  - kubeadm.control_plane._attributes
+  - kubeadm.control_plane._attributes.action_group
+attributes:
+  check_mode:
+    support: full
+    details:
+      - Every refusal is the same as without check mode.
+  diff_mode:
+    support: none
+  idempotent:
+    support: full
+seealso:
+  - module: kubeadm.control_plane.bootstrap_token
+  - module: kubeadm.control_plane.etcd_member
+"""
+
+EXAMPLES = r"""
+- name: Make the first control plane node
+  kubeadm.control_plane.node_bootstrap:
+    step: bootstrap-prod-1
+    data:
+      kind: init
+      kubeadmVersion: v1.20.2
+      kubeadmArgs: [init, --config, /run/kubeadm/kubeadm.yaml]
+      config: "{{ lookup('ansible.builtin.file', 'kubeadm.yaml') }}"
+  become: true
+
+- name: Ask how far it is
+  kubeadm.control_plane.node_bootstrap:
+    step: bootstrap-prod-1
+    wait: 0
+  become: true
+  register: bootstrap
+"""
+
+RETURN = r"""
+state:
+  description: V(Absent), V(Running), V(Succeeded) or V(Failed). The module fails where it is V(Failed).
+  returned: O(state=present), unless refused
+  type: str
+step:
+  description: The attempt.
+  returned: O(state=present), unless refused
+  type: str
+kind:
+  description: Whether it is an C(init) or a C(join).
+  returned: O(state=present), unless refused
+  type: str
+stage:
+  description: Where it is, or where it failed.
+  returned: O(state=present), unless refused
+  type: str
+  sample: kubeadm [wait-control-plane]
+startedAt:
+  description: When it was started, by the machine's clock.
+  returned: O(state=present), unless refused
+  type: str
+finishedAt:
+  description: When its end was found, by the machine's clock.
+  returned: O(state=present), unless refused
+  type: str
+command:
+  description: What failed, kubeadm or a command by its place in the specification.
+  returned: O(state=present), unless refused
+  type: str
+  sample: preKubeadmCommands[0]
+rc:
+  description: The exit status of what failed.
+  returned: O(state=present), unless refused
+  type: int
+message:
+  description: What happened, in words.
+  returned: O(state=present), unless refused
+  type: str
+output:
+  description: The end of the output of the commands and of kubeadm, at most 16 KiB, with secrets taken out.
+  returned: O(state=present), unless refused
+  type: str
+dataMatches:
+  description: Whether an attempt that was found had been started with the same data; null where no data was given.
+  returned: O(state=present), unless refused
+  type: bool
+"""
+
+import typing as t
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments, reset
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import (
+    ABSENT,
+    FAILED,
+    RUNNING,
+    Bootstrap,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+
+# A shorter text would be taken out of words that happen to hold it.
+SHORTEST_SECRET = 12
+
+DATA_OPTIONS = {
+    "kind": {"type": "str", "choices": ["init", "join"], "required": True},
+    "kubeadmVersion": {"type": "str", "required": True},
+    "config": {"type": "str", "required": True},
+    "kubeadmArgs": {"type": "list", "elements": "str", "required": True},
+    "files": {"type": "list", "elements": "dict", "default": []},
+    "users": {"type": "list", "elements": "dict", "default": []},
+    "preKubeadmCommands": {"type": "list", "elements": "str", "default": []},
+    "postKubeadmCommands": {"type": "list", "elements": "str", "default": []},
+}
+
+
+def main() -> None:
+    """Run the module."""
+    module = AnsibleModule(
+        argument_spec={
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+            "step": {"type": "str"},
+            "data": {"type": "dict", "options": DATA_OPTIONS, "no_log": True},
+            "wait": {"type": "int", "default": 900},
+            "discard_etcd_data": {"type": "bool", "default": False},
+            **arguments.MACHINE,
+            **arguments.FENCING,
+        },
+        required_if=[("state", "present", ["step"])],
+        supports_check_mode=True,
+    )
+    try:
+        arguments.check(module.params, check_mode=module.check_mode)
+        if module.params["state"] == "absent":
+            changed = reset.reset(discard_etcd_data=module.params["discard_etcd_data"], check=module.check_mode)
+            module.exit_json(changed=changed)
+        present(module)
+    except NodeError as error:
+        module.fail_json(msg=str(error))
+
+
+def mask_secrets_only(module: AnsibleModule, data: dict[str, t.Any]) -> None:
+    """Let the module mask what may be secret, instead of every word of the data wherever it occurs ("init", "0600")."""
+    secrets = [data["config"], *data["preKubeadmCommands"], *data["postKubeadmCommands"]]
+    secrets += [entry.get("content") for entry in data["files"]] + [entry.get("passwd") for entry in data["users"]]
+    module.no_log_values = {str(secret) for secret in secrets if secret and len(str(secret)) >= SHORTEST_SECRET}
+
+
+def present(module: AnsibleModule) -> None:
+    """Start, find or wait for the bootstrap, and end the module."""
+    params = module.params
+    known = {name: value for name, value in params.items() if name != "data"}
+    if params["data"] is not None:
+        mask_secrets_only(module, params["data"])
+    bootstrap = Bootstrap()
+    started = False
+    matches = None
+    if params["data"] is not None:
+        report, started = bootstrap.start(params["step"], params["data"], check=module.check_mode)
+        matches = report.data_matches
+    else:
+        report = bootstrap.find(params["step"])
+    if report.state != ABSENT and not module.check_mode:
+        report = bootstrap.wait(params["wait"]) if report.state == RUNNING else bootstrap.settle(report)
+    result = dict(report.document(), dataMatches=matches, changed=started, invocation={"module_args": known})
+    if matches is False:
+        module.warn(f"The bootstrap {report.step} was started before with other data; it was not started again.")
+    if report.state == FAILED:
+        module.fail_json(
+            msg=f"bootstrap {report.step} failed: {report.message}. The machine was left as it is, for diagnosis.",
+            **result,
+        )
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()

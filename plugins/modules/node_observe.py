@@ -1,0 +1,126 @@
+#!/usr/bin/python
+
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: node_observe
+short_description: Observe a control plane from one of its machines
+version_added: 0.1.0
+author:
+  - kubeadm.control_plane contributors (@kubeadm-control-plane)
+description:
+  - Gives, in one call, what one machine can tell of its control plane - its own facts, the control plane Nodes and static pods, kubeadm's configuration, kube-proxy,
+    CoreDNS, what new Nodes need to register, the whole etcd cluster, and whether the control plane endpoint answers as this cluster.
+  - The API server is asked at the machine's own address, never through the endpoint. Every etcd member is asked itself.
+  - What answers is returned at once. What seems dead is looked at again before it is called dead.
+  - It reads no Secret, and nothing that it returns is secret.
+options:
+  endpoint:
+    description:
+      - The control plane endpoint as C(host:port). By default the server in C(/etc/kubernetes/admin.conf).
+    type: str
+  look_again:
+    description: Whether to look again at what does not answer, O(looks) times in all.
+    type: bool
+    default: true
+  looks:
+    description: How often to look, at most, at what does not answer.
+    type: int
+    default: 3
+  interval:
+    description: Seconds between two looks.
+    type: float
+    default: 2.5
+  timeout:
+    description: Seconds for each request.
+    type: float
+    default: 3.0
+extends_documentation_fragment:
+  - kubeadm.control_plane._node
+  - kubeadm.control_plane._attributes
+  - kubeadm.control_plane._attributes.action_group
+  - kubeadm.control_plane._attributes.info_module
+"""
+
+EXAMPLES = r"""
+- name: Observe the control plane of a machine
+  kubeadm.control_plane.node_observe:
+  become: true
+  register: observed
+
+- name: Show whether the API server and etcd answer there
+  ansible.builtin.debug:
+    msg: "{{ observed.observation.api.answers }}, {{ observed.observation.etcd.reachable }}"
+"""
+
+RETURN = r"""
+observation:
+  description:
+    - What was seen. Texts are as the machine, the API and etcd gave them.
+  returned: success
+  type: dict
+  contains:
+    observationVersion:
+      description: The form of the observation.
+      type: str
+      returned: success
+      sample: v1
+    machine:
+      description: The machine's own facts - machine-id, boot ID, clock, versions, ends of its certificates, free disk space, state of its bootstrap.
+      type: dict
+      returned: success
+    api:
+      description: Whether the machine's own API server answered, its Date header, and why not.
+      type: dict
+      returned: success
+    endpoint:
+      description: Whether the control plane endpoint answered with a certificate of this cluster's CA, and why not.
+      type: dict
+      returned: success
+    etcd:
+      description: Members, statuses, leader and alarms of etcd; null where etcd does not run on the machine.
+      type: dict
+      returned: success
+    objects:
+      description: Nodes, pods and other Kubernetes objects, cut down to what is needed; null where the API server did not answer.
+      type: dict
+      returned: success
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.collect import Looks, collect
+
+
+def main() -> None:
+    """Run the module."""
+    module = AnsibleModule(
+        argument_spec={
+            "endpoint": {"type": "str"},
+            "look_again": {"type": "bool", "default": True},
+            "looks": {"type": "int", "default": 3},
+            "interval": {"type": "float", "default": 2.5},
+            "timeout": {"type": "float", "default": 3.0},
+            **arguments.MACHINE,
+        },
+        supports_check_mode=True,
+    )
+    params = module.params
+    try:
+        arguments.check(params, check_mode=module.check_mode)
+        count = max(1, params["looks"]) if params["look_again"] else 1
+        looks = Looks(count, max(0.0, params["interval"]), max(0.1, params["timeout"]))
+        observation = collect(looks, params["endpoint"])
+    except NodeError as error:
+        module.fail_json(msg=str(error))
+    module.exit_json(changed=False, observation=observation)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,265 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The observation of a real API server and etcd, and what the controller makes of it."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import typing as t
+from pathlib import Path
+
+import pytest
+from api_server import ApiServer, find_binary
+from cryptography.x509.oid import ExtendedKeyUsageOID
+from etcd_cluster import Authority, free_port
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import bootstrap
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import tokens
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import ApiError, read_access
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.collect import Looks, Places, collect
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.parse import parse
+
+PODS = "/api/v1/namespaces/kube-system/pods"
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+QUICK = Looks(count=2, interval=0.05, timeout=5.0)
+SECRET = "a-password-of-the-user"
+
+
+@pytest.fixture(name="server", scope="module")
+def _server(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[ApiServer]:
+    """An API server that every test of this file finds with the same objects."""
+    binaries = [find_binary(name) for name in ("kube-apiserver", "kubectl")]
+    if not all(binaries):
+        pytest.skip("no kube-apiserver and kubectl: set KUBERNETES_BINARIES, or build a machine image first")
+    server = ApiServer(tmp_path_factory.mktemp("api"), *t.cast("list[str]", binaries))
+    try:
+        fill(server.wait_ready())
+        yield server
+    finally:
+        server.end()
+
+
+def fill(server: ApiServer) -> None:
+    """Make what kubeadm init leaves, one worker, and a Secret that nobody may see."""
+    ready = [{"type": "Ready", "status": "True", "reason": "KubeletReady"}]
+    for name, labels in (("cp-1", {"node-role.kubernetes.io/master": ""}), ("worker-1", {})):
+        info = {"kubeletVersion": "v1.20.2", "machineID": f"id-of-{name}"}
+        fields = ("architecture", "bootID", "containerRuntimeVersion", "kernelVersion", "kubeProxyVersion")
+        info.update(dict.fromkeys((*fields, "operatingSystem", "osImage", "systemUUID"), "x"))
+        addresses = [{"type": "InternalIP", "address": "10.0.0.1"}, {"type": "Hostname", "address": name}]
+        server.create(
+            "/api/v1/nodes",
+            {
+                "metadata": {"name": name, "labels": labels},
+                "spec": {
+                    "taints": [{"key": "node-role.kubernetes.io/master", "effect": "NoSchedule"}] if labels else []
+                },
+                "status": {"conditions": ready, "addresses": addresses, "nodeInfo": info},
+            },
+        )
+    for component in ("kube-apiserver", "etcd"):
+        container = {"name": component, "image": f"{component}:v1", "env": [{"name": "PASSWORD", "value": SECRET}]}
+        state = {
+            "name": component,
+            "ready": True,
+            "restartCount": 0,
+            "image": "i",
+            "imageID": "i",
+            "state": {"running": {}},
+        }
+        server.create(
+            PODS,
+            {
+                "metadata": {
+                    "name": f"{component}-cp-1",
+                    "labels": {"component": component, "tier": "control-plane"},
+                    "annotations": {"secret": SECRET},
+                },
+                "spec": {"nodeName": "cp-1", "containers": [container]},
+                "status": {"phase": "Running", "conditions": ready, "containerStatuses": [state]},
+            },
+        )
+    config = {"ClusterConfiguration": "kind: ClusterConfiguration\n", "ClusterStatus": "kind: ClusterStatus\n"}
+    server.create(f"{PODS[:-5]}/configmaps", {"metadata": {"name": "kubeadm-config"}, "data": config})
+    public = "/api/v1/namespaces/kube-public/configmaps"
+    server.create(public, {"metadata": {"name": "cluster-info"}, "data": {"jws-kubeconfig-abcdef": "x"}})
+    template = {
+        "metadata": {"labels": {"app": "kube-proxy"}},
+        "spec": {
+            "containers": [
+                {"name": "kube-proxy", "image": "kube-proxy:v1.20.2", "env": [{"name": "P", "value": SECRET}]}
+            ]
+        },
+    }
+    server.create(
+        "/apis/apps/v1/namespaces/kube-system/daemonsets",
+        {
+            "metadata": {"name": "kube-proxy"},
+            "spec": {"selector": {"matchLabels": {"app": "kube-proxy"}}, "template": template},
+            "status": {
+                "desiredNumberScheduled": 2,
+                "numberReady": 1,
+                "currentNumberScheduled": 2,
+                "numberMisscheduled": 0,
+            },
+        },
+    )
+    name = {"name": "kubeadm:bootstrap-signer-clusterinfo"}
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", **name}
+    server.create(f"{RBAC}/namespaces/kube-public/roles", {"metadata": name, "rules": []})
+    user = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "system:anonymous"}
+    server.create(
+        f"{RBAC}/namespaces/kube-public/rolebindings", {"metadata": name, "roleRef": role, "subjects": [user]}
+    )
+    server.create(f"{PODS[:-5]}/secrets", {"metadata": {"name": "theirs"}, "stringData": {"password": SECRET}})
+
+
+def places(server: ApiServer, tmp_path: Path) -> Places:
+    return Places(
+        kubeconfig=server.kubeconfig,
+        manifests=str(server.manifests),
+        pki=str(tmp_path),
+        kubectl=server.kubectl,
+        etcd_url=server.etcd.members[0].client_url,
+        etcd_credentials=server.etcd.credentials,
+        etcd_data=str(tmp_path),
+        bootstrap=bootstrap.Places(state=str(tmp_path / "state")),
+    )
+
+
+def test_an_observation_becomes_the_workload_part_of_a_snapshot(server: ApiServer, tmp_path: Path) -> None:
+    observation = json.loads(json.dumps(collect(QUICK, None, places(server, tmp_path))))
+    workload = parse(observation, "prod-1")
+    assert workload["reachable"] and workload["via"] == "prod-1" and workload["message"] == ""
+    assert workload["initialized"] is True
+    assert workload["endpoint"] == {"answers": True, "message": ""}
+    assert workload["kubeadmConfig"]["clusterConfiguration"] == "kind: ClusterConfiguration\n"
+    assert workload["workerNodes"] == ["worker-1"]
+    [node] = workload["nodes"]
+    assert (node["name"], node["ready"], node["kubeletVersion"], node["machineID"], node["internalIP"]) == (
+        "cp-1",
+        "True",
+        "v1.20.2",
+        "id-of-cp-1",
+        "10.0.0.1",
+    )
+    assert {"key": "node-role.kubernetes.io/master", "effect": "NoSchedule"} in node["taints"]
+    assert sorted(workload["pods"]["cp-1"]) == ["etcd", "kube-apiserver"]
+    assert workload["pods"]["cp-1"]["etcd"]["ready"] and workload["pods"]["cp-1"]["etcd"]["image"] == "etcd:v1"
+    assert workload["etcd"]["reachable"] and workload["etcd"]["memberListAgrees"] is True
+    assert workload["addons"]["kubeProxy"] == {
+        "present": True,
+        "desired": 2,
+        "ready": 1,
+        "image": "kube-proxy:v1.20.2",
+    }
+    assert workload["addons"]["dns"]["present"] is False
+    registration = workload["addons"]["bootstrap"]
+    assert registration["clusterInfo"] is True and registration["bootstrapTokenRBAC"] is False
+    assert "ClusterRoleBinding kubeadm:kubelet-bootstrap is missing" in registration["message"]
+    asked = datetime.datetime.strptime(workload["now"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=datetime.timezone.utc)
+    assert abs((datetime.datetime.now(datetime.timezone.utc) - asked).total_seconds()) < 60
+
+
+def test_nothing_secret_is_observed(server: ApiServer, tmp_path: Path) -> None:
+    text = json.dumps(collect(QUICK, None, places(server, tmp_path)))
+    assert SECRET not in text
+    assert "PRIVATE KEY" not in text
+    assert "managedFields" not in text
+
+
+def test_an_endpoint_that_is_dead_or_somebody_else_is_said_so(
+    server: ApiServer, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    where = places(server, tmp_path)
+    dead = parse(collect(QUICK, f"127.0.0.1:{free_port()}", where), "prod-1")
+    assert dead["reachable"] and dead["endpoint"]["answers"] is False
+    assert "refused" in dead["endpoint"]["message"]
+    stranger = ApiServer.__new__(ApiServer)
+    stranger.kubeconfig = str(tmp_path / "other.conf")
+    other = Authority(tmp_path / "other", "kubernetes")
+    admin = other.issue("admin", (ExtendedKeyUsageOID.CLIENT_AUTH,))
+    stranger.write_kubeconfig(server.url, other.ca_file, admin)
+    foreign = parse(collect(QUICK, None, Places(**{**vars(where), "kubeconfig": stranger.kubeconfig})), "prod-1")
+    assert foreign["endpoint"]["answers"] is False
+    assert "not trusted" in foreign["endpoint"]["message"]
+    assert foreign["reachable"] is False and foreign["initialized"] is None
+
+
+def test_a_dead_api_is_reported_with_what_etcd_says(server: ApiServer, tmp_path: Path) -> None:
+    manifests = tmp_path / "manifests"
+    manifests.mkdir()
+    (manifests / "etcd.yaml").write_text("x")
+    (manifests / "kube-apiserver.yaml").write_text(f"- --advertise-address=127.0.0.1\n- --secure-port={free_port()}\n")
+    where = Places(**{**vars(places(server, tmp_path)), "manifests": str(manifests)})
+    workload = parse(collect(QUICK, None, where), "prod-1")
+    assert workload["reachable"] is False and "refused" in workload["message"]
+    assert workload["initialized"] is None
+    assert workload["etcd"]["reachable"] is True
+    assert workload["endpoint"]["answers"] is True
+    assert workload["machine"]["staticPodManifests"] == ["kube-apiserver", "etcd"]
+
+
+def test_a_machine_without_a_control_plane_is_no_error(server: ApiServer, tmp_path: Path) -> None:
+    where = Places(**{**vars(places(server, tmp_path)), "manifests": str(tmp_path / "none")})
+    workload = parse(collect(QUICK, None, where), "prod-1")
+    assert workload["reachable"] is False
+    assert workload["etcd"] is None
+    assert "no control plane node" in workload["message"]
+    assert workload["machine"]["bootstrap"]["state"] == "Absent"
+
+
+def test_a_kubeconfig_that_can_not_be_used_is_explained(server: ApiServer, tmp_path: Path) -> None:
+    path = tmp_path / "admin.conf"
+    path.write_text("not: [a kubeconfig")
+    with pytest.raises(NodeError, match="can't be used"):
+        read_access(str(path), server.kubectl)
+    with pytest.raises(NodeError, match="kubectl is not on this machine"):
+        read_access(server.kubeconfig, str(tmp_path / "kubectl"))
+
+
+def test_a_token_is_created_once_and_deleted_by_its_id(server: ApiServer) -> None:
+    token = tokens.new_token()
+    token_id = token.split(".")[0]
+    with server.client() as client:
+        now = tokens.server_time(client)
+        document = tokens.secret_document(token, 900, "for a test", now)
+        assert tokens.create(client, document)
+        assert not tokens.create(client, document)
+        assert tokens.exists(client, token_id)
+        stored = client.get(f"{PODS[:-5]}/secrets/bootstrap-token-{token_id}")
+        assert stored is not None and stored["type"] == "bootstrap.kubernetes.io/token"
+        assert not tokens.wait_until_signed(client, token_id, 0)
+        assert tokens.wait_until_signed(client, "abcdef", 0)
+        assert tokens.delete(client, token_id)
+        assert not tokens.delete(client, token_id)
+
+
+def test_a_real_token_authenticates_against_the_api(server: ApiServer) -> None:
+    token = tokens.new_token()
+    with server.client() as client:
+        tokens.create(client, tokens.secret_document(token, 900, "for a test", tokens.server_time(client)))
+        client._headers["Authorization"] = f"Bearer {token}"
+        review = "/apis/authentication.k8s.io/v1/tokenreviews"
+        answer = client.checked(client.send("POST", review, {"spec": {"token": token}}), review)
+        assert answer["status"]["authenticated"] is True
+        assert tokens.GROUP in answer["status"]["user"]["groups"]
+
+
+def test_the_api_refusing_is_an_error_with_its_words(server: ApiServer) -> None:
+    with server.client() as client:
+        with pytest.raises(ApiError, match="HTTP 4") as refused:
+            client.checked(client.send("POST", PODS, {"metadata": {"name": "UPPER"}}), PODS)
+        assert refused.value.status in (400, 422)
+        assert client.get("/api/v1/namespaces/none") is None
+
+
+def test_lists_are_read_page_by_page(server: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api._PAGE", 1)
+    with server.client() as client:
+        assert len(client.list("/api/v1/nodes")) == 2
+        assert len(client.list(PODS, "tier=control-plane")) == 2
+        assert client.list(PODS, "tier=none") == []

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Plain kubeadm by hand against reconcile, in one go on the same machines; JSON on stdout.
+
+source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+
+[ "$(id -u)" -eq 0 ] || die "the benchmark needs root: it makes machines, a network bridge and mounts"
+use_venv "$(main_venv)"
+exec python "$INSTALLED/tests/bench/bench.py" "$@"

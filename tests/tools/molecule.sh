@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# The Molecule scenario of extensions/molecule: prepare, converge, idempotence, verify, cleanup, on the installed artefact.
+
+source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+
+[ "$(id -u)" -eq 0 ] || die "the scenario needs root: it makes machines, a network bridge and mounts"
+use_venv "$(main_venv)"
+
+# Molecule has to run in a collection's root, takes the collection's name from galaxy.yml, and leaves things there: a copy.
+tree="$CACHE/molecule/ansible_collections/$NAMESPACE/$NAME"
+mkdir -p "$tree"
+rsync --archive --delete --exclude=/tests --exclude=/pyproject.toml --exclude=/.ansible --exclude=/.molecule "$INSTALLED/" "$tree/"
+cp "$REPO/galaxy.yml" "$tree/"
+cd "$tree"
+unset PYTHONPATH
+export ANSIBLE_COLLECTIONS_PATH="$CACHE/molecule" ANSIBLE_HOME="$CACHE/molecule/home" MOLECULE_EPHEMERAL_DIRECTORY="$CACHE/molecule/ephemeral"
+
+begin="$(date +%s.%N)"
+status=0
+molecule test --all "$@" || status=$?
+if [ "$status" -eq 0 ]; then
+  record molecule "$(seconds_since "$begin")" 1 0 0
+else
+  record molecule "$(seconds_since "$begin")" 0 1 0
+fi
+exit "$status"

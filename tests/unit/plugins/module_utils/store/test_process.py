@@ -1,0 +1,173 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Processes told apart, and the process of the run found."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import process
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.process import Process
+
+SLEEP = ["sleep", "600"]
+
+
+@pytest.fixture
+def sleeper():
+    with subprocess.Popen(SLEEP) as started:
+        yield started
+        started.kill()
+
+
+def test_a_running_process(sleeper):
+    found = process.identify(sleeper.pid)
+    assert found.start_time is not None
+    assert process.is_alive(found)
+
+
+def test_the_same_number_given_again(sleeper):
+    found = process.identify(sleeper.pid)
+    assert not process.is_alive(Process(found.pid, found.start_time - 1))
+
+
+def test_a_stopped_process_is_alive(sleeper):
+    found = process.identify(sleeper.pid)
+    sleeper.send_signal(signal.SIGSTOP)
+    assert process.is_alive(found)
+
+
+def test_a_zombie_is_dead(sleeper):
+    found = process.identify(sleeper.pid)
+    sleeper.kill()
+    os.waitid(os.P_PID, sleeper.pid, os.WEXITED | os.WNOWAIT)
+    assert os.path.exists(f"/proc/{found.pid}")
+    assert not process.is_alive(found)
+
+
+def test_a_gone_process_is_dead():
+    with subprocess.Popen(["sleep", "600"]) as started:
+        found = process.identify(started.pid)
+        started.kill()
+    assert not process.is_alive(found)
+
+
+@pytest.mark.parametrize("pid", [0, -1, 2**40])
+def test_numbers_that_are_no_process(pid):
+    assert not process.is_alive(Process(pid, 1))
+
+
+def test_a_name_with_parentheses(tmp_path):
+    odd = tmp_path / ") S 1 (x"
+    odd.symlink_to("/bin/sleep")
+    with subprocess.Popen([str(odd), "600"]) as started:
+        try:
+            assert process.is_alive(process.identify(started.pid))
+            assert process.identify(started.pid).start_time > 0
+        finally:
+            started.kill()
+
+
+# A stand-in for ansible-playbook: forks a worker, which forks a process that starts a module, and so on, as asked.
+PLAYBOOK = """
+import os, subprocess, sys
+def worker(then):
+    if os.fork() == 0:
+        then()
+        os._exit(0)
+    os.wait()
+def ask():
+    print(os.getpid(), flush=True)
+    sys.stdin.readline()
+if sys.argv[1] == "nested":
+    def then():
+        subprocess.run(["sh", "-c", f"{sys.executable} {sys.argv[0]} worker inner.yml; true"], check=True)
+    worker(then)
+else:
+    worker(lambda: worker(ask))
+"""
+
+
+@pytest.fixture
+def ansible_playbook(tmp_path):
+    script = tmp_path / "ansible-playbook"
+    script.write_text(PLAYBOOK)
+    started = []
+
+    def start(*arguments):
+        running = subprocess.Popen(
+            [sys.executable, str(script), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        started.append(running)
+        return running, int(running.stdout.readline())
+
+    yield start
+    for each in started:
+        each.communicate("\n", timeout=30)
+
+
+def test_workers_belong_to_the_main_process(ansible_playbook):
+    running, worker = ansible_playbook("worker", "-i", "inventory.yml", "kubeadm.control_plane.reconcile")
+    assert worker != running.pid
+    assert process.find_run_process(worker) == process.identify(running.pid)
+
+
+def test_a_playbook_started_by_a_playbook_is_a_run_of_its_own(ansible_playbook):
+    running, worker = ansible_playbook("nested")
+    found = process.find_run_process(worker)
+    assert found.pid not in (running.pid, worker)
+    assert process.describe_command(found.pid) == "ansible-playbook inner.yml"
+
+
+def test_without_ansible_the_process_itself(sleeper):
+    assert process.find_run_process(sleeper.pid) == process.identify(sleeper.pid)
+
+
+def test_the_command_shows_playbooks_and_no_values(ansible_playbook):
+    arguments = ["-i", "secret.yml", "-e", "a.b.c", "-e", "password=hunter2", "--token=x", "site.yml", "kubeadm.control_plane.status"]
+    running, _worker = ansible_playbook("worker", *arguments)
+    assert process.describe_command(running.pid) == "ansible-playbook site.yml kubeadm.control_plane.status"
+    assert process.describe_command(2**22 + 1) == "unknown command"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["ansible-playbook", "x.yml"], True),
+        (["/usr/bin/python3", "/usr/bin/ansible-playbook", "x.yml"], True),
+        (["python3", "-m", "ansible", "playbook"], True),
+        (["ansible"], True),
+        (["bash", "-c", "ansible-playbook x.yml"], False),
+        (["python3", "/root/.ansible/tmp/AnsiballZ_x.py"], False),
+        (["ansible-runner", "run"], False),
+        (["vi", "-R", "notes-on-ansible"], False),
+        ([], False),
+    ],
+)
+def test_what_is_an_ansible_command(arguments, expected):
+    assert process.is_ansible_command(arguments) is expected
+
+
+def test_awx_job(monkeypatch):
+    for name in list(os.environ):
+        if name.startswith(("AWX_", "TOWER_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("JOB_ID", "17")
+    assert process.this_awx_job() == ""
+    monkeypatch.setenv("AWX_HOST", "https://awx.example.org")
+    assert process.this_awx_job() == "17"
+    monkeypatch.setenv("JOB_ID", "x; rm")
+    assert process.this_awx_job() == ""
+
+
+def test_who_runs_this(monkeypatch):
+    monkeypatch.delenv("SUDO_USER", raising=False)
+    plain = process.this_user()
+    monkeypatch.setenv("SUDO_USER", "alice")
+    assert process.this_user() == f"alice as {plain}"
+    assert len(process.this_boot()) == 36
+    assert process.this_pid_namespace().startswith("pid:[")

@@ -1,0 +1,113 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A cluster's objects as a whole."""
+
+from __future__ import annotations
+
+import copy
+import typing as t
+from pathlib import Path
+
+import pytest
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import ClusterManifest
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_records
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER, CONTROL_PLANE, SECRET, ClusterObjects
+
+INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"
+
+
+def obj(api_version: str, kind: str, name: str, **content: t.Any) -> dict[str, t.Any]:
+    """An object of the namespace default."""
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": "default"}, **content}
+
+
+def manifest(replicas: int = 3, secrets: t.Sequence[dict[str, t.Any]] = ()) -> ClusterManifest:
+    """A cluster named c in hub form."""
+    template = {"apiGroup": INFRASTRUCTURE, "kind": "NspawnMachineTemplate", "name": "t"}
+    return ClusterManifest(
+        cluster=obj(
+            "cluster.x-k8s.io/v1beta2",
+            "Cluster",
+            "c",
+            spec={
+                "controlPlaneRef": {"apiGroup": CONTROL_PLANE[0], "kind": CONTROL_PLANE[1], "name": "cp"},
+                "infrastructureRef": {"apiGroup": INFRASTRUCTURE, "kind": "NspawnCluster", "name": "i"},
+            },
+        ),
+        control_plane=obj(
+            f"{CONTROL_PLANE[0]}/v1beta2",
+            CONTROL_PLANE[1],
+            "cp",
+            spec={"replicas": replicas, "version": "v1.20.2", "machineTemplate": {"spec": {"infrastructureRef": template}}},
+        ),
+        machine_template=obj(f"{INFRASTRUCTURE}/v1beta1", "NspawnMachineTemplate", "t", spec={"template": {"spec": {}}}),
+        infrastructure_cluster=obj(f"{INFRASTRUCTURE}/v1beta1", "NspawnCluster", "i", spec={}),
+        secrets=tuple(secrets),
+    )
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FileStore:
+    """An empty store."""
+    return FileStore(str(tmp_path / "store"))
+
+
+def read(store: FileStore) -> ClusterObjects:
+    """The cluster's objects."""
+    objects = ClusterObjects.read(store, "default", "c")
+    assert objects is not None
+    return objects
+
+
+def test_applying_twice_changes_nothing_the_second_time(store: FileStore) -> None:
+    """The second run of an unchanged manifest."""
+    assert len(cluster_records.apply_manifest(store, manifest())) == 4
+    assert cluster_records.apply_manifest(store, manifest()) == []
+
+
+def test_a_change_names_its_path(store: FileStore) -> None:
+    """An edited field is named; what others filled in stays."""
+    cluster_records.apply_manifest(store, manifest())
+    endpoint = {"host": "10.88.0.2", "port": 6443}
+    store.modify(CLUSTER, "default", "c", lambda stored: stored["spec"].update(controlPlaneEndpoint=endpoint))
+    store.modify(CONTROL_PLANE, "default", "cp", lambda stored: stored.update(status={"replicas": 3}))
+    assert cluster_records.apply_manifest(store, manifest(replicas=5)) == [
+        "change KubeadmControlPlane default/cp: spec.replicas"
+    ]
+    objects = read(store)
+    assert objects.endpoint() == endpoint
+    assert objects.control_plane is not None and objects.control_plane["status"] == {"replicas": 3}
+
+
+def test_a_secrets_value_is_not_named(store: FileStore) -> None:
+    """The change of a user's Secret tells its path, never what is in it."""
+    secret = obj("v1", "Secret", "c-ca", type="Opaque", data={"tls.key": "b2xk"})
+    cluster_records.apply_manifest(store, manifest(secrets=[secret]))
+    changed = copy.deepcopy(secret)
+    changed["data"]["tls.key"] = "bmV3"
+    assert cluster_records.apply_manifest(store, manifest(secrets=[changed])) == ["change Secret default/c-ca: data.tls.key"]
+    assert (store.get(SECRET, "default", "c-ca") or {})["data"] == {"tls.key": "bmV3"}
+
+
+def test_deletion_is_marked_once_and_leaves_nothing(store: FileStore) -> None:
+    """Marked, marked again without a change, then everything goes."""
+    cluster_records.apply_manifest(store, manifest())
+    assert len(cluster_records.mark_deleting(read(store), False)) == 2
+    assert cluster_records.mark_deleting(read(store), False) == []
+    assert read(store).cluster["metadata"]["deletionTimestamp"]
+    cluster_records.delete_records(read(store))
+    assert ClusterObjects.read(store, "default", "c") is None
+    assert store.get(CONTROL_PLANE, "default", "cp") is None
+
+
+def test_a_template_that_another_control_plane_uses_is_kept(store: FileStore) -> None:
+    """Two clusters may share a machine template."""
+    cluster_records.apply_manifest(store, manifest())
+    other = copy.deepcopy(manifest().control_plane)
+    other["metadata"]["name"] = "other"
+    store.create(other)
+    cluster_records.mark_deleting(read(store), False)
+    cluster_records.delete_records(read(store))
+    assert store.get((INFRASTRUCTURE, "NspawnMachineTemplate"), "default", "t") is not None

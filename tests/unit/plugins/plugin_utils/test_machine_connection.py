@@ -1,0 +1,79 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How a machine is reached."""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+import pytest
+from ansible.errors import AnsibleError
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Machine, connection_variables
+
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJs comment"
+
+
+def variables(connection: t.Mapping[str, t.Any], folder: Path, hostvars: t.Mapping[str, t.Any] | None = None) -> dict[str, t.Any]:
+    """The variables for a machine m1."""
+    return connection_variables(Machine("m1", "id", connection), hostvars or {}, str(folder))
+
+
+def test_host_key_is_pinned(tmp_path: Path) -> None:
+    """With a recorded host key no other key is accepted, whatever the user's known_hosts says."""
+    made = variables({"host": "10.88.0.5", "user": "root", "hostKeys": [KEY]}, tmp_path)
+    assert "StrictHostKeyChecking=yes" in made["ansible_ssh_common_args"]
+    known = tmp_path / "known_hosts_m1"
+    assert str(known) in made["ansible_ssh_common_args"]
+    assert known.read_text() == "10.88.0.5 ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJs\n"
+    assert known.stat().st_mode & 0o077 == 0
+
+
+def test_host_key_of_another_port(tmp_path: Path) -> None:
+    """OpenSSH looks a host on another port up in brackets."""
+    variables({"host": "10.88.0.5", "port": 2222, "hostKeys": [KEY]}, tmp_path)
+    assert (tmp_path / "known_hosts_m1").read_text().startswith("[10.88.0.5]:2222 ")
+
+
+def test_a_changed_host_key_replaces_the_pinned_one(tmp_path: Path) -> None:
+    """A machine made again under the same name has a new key."""
+    variables({"host": "10.88.0.5", "hostKeys": [KEY]}, tmp_path)
+    variables({"host": "10.88.0.5", "hostKeys": ["ssh-ed25519 OTHER"]}, tmp_path)
+    assert (tmp_path / "known_hosts_m1").read_text() == "10.88.0.5 ssh-ed25519 OTHER\n"
+
+
+def test_inventory_host_keeps_its_own_variables(tmp_path: Path) -> None:
+    """Bastion and become of an inventory host hold; the play's host has no say."""
+    hostvars = {"db1": {"ansible_host": "192.0.2.7", "ansible_ssh_common_args": "-J bastion", "ansible_become": True, "other": 1}}
+    made = variables({"inventoryHost": "db1"}, tmp_path, hostvars)
+    assert made["ansible_host"] == "192.0.2.7"
+    assert made["ansible_ssh_common_args"] == "-J bastion"
+    assert made["ansible_become"] is True
+    assert "other" not in made
+
+
+def test_hidden_inventory_host_stops_the_run(tmp_path: Path) -> None:
+    """A slice that hides the host must not be taken for a host that needs no settings."""
+    with pytest.raises(AnsibleError, match="db1.*slice"):
+        variables({"inventoryHost": "db1"}, tmp_path)
+
+
+def test_machine_without_address(tmp_path: Path) -> None:
+    """The error names the machine and where the address comes from."""
+    with pytest.raises(AnsibleError, match=r"m1 has no address.*status\.connection\.host"):
+        variables({}, tmp_path)
+
+
+def test_secrets_do_not_reach_a_disk_of_the_node(tmp_path: Path) -> None:
+    """Pipelining, and a remote temporary folder that a reboot empties."""
+    made = variables({"host": "10.88.0.5"}, tmp_path)
+    assert made["ansible_pipelining"] is True
+    assert made["ansible_remote_tmp"].startswith("/run/")
+
+
+def test_two_machines_never_share_a_control_socket(tmp_path: Path) -> None:
+    """A new machine at a dead one's address gets a connection of its own."""
+    first = connection_variables(Machine("m1", None, {"host": "10.88.0.5"}), {}, str(tmp_path))
+    second = connection_variables(Machine("m2", None, {"host": "10.88.0.5"}), {}, str(tmp_path))
+    assert first["ansible_control_path"] != second["ansible_control_path"]
