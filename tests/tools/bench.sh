@@ -5,6 +5,7 @@
 
 # Plain kubeadm by hand against reconcile, in one go on the same machines; JSON on stdout.
 
+set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || die "the benchmark needs root: it makes machines, a network bridge and mounts"

@@ -7,6 +7,7 @@
 #   build.sh            build and install into the cache, with the checkout's tests beside it
 #   build.sh --user     the same, and install it for the user (Ansible's default collections folder)
 
+set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 venv="$(main_venv)"

@@ -6,6 +6,7 @@
 # Writes CHANGELOG.md and changelogs/changelog.yaml for the version in galaxy.yml. Again before the release: it takes up what
 # fragments and plugins were added since.
 
+set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 use_venv "$(main_venv)"

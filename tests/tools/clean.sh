@@ -8,6 +8,7 @@
 #   clean.sh --cache   removes it too
 # Works after crashes, and when nothing was ever set up.
 
+set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 machines=/var/lib/kubeadm-control-plane/nspawn

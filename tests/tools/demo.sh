@@ -6,6 +6,7 @@
 # A real three-node control plane on this machine, from the example manifest, in the folder demo/ of the checkout.
 # Run it again at any time: it goes on where it was.
 
+set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || die "the demo needs root: its machines are systemd-nspawn containers on a network bridge of their own" \

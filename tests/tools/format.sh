@@ -5,6 +5,7 @@
 
 # Formats the Python code in the checkout.
 
+set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 cd "$REPO"

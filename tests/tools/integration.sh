@@ -5,6 +5,7 @@
 
 # Tests against real etcd and kube-apiserver processes on loopback, no root needed.
 
+set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 use_venv "$(main_venv)"

@@ -7,6 +7,7 @@
 #   lab.sh          the core (what is not marked full), then the Molecule scenario
 #   lab.sh --full   all of tests/lab, then the Molecule scenario
 
+set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || die "the lab needs root: it makes machines, a network bridge and mounts" "Run it as root, or run: make test-quick"

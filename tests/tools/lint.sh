@@ -6,6 +6,7 @@
 # Every linter, one line each. All of them run, so that one round shows everything; what a failed one said follows its line.
 # Python is checked in the checkout, so that messages name the files to edit; Ansible content in the artefact.
 
+set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 here="$REPO/tests/tools"
 

@@ -5,6 +5,7 @@
 
 # The Molecule scenario of extensions/molecule: prepare, converge, idempotence, verify, cleanup, on the installed artefact.
 
+set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || die "the scenario needs root: it makes machines, a network bridge and mounts"

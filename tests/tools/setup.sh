@@ -7,6 +7,7 @@
 # A second run takes a fraction of a second. `--run` is for those who only use the collection (make demo): no old
 # ansible-core and no importer.
 
+set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 for_tests=yes

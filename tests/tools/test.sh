@@ -6,6 +6,7 @@
 # test.sh STEP...: runs the steps in this order, stops at the first that fails, and ends with one line that sums up.
 # Steps: lint sanity unit integration lab lab-full.
 
+set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 here="$REPO/tests/tools"
 

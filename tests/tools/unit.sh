@@ -5,6 +5,7 @@
 
 # Unit tests against the installed artefact: with the oldest and, where this machine has it, the newest ansible-core.
 
+set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 for venv in "$VENV_LATEST" "$VENV_OLDEST"; do

@@ -83,8 +83,8 @@ def add_commands(server: Server) -> list[str]:
     name = f"{BACKEND}/{server.name}"
     # The admin socket doesn't apply default-server.
     added = f"add server {name} {server.address}:{server.port} {CHECK} on-marked-down shutdown-sessions"
-    # It would count as up until its first checks fail; a machine that joins has no API server yet.
-    return [added, f"enable health {name}", f"set server {name} health down", f"enable server {name}"]
+    # Enabling says that it is up, until its first checks fail; a machine that is about to join has no API server yet.
+    return [added, f"enable health {name}; enable server {name}; set server {name} health down"]
 
 
 def remove_commands(name: str) -> list[str]:

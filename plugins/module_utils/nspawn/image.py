@@ -26,7 +26,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.run i
 
 SOURCES = ("release", "debian-source", "directory")
 # Raise it when the same files would give another image.
-RECIPE = "1"
+RECIPE = "2"
 RECORD = "image.json"
 
 

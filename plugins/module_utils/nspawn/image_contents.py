@@ -62,11 +62,12 @@ def kube_proxy(base: str, binary: str, triplet: str) -> Contents:
     program = os.path.join(base, IPTABLES_PROGRAM)
     conntrack = os.path.join(base, "usr/sbin/conntrack")
     files = {"usr/local/bin/kube-proxy": binary, IPTABLES_PROGRAM: program, "usr/sbin/conntrack": conntrack}
-    for each in (program, conntrack):
-        files.update(_libraries(base, each, triplet))
-    extensions = os.path.join(base, "usr/lib", triplet, "xtables")
-    for name in sorted(os.listdir(extensions)):
-        files[f"usr/lib/{triplet}/xtables/{name}"] = _under(base, os.path.join("usr/lib", triplet, "xtables", name))
+    extensions = os.path.join("usr/lib", triplet, "xtables")
+    for name in sorted(os.listdir(os.path.join(base, extensions))):
+        files[f"{extensions}/{name}"] = _under(base, os.path.join(extensions, name))
+    for each in list(files.values()):
+        if each != binary:
+            files.update(_libraries(base, each, triplet))
     return Contents(files, {f"usr/sbin/{name}": os.path.basename(IPTABLES_PROGRAM) for name in IPTABLES_NAMES}, ["/usr/local/bin/kube-proxy"])
 
 

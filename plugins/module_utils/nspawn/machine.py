@@ -30,7 +30,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.files
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.guest import Guest, guest_files
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import Layout, MachineLayout
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.network import host_interface
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.network import bridge_members, remove_machine_interface
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.run import environment, run
 
 LOCK_SECONDS = 120
@@ -260,16 +260,20 @@ def list_machines(layout: Layout, namespace: t.Optional[str] = None, cluster: t.
     Args:
         layout: where machines live.
         namespace, cluster: only this cluster's machines; one that was cut off before it had a record belongs to none.
-        interfaces: also find the host's end of each running machine's network interface (one process per machine).
+        interfaces: also find the host's end of each machine's network interface.
     """
     inits = processes.machine_inits()
+    members: dict[str, dict[str, str]] = {}
     found = []
     for name, record in pool.machine_records(layout).items():
         machine = describe(layout, name, record, inits)
         if (namespace and machine.get("namespace") != namespace) or (cluster and machine.get("cluster") != cluster):
             continue
         if interfaces:
-            machine["interface"] = host_interface(machine["pid"]) if machine.get("pid") else None
+            bridge = record["network"]["bridge"] if record else ""
+            if bridge not in members:
+                members[bridge] = bridge_members(bridge) if bridge else {}
+            machine["interface"] = members[bridge].get(name)
         found.append(machine)
     return found
 
@@ -332,6 +336,7 @@ def _end(paths: MachineLayout, record: t.Mapping[str, t.Any]) -> None:
         cgroups.thaw(groups)
         processes.wait_until(gone, END_SECONDS, f"the end of all processes of machine {record['name']}")
         processes.wait_until(lambda: not cgroups.remove(groups), END_SECONDS, f"the removal of the control groups of machine {record['name']}")
+    remove_machine_interface(record["network"]["bridge"], record["name"])
     for folder in (os.path.join(PROPAGATE, record["name"]), PROPAGATE):
         with contextlib.suppress(OSError):
             os.rmdir(folder)

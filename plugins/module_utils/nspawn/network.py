@@ -105,17 +105,35 @@ def remove_bridge(bridge: str, directory: str) -> bool:
     return True
 
 
-def host_interface(pid: int) -> t.Optional[str]:
-    """Return the host's end of a machine's veth pair, told by the machine's init process; None where it has none."""
-    done = run(["nsenter", "--target", str(pid), "--net", "ip", "-json", "link", "show", "dev", "host0"], check=False)
-    if done.returncode != 0 or not done.stdout.strip():
-        return None
-    index = json.loads(done.stdout)[0].get("link_index")
-    for name in os.listdir("/sys/class/net"):
-        try:
-            with open(f"/sys/class/net/{name}/ifindex", encoding="utf-8") as file:
-                if int(file.read()) == index:
-                    return name
-        except OSError:
-            continue
-    return None
+def machine_interfaces(links: t.Iterable[t.Mapping[str, t.Any]]) -> dict[str, str]:
+    """Return the host's ends of the machines' network interfaces: machine name → interface.
+
+    systemd-nspawn calls them ``vb-`` and the machine's name; where that is longer than the kernel allows, it is an alternative name.
+
+    Args:
+        links: ``ip -json link show master BRIDGE``.
+    """
+    found = {}
+    for each in links:
+        for name in (each["ifname"], *each.get("altnames", [])):
+            if name.startswith("vb-"):
+                found.setdefault(name[len("vb-") :], each["ifname"])
+    return found
+
+
+def bridge_members(bridge: str) -> dict[str, str]:
+    """Return ``machine_interfaces`` of what is on the bridge now."""
+    return machine_interfaces(show("link", "show", "master", bridge))
+
+
+def remove_machine_interface(bridge: str, machine: str) -> bool:
+    """Remove the host's end of a machine's interface; return whether it was there.
+
+    It would go by itself, but only when the last half-closed connection in the machine has timed out, and meanwhile a new
+    machine of the same name could not start.
+    """
+    interface = bridge_members(bridge).get(machine)
+    if interface is None:
+        return False
+    run(["ip", "link", "delete", "dev", interface], check=False)
+    return True

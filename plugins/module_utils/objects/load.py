@@ -32,7 +32,7 @@ _REFUSED_VALUE = object()
 
 
 class _Node:
-    """One YAML node: kind is "scalar", "list" or "map"; value is the JSON scalar, the children, or (key, node) pairs."""
+    """One YAML node: kind is "scalar", "merge" (an unquoted `<<`), "list" or "map"; value is the JSON scalar, the children, or (key, node) pairs."""
 
     __slots__ = ("kind", "line", "value")
 
@@ -230,7 +230,7 @@ class _Reader:
             raise _Refused(
                 node.line, f"the file expands to more than {MAX_NODES} values (aliases count each time)", fix
             )
-        if node.kind == "scalar":
+        if node.kind in ("scalar", "merge"):
             return node.value
         if node.kind == "list":
             return [self.to_json(child_node) for child_node in node.value]
@@ -241,13 +241,13 @@ class _Reader:
         merged: dict[str, Any] = {}
         seen: dict[str, int] = {}
         for key, value in node.value:
-            if key.kind != "scalar" or not isinstance(key.value, str):
+            if key.kind not in ("scalar", "merge") or not isinstance(key.value, str):
                 raise _Refused(key.line, "a mapping's key is not text", "Quote the key.")
             if key.value in seen:
                 fix = f"Keep one of them; the first is on line {seen[key.value]}."
                 raise _Refused(key.line, f"the key {key.value!r} is written twice", fix)
             seen[key.value] = key.line
-            if key.value == "<<":
+            if key.kind == "merge":
                 for source in value.value if value.kind == "list" else [value]:
                     if source.kind != "map":
                         raise _Refused(
@@ -281,7 +281,9 @@ class _Reader:
 
     def _content(self, event: Any, line: int, depth: int) -> _Node:
         if isinstance(event, yaml.ScalarEvent):
-            return _Node("scalar", _scalar(event, line), line)
+            # Only an unquoted `<<` merges; quoted it is text.
+            merges = event.value == "<<" and event.tag is None and event.implicit[0]
+            return _Node("merge" if merges else "scalar", _scalar(event, line), line)
         expected = _TAG + ("seq" if isinstance(event, yaml.SequenceStartEvent) else "map")
         if event.tag not in (None, "!", expected):
             raise _tag_refused(event.tag, line)

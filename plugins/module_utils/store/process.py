@@ -16,6 +16,8 @@ PROC = "/proc"
 MAX_ANCESTORS = 64
 _ANSIBLE_COMMAND = re.compile(r"ansible(-playbook|-console|-pull|-navigator)?\Z")
 _PLAYBOOK_ARGUMENT = re.compile(r"[\w./-]+\.ya?ml\Z|[a-z_]\w*\.[a-z_]\w*\.[a-z_]\w*(\.\w+)*\Z")
+# Options that take no value: what follows one is not its value.
+_FLAG = re.compile(r"-[vCDbkKJ]+\Z|--(verbose|check|diff|become|ask-become-pass|ask-pass|ask-vault-pass(word)?)\Z|--[\w-]+=")
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,8 @@ def describe_command(pid: int) -> str:
     after = arguments[arguments.index(program) + 1 :]
     shown = [os.path.basename(program)]
     for previous, each in zip([program, *after], after):
-        if not previous.startswith("-") and _PLAYBOOK_ARGUMENT.match(each):
+        is_value = previous.startswith("-") and not _FLAG.match(previous)
+        if not is_value and _PLAYBOOK_ARGUMENT.match(each):
             shown.append(os.path.basename(each))
     return " ".join(shown)[:200]
 

@@ -260,7 +260,7 @@ def test_the_number_can_be_raised_above_what_the_cluster_has_seen(store, folder)
 
 
 def test_files_are_private_and_hold_no_arguments(store, folder, sleepers):
-    lock.acquire(store, "default", "prod", as_run(sleepers()))
+    lock.acquire(store, "default", "prod", as_run(sleepers(), command="sleep"))
     for name in os.listdir(folder):
         assert stat.S_IMODE(os.stat(os.path.join(folder, name)).st_mode) == 0o640
     with open(os.path.join(folder, "1.json"), encoding="utf-8") as stream:

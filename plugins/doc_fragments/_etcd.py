@@ -1,0 +1,46 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# PRIVATE to the collection: it may change in any release.
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    """How the modules about etcd reach it; keep in step with module_utils/etcd/arguments.py."""
+
+    DOCUMENTATION = r"""
+options:
+  endpoints:
+    description:
+      - Client URLs of members to ask first. Every member that they name is then asked itself.
+      - The default is the member on this machine, as kubeadm makes it.
+    type: list
+    elements: str
+    default: [https://127.0.0.1:2379]
+  ca_file:
+    description: The CA of etcd's certificates, a file on the machine.
+    type: path
+    default: /etc/kubernetes/pki/etcd/ca.crt
+  certificate_file:
+    description: The client certificate, a file on the machine.
+    type: path
+    default: /etc/kubernetes/pki/etcd/healthcheck-client.crt
+  key_file:
+    description: The key of O(certificate_file), a file on the machine.
+    type: path
+    default: /etc/kubernetes/pki/etcd/healthcheck-client.key
+  timeout:
+    description: Seconds for each question to a member.
+    type: float
+    default: 3.0
+  looks:
+    description: How often to look, at most, at what does not answer, before it counts as unhealthy.
+    type: int
+    default: 3
+  interval:
+    description: Seconds between two looks.
+    type: float
+    default: 2.5
+"""

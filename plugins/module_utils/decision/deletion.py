@@ -1,0 +1,71 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Deleting a whole control plane (kcp-behaviour.md §1.16): workers first, then all machines at once, without any etcd operation."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import Context, Outcome, block, reason
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import View, annotations, condition_of
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.trouble import unreachable
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
+
+WAITING_FOR_WORKERS = "WaitingForWorkersDeletion"
+WAITING_FOR_MACHINES = "WaitingForMachineDeletion"
+COMPLETED = "DeletionCompleted"
+_SHOWN = 10
+
+
+def decide_deletion(context: Context) -> Outcome:
+    """The next step of a deletion: blocked by workers, deleteMachines, deleteInfrastructure, none."""
+    view = context.view
+    prepared = view.raw.get("preparedMachines") or []
+    if view.machines or prepared:
+        stop = _workers(view)
+        if stop is not None:
+            return stop
+        listed = [machine.name for machine in view.machines] + [str(each["metadata"]["name"]) for each in prepared]
+        text = f"delete all machines, in parallel: {', '.join(listed)}"
+        outcome = Outcome(names.DELETE_MACHINES, [reason(WAITING_FOR_MACHINES, text)])
+        outcome.deletion = (WAITING_FOR_MACHINES, f"* Control plane Machines: {', '.join(listed)}")
+        return outcome
+    if view.raw.get("infrastructureCluster") is not None and (view.cluster.get("metadata") or {}).get("deletionTimestamp"):
+        outcome = Outcome(names.DELETE_INFRASTRUCTURE, [reason(COMPLETED, "no machine is left: delete the cluster's infrastructure")])
+    else:
+        outcome = Outcome(names.NONE, [reason(COMPLETED, "deleted: no machine and no infrastructure is left")])
+    outcome.deletion = (COMPLETED, "Deletion completed")
+    return outcome
+
+
+def _workers(view: View) -> Optional[Outcome]:
+    """What stops the deletion because of workers' Nodes, None where nothing does."""
+    if any(names.ANNOTATION_IGNORE_WORKER_NODES in annotations(obj) for obj in (view.cluster, view.control_plane)):
+        return None
+    if view.reachable:
+        workers = [clip(name, 80) for name in view.workload.get("workerNodes") or ()]
+        if not workers:
+            return None
+        shown = ", ".join(workers[:_SHOWN]) + (f" and {len(workers) - _SHOWN} more" if len(workers) > _SHOWN else "")
+        text = f"worker Nodes still belong to the cluster: {shown}. Deleting its control plane would leave them without one"
+        fix = (
+            "Remove the workers first (kubectl drain, kubectl delete node), "
+            f"or agree to leave them behind: annotation {names.ANNOTATION_IGNORE_WORKER_NODES} on the Cluster."
+        )
+        outcome = block(WAITING_FOR_WORKERS, text, fix)
+        outcome.deletion = (WAITING_FOR_WORKERS, f"* Worker Nodes: {shown}")
+        return outcome
+    begun = condition_of(view.control_plane, "Deleting").get("reason") in (WAITING_FOR_MACHINES, COMPLETED)
+    started = view.latched or any(machine.joined or machine.bootstrap == names.RUNNING for machine in view.machines)
+    if begun or not started:
+        # Either workers were looked for before the first machine went, or there never was an API that they could have joined.
+        return None
+    trouble = unreachable(view)
+    text = f"whether worker Nodes still belong to the cluster can't be told: {trouble.message}"
+    fix = f"Bring one machine's API back, or agree to leave workers behind: annotation {names.ANNOTATION_IGNORE_WORKER_NODES} on the Cluster."
+    outcome = block("WorkersUnknown", text, fix)
+    outcome.action = names.WAIT if trouble.waits else names.BLOCKED
+    outcome.deletion = (WAITING_FOR_WORKERS, "* Worker Nodes: not known, no API server answers")
+    return outcome

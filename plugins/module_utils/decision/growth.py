@@ -1,0 +1,159 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Making machines: the first one, the next one, and one that was begun (kcp-behaviour.md §1.2, peers.md I2 and I8)."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, quorum
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import initialized
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import Context, Outcome, block, held, reason, target
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.preflight import FAIL, PASS, check, preflight
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, View, annotations
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import parse
+
+_LEARNER_DEFAULT_MINOR = 29
+_LEARNER_KNOWN_MINOR = 27
+
+
+def foreign_control_plane(view: View) -> Optional[Outcome]:
+    """Blocked where a Kubernetes API answers although nothing was ever started here: an empty store proves nothing (peers.md I8)."""
+    if any(machine.bootstrap for machine in view.machines):
+        return None
+    if view.endpoint_answers is True or view.initialized is True:
+        said = clip((view.workload.get("endpoint") or {}).get("message")) or f"a Kubernetes API answers at {view.endpoint}"
+        text = f"the store knows no machine of this cluster that was ever bootstrapped, yet {said}"
+        return block("ForeignControlPlane", text, "Give the right store, or adopt the control plane that is there. Nothing is initialized over it.")
+    if not view.machines and view.latched:
+        text = "this control plane was initialized once and no machine of it is left in the store"
+        fix = "Give the right store or restore it. If the cluster is really gone, delete it (playbook delete) and reconcile again."
+        return block("ControlPlaneLost", text, fix)
+    return None
+
+
+def initialize(context: Context, machine: Optional[MachineView]) -> Outcome:
+    """Make the first machine, or go on with it, on evidence that there is no control plane yet."""
+    view = context.view
+    checks = [check("CertificatesAvailable", PASS, "all certificate authorities and keys are there")]
+    checks.append(check("EndpointExists", PASS, f"the control plane endpoint is {view.endpoint}"))
+    running = machine is not None and machine.bootstrap == names.RUNNING
+    if not running and view.endpoint_answers is not False and names.ANNOTATION_ENDPOINT_UNUSED not in annotations(view.cluster):
+        return _endpoint_unknown(view, checks)
+    said = "kubeadm init is under way" if running else f"no API answers at {view.endpoint}"
+    checks.append(check("NoControlPlaneAnswers", PASS, said))
+    missing = _template_missing(context, machine)
+    if missing is not None:
+        return missing
+    text = f"0 of {view.replicas} replicas" + (": go on with the first machine" if machine else "")
+    outcome = Outcome(names.INITIALIZE, [reason("NotInitialized", text)], preflight=checks)
+    if view.managed_etcd:
+        verdict = quorum.check_add([])
+        outcome.quorum = verdict.certificate(None, "The first member begins the etcd cluster; every other machine joins it afterwards, one at a time.")
+    _place(context, outcome, machine)
+    return outcome
+
+
+def _endpoint_unknown(view: View, checks: list[dict[str, object]]) -> Outcome:
+    said = clip((view.workload.get("endpoint") or {}).get("message")) or "it could not be asked"
+    text = f"whether a control plane already answers at {view.endpoint} can't be told from here ({said}), and two must never be initialized"
+    fix = (
+        "Make the endpoint reachable from the controller. If you know that nothing is there (a virtual address that no machine holds yet), "
+        f"say so with the annotation {names.ANNOTATION_ENDPOINT_UNUSED} on the Cluster."
+    )
+    outcome = block("EndpointUnknown", text, fix)
+    outcome.preflight = [*checks, check("NoControlPlaneAnswers", FAIL, text)]
+    lasted = view.held(view.cluster, "ControlPlaneEndpointReachable", names.UNKNOWN)
+    if lasted is None or lasted < names.PATIENCE:
+        outcome.action = names.WAIT
+    return outcome
+
+
+def join(context: Context, machine: Optional[MachineView]) -> Outcome:
+    """Add one machine, or go on with the one that was begun, after every preflight check."""
+    view = context.view
+    if machine is not None and machine.bootstrap == names.RUNNING:
+        # What runs on the machine runs anyway: waiting for it and taking its result is the only safe thing to do.
+        outcome = Outcome(names.JOIN, [reason("ScalingUp", f"{_counts(view)}: kubeadm join is under way")])
+        _place(context, outcome, machine)
+        return outcome
+    excluded = {machine.name} if machine is not None else set()
+    result = preflight(view, context.machines, context.certificate_troubles(), adding=True, excluding=excluded)
+    leader = (view.leader.name or view.leader.id) if view.leader else None
+    certificate = result.verdict.certificate(leader, _why(view, result.verdict)) if result.verdict is not None else None
+    if result.failed:
+        outcome = held(result.failed)
+    else:
+        missing = _template_missing(context, machine)
+        if missing is not None:
+            return missing
+        text = _counts(view) + (": go on with a machine that was begun" if machine else "")
+        outcome = Outcome(names.JOIN, [reason("ScalingUp", text)])
+        _place(context, outcome, machine)
+    outcome.preflight, outcome.quorum = result.checks, certificate
+    return outcome
+
+
+def _place(context: Context, outcome: Outcome, machine: Optional[MachineView]) -> None:
+    view = context.view
+    new = machine is None
+    left = view.replicas - len(view.live) - (1 if new else 0)
+    ahead = min(max(0, left), names.PREPARE_AHEAD) if _may_prepare(view) else 0
+    domains = context.domains(ahead + (1 if new else 0))
+    outcome.target = target(machine, domains[0] if new else None, resume=not new)
+    outcome.prepare = domains[1:] if new else domains
+
+
+def _may_prepare(view: View) -> bool:
+    surge = (((view.spec.get("rollout") or {}).get("strategy") or {}).get("rollingUpdate") or {}).get("maxSurge")
+    return str(surge) != "0"
+
+
+def _counts(view: View) -> str:
+    return f"{sum(1 for machine in view.live if machine.joined)} of {view.replicas} replicas"
+
+
+def _template_missing(context: Context, machine: Optional[MachineView]) -> Optional[Outcome]:
+    if machine is not None and machine.infrastructure is not None or context.view.raw.get("machineTemplate") is not None:
+        return None
+    reference = ((context.view.spec.get("machineTemplate") or {}).get("spec") or {}).get("infrastructureRef") or {}
+    text = f"the machine template {reference.get('kind', '')} {reference.get('name', '')} does not exist"
+    return block("MachineTemplateNotFound", text, "Add it to the manifest, or correct spec.machineTemplate.spec.infrastructureRef.")
+
+
+def _why(view: View, verdict: quorum.Verdict) -> str:
+    before, after = verdict.before, verdict.after
+    text = "One machine joins at a time, so that at most one membership change is in flight."
+    if before.voters == 1:
+        text += (
+            " RISK, the one step that has it: with 1 -> 2 voters both are needed for the quorum. "
+            + (
+                "The new member joins as a learner and is promoted only in step with the leader; if it dies right after that, etcd stops until it is back."
+                if _joins_as_learner(view)
+                else "From the moment it is added until it answers, etcd stands still; if it dies meanwhile, etcd stays so until it is back."
+            )
+            + " Have a snapshot."
+        )
+    else:
+        text += f" Even if the new member never works, {after.healthy} of {after.voters} voters do, and {after.quorum} are enough."
+    return text
+
+
+def _joins_as_learner(view: View) -> bool:
+    try:
+        version = parse(view.version)
+    except ValueError:
+        return False
+    configuration = (view.spec.get("kubeadmConfigSpec") or {}).get("clusterConfiguration") or {}
+    gate = (configuration.get("featureGates") or {}).get("EtcdLearnerMode")
+    if version.at_least(_LEARNER_DEFAULT_MINOR):
+        return gate is not False
+    return gate is True and version.at_least(_LEARNER_KNOWN_MINOR)
+
+
+def go_on(context: Context, machine: MachineView) -> Outcome:
+    """Go on with a machine as what it was made for: its KubeadmConfig says whether it initializes or joins."""
+    joins = machine.is_join if machine.is_join is not None else initialized(context.view)
+    return join(context, machine) if joins else initialize(context, machine)

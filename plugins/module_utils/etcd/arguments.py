@@ -1,0 +1,34 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How the modules about etcd reach it; keep in step with plugins/doc_fragments/_etcd.py."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import KUBEADM_CREDENTIALS, Credentials
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.membership import Cluster
+
+LOCAL_MEMBER = "https://127.0.0.1:2379"
+
+ETCD: dict[str, dict[str, t.Any]] = {
+    "endpoints": {"type": "list", "elements": "str", "default": [LOCAL_MEMBER]},
+    "ca_file": {"type": "path", "default": KUBEADM_CREDENTIALS.ca_file},
+    "certificate_file": {"type": "path", "default": KUBEADM_CREDENTIALS.certificate_file},
+    "key_file": {"type": "path", "default": KUBEADM_CREDENTIALS.key_file},
+    "timeout": {"type": "float", "default": 3.0},
+    "looks": {"type": "int", "default": 3},
+    "interval": {"type": "float", "default": 2.5},
+}
+
+
+def cluster(params: t.Mapping[str, t.Any]) -> Cluster:
+    """Return how the module's parameters say that etcd is reached."""
+    return Cluster(
+        endpoints=params["endpoints"],
+        credentials=Credentials(params["ca_file"], params["certificate_file"], params["key_file"]),
+        timeout=max(0.1, params["timeout"]),
+        looks=max(1, params["looks"]),
+        interval=max(0.0, params["interval"]),
+    )

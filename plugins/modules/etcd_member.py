@@ -1,0 +1,212 @@
+#!/usr/bin/python
+
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: etcd_member
+short_description: Remove a member from an etcd cluster without losing quorum
+version_added: 0.1.0
+author:
+  - kubeadm.control_plane contributors (@kubeadm-control-plane)
+description:
+  - Removes one member, by its ID or by its name. Run it on a control plane node that stays.
+  - In the same call, every member is asked for its own member list, its status, its alarms and a linearizable read. The member is removed only if those that answered agree, at least two of them,
+    and a majority of the members that remain is proven healthy. What is unknown counts as unhealthy. The last voter is never removed.
+  - If the member leads, leadership moves to a healthy member first. Afterwards the module waits until no member that answers lists it any more.
+  - What it refuses it explains with the figures. There is no option to force it.
+options:
+  state:
+    description: The member is to be gone.
+    type: str
+    choices: [absent]
+    default: absent
+  member_id:
+    description: The member's ID, up to 16 hexadecimal digits, as M(kubeadm.control_plane.etcd_member_info) or C(etcdctl member list) shows it.
+    type: str
+  name:
+    description:
+      - The member's name, which kubeadm sets to the Node's. Two members of one name are refused.
+      - With O(member_id) also given, both must fit.
+    type: str
+  cluster_id:
+    description: The ID of the etcd cluster that is meant. Another cluster is refused.
+    type: str
+extends_documentation_fragment:
+  - kubeadm.control_plane._etcd
+  - kubeadm.control_plane._node
+  - kubeadm.control_plane._node.fencing
+  - kubeadm.control_plane._attributes
+  - kubeadm.control_plane._attributes.action_group
+attributes:
+  check_mode:
+    support: full
+    details:
+      - What would be refused is refused in check mode too.
+  diff_mode:
+    support: full
+  idempotent:
+    support: full
+seealso:
+  - module: kubeadm.control_plane.etcd_member_info
+"""
+
+EXAMPLES = r"""
+- name: Remove the member of a machine that is gone, through one that stays
+  kubeadm.control_plane.etcd_member:
+    name: prod-control-plane-2
+    state: absent
+  become: true
+
+- name: Remove a member that was added but never started
+  kubeadm.control_plane.etcd_member:
+    member_id: 8e9e05c52164694d
+    state: absent
+  become: true
+"""
+
+RETURN = r"""
+msg:
+  description: What was done, or why it was refused, with the figures.
+  returned: always
+  type: str
+reason:
+  description: A stable name of the refusal.
+  returned: when refused
+  type: str
+  sample: QuorumAtRisk
+member:
+  description: The member that was removed.
+  returned: changed
+  type: dict
+quorum:
+  description: Voters, healthy voters, quorum and tolerance, before and after.
+  returned: when the figures were worked out
+  type: dict
+new_leader:
+  description: The ID of the member that leadership moved to; null where it did not have to move.
+  returned: changed
+  type: str
+etcd:
+  description: The cluster as it was found afterwards, or before where nothing was changed. IDs are 16 hexadecimal digits.
+  returned: success
+  type: dict
+  contains:
+    reachable:
+      description: Whether any member gave its list.
+      type: bool
+      returned: success
+    message:
+      description: Why not, or what the members disagree about.
+      type: str
+      returned: success
+    members:
+      description: The members, each with C(id), C(name), C(peerURLs), C(clientURLs) and C(isLearner).
+      type: list
+      elements: dict
+      returned: success
+    memberListAgrees:
+      description: Whether all members that answered list the same members; null where too few answered to tell.
+      type: bool
+      returned: success
+    leader:
+      description: The ID of the leader; null where there is none, or the members disagree.
+      type: str
+      returned: success
+    clusterID:
+      description: The ID of the cluster.
+      type: str
+      returned: success
+    alarms:
+      description: The alarms that are raised, each with C(memberID) and C(alarm).
+      type: list
+      elements: dict
+      returned: success
+    statuses:
+      description: For each member, by its ID, whether it is proven healthy, why not, its version, its sizes in bytes, and where its log stands.
+      type: dict
+      returned: success
+"""
+
+import typing as t
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.quorum import Verdict
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import arguments as etcd_arguments
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.membership import (
+    MembershipError,
+    Removal,
+    remove_member,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import from_hex
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+
+
+def main() -> None:
+    """Run the module."""
+    module = AnsibleModule(
+        argument_spec={
+            "state": {"type": "str", "choices": ["absent"], "default": "absent"},
+            "member_id": {"type": "str"},
+            "name": {"type": "str"},
+            "cluster_id": {"type": "str"},
+            **etcd_arguments.ETCD,
+            **arguments.MACHINE,
+            **arguments.FENCING,
+        },
+        required_one_of=[("member_id", "name")],
+        supports_check_mode=True,
+    )
+    params = module.params
+
+    def still_allowed() -> None:
+        arguments.check(params, check_mode=module.check_mode)
+
+    try:
+        still_allowed()
+        removal = remove_member(
+            etcd_arguments.cluster(params),
+            member_id=from_hex(params["member_id"]) if params["member_id"] else None,
+            name=params["name"],
+            cluster_id=from_hex(params["cluster_id"]) if params["cluster_id"] else None,
+            check=module.check_mode,
+            before_change=still_allowed,
+        )
+    except MembershipError as error:
+        figures = {"quorum": quorum(error.verdict)} if error.verdict else {}
+        module.fail_json(msg=str(error), reason=error.reason, **figures)
+    except (NodeError, ValueError) as error:
+        module.fail_json(msg=str(error))
+    module.exit_json(**result(removal))
+
+
+def quorum(verdict: Verdict) -> dict[str, t.Any]:
+    """Return the figures of a verdict."""
+    return {"before": verdict.before.document(), "after": verdict.after.document()}
+
+
+def result(removal: Removal) -> dict[str, t.Any]:
+    """Return a removal as the module's result."""
+    shown = removal.after or removal.before
+    document: dict[str, t.Any] = {"changed": removal.changed, "msg": removal.message, "etcd": shown.document()}
+    if removal.verdict is not None:
+        document["quorum"] = quorum(removal.verdict)
+    if removal.changed and removal.member is not None:
+        before = [f"{member.hex_id} {member.name}" for member in removal.before.members]
+        gone = f"{removal.member.hex_id} {removal.member.name}"
+        document["member"] = removal.member.document()
+        document["new_leader"] = removal.new_leader
+        document["diff"] = {
+            "before": {"members": before},
+            "after": {"members": [text for text in before if text != gone]},
+        }
+    return document
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The admin kubeconfig over its life."""
+
+from __future__ import annotations
+
+import base64
+import os
+import stat
+
+import pytest
+import yaml
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates, kubeconfig, secrets
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.kubeconfig import ensure_kubeconfig
+
+SECRET = ("", "Secret")
+ENDPOINT = {"host": "10.0.0.10", "port": 6443}
+FAST = "ECDSA-P256"
+
+
+@pytest.fixture
+def with_ca(store, cluster, control_plane, now):
+    secrets.ensure_certificates(store, cluster, control_plane, now, False)
+
+
+def parsed(store, cluster):
+    return yaml.safe_load(kubeconfig.read_kubeconfig(store, cluster))
+
+
+def client(config):
+    return base64.b64decode(config["users"][0]["user"]["client-certificate-data"]).decode()
+
+
+def test_made_with_cluster_apis_names(store, cluster, control_plane, with_ca, now, openssl, tmp_path):
+    result = ensure_kubeconfig(store, cluster, control_plane, ENDPOINT, now)
+    assert (result.changed, result.state, result.reason) == (True, "created", "")
+    secret = store.get(SECRET, "default", "prod-kubeconfig")
+    assert secret["type"] == "cluster.x-k8s.io/secret" and list(secret["data"]) == ["value"]
+    assert secret["metadata"]["labels"] == {"cluster.x-k8s.io/cluster-name": "prod"}
+    assert secrets.is_controlled_by(secret, control_plane)
+    config = parsed(store, cluster)
+    assert config["current-context"] == "prod-admin@prod"
+    assert config["contexts"] == [{"name": "prod-admin@prod", "context": {"cluster": "prod", "user": "prod-admin"}}]
+    assert config["users"][0]["name"] == "prod-admin"
+    assert config["clusters"][0]["cluster"]["server"] == "https://10.0.0.10:6443"
+    ca = secrets.read_pair(store, cluster, "ca")
+    assert base64.b64decode(config["clusters"][0]["cluster"]["certificate-authority-data"]).decode() == ca.crt
+    assert "Subject: O = system:masters, CN = kubernetes-admin" in openssl("x509", "-noout", "-text", text=client(config))
+    (tmp_path / "ca").write_text(ca.crt)
+    (tmp_path / "client").write_text(client(config))
+    openssl("verify", "-attime", "1780315200", "-CAfile", tmp_path / "ca", tmp_path / "client")
+    key = base64.b64decode(config["users"][0]["user"]["client-key-data"]).decode()
+    assert certificates.check_pair(client(config), key)
+    assert secrets.certificate_facts(store, cluster)["kubeconfig"] == {"present": True, "notAfter": "2027-06-01T12:00:00Z"}
+
+
+def test_kept_until_half_a_year_is_left_then_renewed_with_its_server(store, cluster, control_plane, with_ca, now):
+    ensure_kubeconfig(store, cluster, control_plane, ENDPOINT, now)
+    before = parsed(store, cluster)
+    elsewhere = {"host": "10.0.0.99", "port": 443}
+    kept = ensure_kubeconfig(store, cluster, control_plane, elsewhere, "2026-12-01T00:00:00Z")
+    assert (kept.changed, kept.state) == (False, "present")
+    assert parsed(store, cluster) == before
+    renewed = ensure_kubeconfig(store, cluster, control_plane, elsewhere, "2026-12-01T00:00:01Z")
+    assert (renewed.changed, renewed.state) == (True, "renewed")
+    after = parsed(store, cluster)
+    assert certificates.certificate_info(client(after)).not_after == "2027-12-01T00:00:01Z"
+    assert after["clusters"] == before["clusters"]
+
+
+def test_renewed_after_it_expired_or_was_damaged(store, cluster, control_plane, with_ca, now):
+    ensure_kubeconfig(store, cluster, control_plane, ENDPOINT, now)
+    assert ensure_kubeconfig(store, cluster, control_plane, ENDPOINT, "2030-01-01T00:00:00Z").state == "renewed"
+    store.modify(SECRET, "default", "prod-kubeconfig", lambda found: found["data"].update(value="eDogWw=="))
+    assert ensure_kubeconfig(store, cluster, control_plane, ENDPOINT, "2030-01-01T00:00:00Z").state == "renewed"
+    assert parsed(store, cluster)["clusters"][0]["cluster"]["server"] == "https://10.0.0.10:6443"
+
+
+@pytest.mark.parametrize("text", ["the user's own", "", "x: ["])
+def test_a_users_own_is_never_touched(store, cluster, control_plane, with_ca, put_secret, now, text):
+    mine = put_secret("prod-kubeconfig", value=text)
+    result = ensure_kubeconfig(store, cluster, control_plane, ENDPOINT, now)
+    assert (result.changed, result.state) == (False, "userSupplied")
+    assert store.get(SECRET, "default", "prod-kubeconfig") == mine
+    assert secrets.certificate_facts(store, cluster)["kubeconfig"] == {"present": bool(text), "notAfter": None}
+
+
+@pytest.mark.parametrize("endpoint", [None, {}, {"host": "", "port": 0}])
+def test_it_waits_for_the_endpoint(store, cluster, control_plane, with_ca, now, endpoint):
+    result = ensure_kubeconfig(store, cluster, control_plane, endpoint, now)
+    assert (result.changed, result.state, result.reason) == (False, "waiting", "EndpointMissing")
+    assert store.get(SECRET, "default", "prod-kubeconfig") is None
+
+
+def test_it_waits_for_the_authority(store, cluster, control_plane, now):
+    result = ensure_kubeconfig(store, cluster, control_plane, ENDPOINT, now)
+    assert (result.state, result.reason) == ("waiting", "CertificateAuthorityMissing")
+    assert "prod-ca" in result.message
+
+
+def test_an_authority_without_key_asks_for_a_kubeconfig(store, cluster, control_plane, put_secret, now):
+    put_secret("prod-ca", tls_crt=certificates.new_ca("mine", now, FAST).crt)
+    result = ensure_kubeconfig(store, cluster, control_plane, ENDPOINT, now)
+    assert (result.changed, result.state, result.reason) == (False, "waiting", "CertificateAuthorityKeyMissing")
+    assert "prod-kubeconfig" in result.message and "system:masters" in result.message and "prod-ca has no tls.key" in result.message
+
+
+def test_ipv6_and_default_port(store, cluster, control_plane, with_ca, now):
+    ensure_kubeconfig(store, cluster, control_plane, {"host": "fd00::1"}, now)
+    assert parsed(store, cluster)["clusters"][0]["cluster"]["server"] == "https://[fd00::1]:6443"
+
+
+def test_a_bundle_of_authorities_is_trusted_whole(store, cluster, control_plane, put_secret, now):
+    first, second = certificates.new_ca("one", now, FAST), certificates.new_ca("two", now, FAST)
+    put_secret("prod-ca", tls_crt=first.crt + second.crt, tls_key=first.key)
+    ensure_kubeconfig(store, cluster, control_plane, ENDPOINT, now)
+    config = parsed(store, cluster)
+    assert base64.b64decode(config["clusters"][0]["cluster"]["certificate-authority-data"]).decode() == first.crt + second.crt
+
+
+def test_written_to_a_file(store, cluster, control_plane, with_ca, now, tmp_path):
+    path = tmp_path / "kubeconfig"
+    assert kubeconfig.write_kubeconfig(store, cluster, str(path)) is False
+    assert not path.exists()
+    ensure_kubeconfig(store, cluster, control_plane, ENDPOINT, now)
+    assert kubeconfig.write_kubeconfig(store, cluster, str(path)) is True
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    assert path.read_text() == kubeconfig.read_kubeconfig(store, cluster)
+    assert kubeconfig.write_kubeconfig(store, cluster, str(path)) is False
+    path.chmod(0o644)
+    assert kubeconfig.write_kubeconfig(store, cluster, str(path)) is True
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+
+
+def test_results_hold_no_secret(store, cluster, control_plane, with_ca, now):
+    result = ensure_kubeconfig(store, cluster, control_plane, ENDPOINT, now)
+    assert "LS0t" not in str(result) and "PRIVATE" not in str(result)
