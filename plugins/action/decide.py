@@ -94,7 +94,7 @@ class ActionModule(ControlPlaneAction):
             self.progress(objects.name, said)
             target = (decision.get("target") or {}).get("machine") or ""
             journal.intent(decision["action"], target, run, {"message": said})
-        return {"changed": False, "act": act, "decision": _public(decision), "msg": said, "prepare": decision.get("prepare") or []}
+        return {"changed": False, "act": act, "decision": _public(decision), "msg": said, "prepare": [domain or "" for domain in decision.get("prepare") or []]}
 
     def _plan(self, objects: ClusterObjects, snapshot: Object, decision: Object) -> dict[str, t.Any]:
         steps = plan(snapshot)

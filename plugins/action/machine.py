@@ -23,6 +23,8 @@ class ActionModule(ControlPlaneAction):
         "failure_domain": {"type": "str", "default": ""},
         "prepare": {"type": "list", "elements": "str", "default": []},
         "infrastructure_deleted": {"type": "bool", "default": False},
+        "member_id": {"type": "str"},
+        "fencing": {"type": "int"},
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:

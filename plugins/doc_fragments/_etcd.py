@@ -40,7 +40,7 @@ options:
     type: int
     default: 3
   interval:
-    description: Seconds between two looks.
+    description: Seconds from the beginning of one look to that of the next.
     type: float
     default: 2.5
 """

@@ -16,7 +16,7 @@ author:
 description:
   - With O(state=present), makes the infrastructure machine, the KubeadmConfig and the Machine, in this order, and completes what an earlier run left half done. A machine prepared ahead
     is used when it still matches.
-  - With O(state=absent), marks the Machine for deletion and, where other machines carry the control plane, takes its member out of etcd through one of them, with the quorum check in the same call.
+  - With O(state=absent), marks the Machine for deletion and, where other machines carry the control plane, takes the member O(member_id) out of etcd through one of them, with the quorum check in the same call, and deletes its Node.
   - It works on objects; the infrastructure itself is the provider's.
 options:
   state:
@@ -44,6 +44,12 @@ options:
     description: With O(state=absent), that the machine's infrastructure is gone and its objects are to be deleted.
     type: bool
     default: false
+  member_id:
+    description: With O(state=absent), the ID of the machine's etcd member, as the decision names it; nothing is done to etcd when it is left out.
+    type: str
+  fencing:
+    description: With O(state=absent), the number of this run's lock, as M(kubeadm.control_plane.cluster_lock) returns it.
+    type: int
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
   - kubeadm.control_plane._attributes

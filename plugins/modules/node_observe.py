@@ -32,7 +32,7 @@ options:
     type: int
     default: 3
   interval:
-    description: Seconds between two looks.
+    description: Seconds from the beginning of one look to that of the next.
     type: float
     default: 2.5
   timeout:
@@ -82,7 +82,7 @@ observation:
       type: dict
       returned: success
     etcd:
-      description: Members, statuses, leader and alarms of etcd; null where etcd does not run on the machine.
+      description: Members, statuses, leader and alarms of etcd; null where the API server uses an external etcd.
       type: dict
       returned: success
     objects:

@@ -31,7 +31,6 @@ extends_documentation_fragment:
   - kubeadm.control_plane._nspawn
   - kubeadm.control_plane._nspawn.cache
   - kubeadm.control_plane._attributes
-  - kubeadm.control_plane._attributes.action_group
 attributes:
   check_mode:
     support: full
@@ -79,8 +78,14 @@ import os
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import clean, host, kubernetes_source
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.arguments import CACHE_ARGUMENTS, DIRECTORY_ARGUMENTS, cache_of, layout_of
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.arguments import (
+    CACHE_ARGUMENTS,
+    DIRECTORY_ARGUMENTS,
+    cache_of,
+    layout_of,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.run import Progress
 
@@ -106,7 +111,9 @@ def main() -> None:
         "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
         "build_tools": {"type": "bool", "default": False},
     }
-    module = AnsibleModule(argument_spec={**DIRECTORY_ARGUMENTS, **CACHE_ARGUMENTS, **arguments}, supports_check_mode=True)
+    module = AnsibleModule(
+        argument_spec={**DIRECTORY_ARGUMENTS, **CACHE_ARGUMENTS, **arguments}, supports_check_mode=True
+    )
     os.umask(0o022)
     try:
         module.exit_json(**execute(module.params, module.check_mode))

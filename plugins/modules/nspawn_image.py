@@ -60,7 +60,6 @@ extends_documentation_fragment:
   - kubeadm.control_plane._nspawn
   - kubeadm.control_plane._nspawn.cache
   - kubeadm.control_plane._attributes
-  - kubeadm.control_plane._attributes.action_group
 attributes:
   check_mode:
     support: full
@@ -127,8 +126,19 @@ import os
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import host, image, kubernetes_release, machine
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.arguments import CACHE_ARGUMENTS, DIRECTORY_ARGUMENTS, cache_of, layout_of
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import (
+    host,
+    image,
+    kubernetes_release,
+    machine,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.arguments import (
+    CACHE_ARGUMENTS,
+    DIRECTORY_ARGUMENTS,
+    cache_of,
+    layout_of,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import kind_ref_of
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction, ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
     KUBEADM_CONFIG,
     MACHINE,
@@ -16,8 +17,6 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_obje
     delete_finally,
 )
 
-if t.TYPE_CHECKING:
-    from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
 
 
 def begin(action: ControlPlaneAction, objects: ClusterObjects, arguments: dict[str, t.Any]) -> tuple[bool, str]:
@@ -36,32 +35,42 @@ def begin(action: ControlPlaneAction, objects: ClusterObjects, arguments: dict[s
         objects.store.delete(MACHINE, objects.namespace, name)
     if objects.cluster["metadata"].get("deletionTimestamp"):
         return changed, f"machine {name} is marked for deletion"
-    others = [each for each in objects.bootstrapped_machines() if each["metadata"]["name"] != name]
-    if not others:
-        return changed, f"machine {name} is marked for deletion; no other machine carries a control plane, so there is no membership to leave"
-    said = _leave(action, objects, arguments, name, others)
-    return True, said
+    node = (machine or {}).get("status", {}).get("nodeRef", {}).get("name")
+    calls: list[tuple[str, dict[str, t.Any]]] = []
+    if arguments["member_id"]:
+        calls.append(("etcd_member", {"member_id": arguments["member_id"], "state": "absent"}))
+    if node:
+        calls.append(("workload_node", {"name": node, "state": "absent"}))
+    done = [f"machine {name} is marked for deletion"]
+    others = [each["metadata"]["name"] for each in objects.bootstrapped_machines() if each["metadata"]["name"] != name]
+    for module, call in calls:
+        done.append(_through_one_of(action, objects, arguments, others, module, call))
+    return changed or bool(calls), "; ".join(done)
 
 
-def _leave(
-    action: ControlPlaneAction, objects: ClusterObjects, arguments: dict[str, t.Any], name: str, others: list[Object]
+def _through_one_of(
+    action: ControlPlaneAction,
+    objects: ClusterObjects,
+    arguments: dict[str, t.Any],
+    others: list[str],
+    module: str,
+    call: dict[str, t.Any],
 ) -> str:
-    from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneFailure
-
     caller = action.machine_caller(arguments, objects)
+    if arguments["fencing"] is not None:
+        call = dict(call, fencing=arguments["fencing"])
     failures = []
-    node = (objects.machine(name) or {}).get("status", {}).get("nodeRef", {}).get("name", name)
-    for each in others:
-        answer = caller.call(objects.reach(each["metadata"]["name"]), "etcd_member", {"name": node, "state": "absent"})
+    for other in others:
+        answer = caller.call(objects.reach(other), module, call)
         if not answer.failed:
-            caller.call(objects.reach(each["metadata"]["name"]), "workload_node", {"name": node, "state": "absent"})
-            return f"machine {name} is marked for deletion; {answer.result.get('msg', 'its etcd member is gone')}"
-        failures.append(f"{each['metadata']['name']}: {answer.message}")
+            return str(answer.result.get("msg", module))
+        failures.append(f"{other}: {answer.message}")
         if answer.reached:
+            # A refusal is an answer: asking the next machine until one agrees would make the check worthless.
             break
     raise ControlPlaneFailure(
-        f"the etcd member of machine {name} was not removed, and the machine was left as it is: {'; '.join(failures)}. "
-        "Removing a machine whose member still votes could cost the quorum."
+        f"machine {arguments['name']} was not taken out of the control plane ({module}): {'; '.join(failures) or 'no other machine carries one'}. "
+        "Its infrastructure was left as it is."
     )
 
 

@@ -137,24 +137,24 @@ def modules_of(root: Path) -> list[str]:
 
 
 def action_group(root: Path) -> Problems:
-    """The action group has every module, so that module_defaults reach all of them."""
+    """Every module is in exactly one action group, so that module_defaults reach it, and only those that it understands."""
     runtime = read_yaml(root / "meta" / "runtime.yml") or {}
-    group = (runtime.get("action_groups") or {}).get("control_plane") or []
+    groups = runtime.get("action_groups") or {}
     modules = modules_of(root)
+    members = [name for group in groups.values() for name in group]
     problems = [
-        f"meta/runtime.yml: module {name} is missing in action_groups.control_plane"
+        f"meta/runtime.yml: module {name} is in {members.count(name)} action groups; it must be in one"
         for name in modules
-        if name not in group
+        if members.count(name) != 1
     ]
     problems += [
-        f"meta/runtime.yml: action_groups.control_plane has {name}, which is no module"
-        for name in group
-        if name not in modules
+        f"meta/runtime.yml: the action groups have {name}, which is no module" for name in members if name not in modules
     ]
-    if not problems and group != modules:
-        problems.append(
-            "meta/runtime.yml: action_groups.control_plane is not in alphabetical order, or names a module twice"
-        )
+    problems += [
+        f"meta/runtime.yml: action_groups.{group} is not in alphabetical order"
+        for group, names in groups.items()
+        if names != sorted(names)
+    ]
     return problems
 
 

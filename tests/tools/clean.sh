@@ -29,7 +29,7 @@ fi
 
 rm -rf "$REPO/demo"
 rm -rf "$CACHE/molecule" "$CACHE/importer" "$CACHE/results" "$CACHE/sanity" "$CACHE/ansible-lint" "$CACHE/build"
-rm -rf "$ARTEFACTS" "$UNDER_TEST" "$CHECKOUT_TREE" "$CACHE/mypy" "$CACHE/pythons"
+rm -rf "$ARTEFACTS" "$UNDER_TEST" "$CHECKOUT_TREE" "$CACHE/mypy" "$CACHE/pythons" "$CACHE/hypothesis"
 if [ "${1:-}" = --cache ]; then
   rm -rf "$CACHE"
   say "Every trace is removed, and the cache folder $CACHE too."

@@ -29,6 +29,7 @@ INSTALLED="$UNDER_TEST/ansible_collections/$NAMESPACE/$NAME"
 CHECKOUT_TREE="$CACHE/checkout-tree"               # the checkout under the name that imports need (lint and types only)
 CHECKOUT="$CHECKOUT_TREE/ansible_collections/$NAMESPACE/$NAME"
 LOGS="$CACHE/logs"
+export HYPOTHESIS_STORAGE_DIRECTORY="$CACHE/hypothesis"
 RESULTS="$CACHE/results"                           # what each step of a run did, for the closing line
 VENV_LATEST="$CACHE/venv-latest"
 VENV_OLDEST="$CACHE/venv-2.19"

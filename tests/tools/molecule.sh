@@ -11,13 +11,15 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 [ "$(id -u)" -eq 0 ] || die "the scenario needs root: it makes machines, a network bridge and mounts"
 use_venv "$(main_venv)"
 
-# Molecule has to run in a collection's root, takes the collection's name from galaxy.yml, and leaves things there: a copy.
+# Molecule has to run in a collection's root that has a galaxy.yml, and leaves things there: a copy of the artefact's content.
+# It builds and installs that once more for itself, into its ANSIBLE_HOME.
 tree="$CACHE/molecule/ansible_collections/$NAMESPACE/$NAME"
 mkdir -p "$tree"
-rsync --archive --delete --exclude=/tests --exclude=/pyproject.toml --exclude=/.ansible --exclude=/.molecule "$INSTALLED/" "$tree/"
+rsync --archive --delete --exclude=/MANIFEST.json --exclude=/FILES.json --exclude=/tests --exclude=/pyproject.toml --exclude=/.ansible --exclude=/.molecule "$INSTALLED/" "$tree/"
 cp "$REPO/galaxy.yml" "$tree/"
 cd "$tree"
-unset PYTHONPATH
+unset PYTHONPATH ANSIBLE_COLLECTIONS_SCAN_SYS_PATH
+export NO_COLOR=1
 export ANSIBLE_COLLECTIONS_PATH="$CACHE/molecule" ANSIBLE_HOME="$CACHE/molecule/home" MOLECULE_EPHEMERAL_DIRECTORY="$CACHE/molecule/ephemeral"
 
 begin="$(date +%s.%N)"

@@ -15,24 +15,27 @@ rm -f "$RESULTS"/*
 touch "$RESULTS/steps.tsv"
 status=0
 
+# Every command says itself that a failure ends the steps: bash ignores errexit in a function whose status is looked at.
 run_steps() {
   local step
   heading "set up"
-  "$here/setup.sh"
-  "$here/build.sh"
+  "$here/setup.sh" || return
+  "$here/build.sh" || return
   for step in "$@"; do
     heading "$step"
     case "$step" in
-      lint | sanity | unit | integration | lab) "$here/$step.sh" ;;
-      lab-full) "$here/lab.sh" --full ;;
+      lint | sanity | unit | integration | lab) "$here/$step.sh" || return ;;
+      lab-full) "$here/lab.sh" --full || return ;;
       *) die "no such step: $step" ;;
     esac
   done
 }
 
-# A subshell, so that a failure ends the steps and still leads to the closing line.
+# A subshell, so that `die` in it still leads to the closing line.
 (run_steps "$@") || status=$?
 
 heading "result"
-"$(main_venv)/bin/python" "$here/summary.py" --steps "$RESULTS/steps.tsv" --seconds "$(seconds_since "$begin")" --status "$status" || status=1
+# Without a venv the set-up itself failed, and has said why.
+python="$(main_venv 2>/dev/null)/bin/python" || python=python3
+"$python" "$here/summary.py" --steps "$RESULTS/steps.tsv" --seconds "$(seconds_since "$begin")" --status "$status" || status=1
 exit "$status"

@@ -18,7 +18,11 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.hea
     health_conditions,
     is_true,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, View, condition_of
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import (
+    MachineView,
+    View,
+    condition_of,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.uptodate import Outdated
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, parse_time
 
@@ -57,7 +61,9 @@ def control_plane_conditions(view: View, facts: Facts) -> list[Object]:
         condition("Initialized", names.TRUE, "Initialized")
         if is_initialized
         else condition("Initialized", names.FALSE, "NotInitialized", "kubeadm init has not completed"),
-        condition("CertificatesAvailable", names.FALSE, "NotAvailable", f"Missing: {', '.join(facts.missing_certificates)}")
+        condition(
+            "CertificatesAvailable", names.FALSE, "NotAvailable", f"Missing: {', '.join(facts.missing_certificates)}"
+        )
         if facts.missing_certificates
         else condition("CertificatesAvailable", names.TRUE, "Available"),
     ]
@@ -67,7 +73,12 @@ def control_plane_conditions(view: View, facts: Facts) -> list[Object]:
     conditions.insert(0, _available(view, facts, conditions))
     conditions += [
         _aggregate("MachinesReady", "Ready", view.machines, facts),
-        _aggregate("MachinesUpToDate", "UpToDate", [each for each in view.machines if view.now - each.created >= names.SURFACING_DELAY], facts),
+        _aggregate(
+            "MachinesUpToDate",
+            "UpToDate",
+            [each for each in view.machines if view.now - each.created >= names.SURFACING_DELAY],
+            facts,
+        ),
         _rolling_out(view, facts),
         *_scaling(view, facts),
         _remediating(view, facts),
@@ -84,7 +95,9 @@ def cluster_conditions(view: View, control_plane: list[Object]) -> list[Object]:
     infrastructure = (
         condition("InfrastructureReady", names.TRUE, "Ready")
         if view.infrastructure_ready
-        else condition("InfrastructureReady", names.FALSE, "NotReady", "The cluster's infrastructure is not provisioned")
+        else condition(
+            "InfrastructureReady", names.FALSE, "NotReady", "The cluster's infrastructure is not provisioned"
+        )
     )
     return [
         infrastructure,
@@ -92,7 +105,9 @@ def cluster_conditions(view: View, control_plane: list[Object]) -> list[Object]:
         condition("ControlPlaneAvailable", available["status"], available["reason"], available["message"]),
         _probe(view),
         _endpoint(view),
-        condition("Deleting", names.TRUE, "Deleting") if view.deleting else condition("Deleting", names.FALSE, "NotDeleting"),
+        condition("Deleting", names.TRUE, "Deleting")
+        if view.deleting
+        else condition("Deleting", names.FALSE, "NotDeleting"),
         _paused(view),
     ]
 
@@ -112,7 +127,9 @@ def _endpoint(view: View) -> Object:
         return condition(kind, names.UNKNOWN, "NotAsked", "The endpoint could not be asked")
     if view.endpoint_answers:
         return condition(kind, names.TRUE, "Reachable")
-    return condition(kind, names.FALSE, "NotReachable", f"No API answers at {view.endpoint or 'an endpoint that is not set'}")
+    return condition(
+        kind, names.FALSE, "NotReachable", f"No API answers at {view.endpoint or 'an endpoint that is not set'}"
+    )
 
 
 def _merge(view: View, facts: Facts, kinds: Sequence[str], titles: Mapping[str, str]) -> tuple[str, str]:
@@ -120,7 +137,9 @@ def _merge(view: View, facts: Facts, kinds: Sequence[str], titles: Mapping[str, 
     texts: dict[str, list[str]] = {}
     worst = names.TRUE
     for machine in view.machines:
-        failing = [each for each in facts.machines[machine.name] if each["type"] in kinds and each["status"] != names.TRUE]
+        failing = [
+            each for each in facts.machines[machine.name] if each["type"] in kinds and each["status"] != names.TRUE
+        ]
         if machine.machine["spec"].get("providerID") is None and machine.node is None:
             failing = [each for each in failing if each["status"] == names.FALSE]
         for each in failing:
@@ -130,7 +149,9 @@ def _merge(view: View, facts: Facts, kinds: Sequence[str], titles: Mapping[str, 
             texts.setdefault(f"Control plane components: {same.pop()}", []).append(machine.name)
             continue
         for each in failing:
-            texts.setdefault(f"{titles.get(each['type'], each['type'])}: {each['message'] or each['reason']}", []).append(machine.name)
+            texts.setdefault(
+                f"{titles.get(each['type'], each['type'])}: {each['message'] or each['reason']}", []
+            ).append(machine.name)
     return worst, _bullets(texts)
 
 
@@ -160,10 +181,18 @@ def _etcd_cluster(view: View, facts: Facts, is_initialized: bool) -> Object:
     kind = "EtcdClusterHealthy"
     if not view.etcd_known:
         found: Object = _connection(view, kind, is_initialized) or condition(
-            kind, names.UNKNOWN, INSPECTION_FAILED, f"etcd gave no member list: {clip(view.etcd.get('message')) or 'no reason given'}"
+            kind,
+            names.UNKNOWN,
+            INSPECTION_FAILED,
+            f"etcd gave no member list: {clip(view.etcd.get('message')) or 'no reason given'}",
         )
         return found
-    worst, text = _merge(view, facts, names.ETCD_CONDITIONS, {"EtcdPodHealthy": "EtcdPodHealthy", "EtcdMemberHealthy": "EtcdMemberHealthy"})
+    worst, text = _merge(
+        view,
+        facts,
+        names.ETCD_CONDITIONS,
+        {"EtcdPodHealthy": "EtcdPodHealthy", "EtcdMemberHealthy": "EtcdMemberHealthy"},
+    )
     lines = [text] if text else []
     for member in strangers(view):
         worst = names.FALSE
@@ -214,7 +243,9 @@ def _available(view: View, facts: Facts, conditions: list[Object]) -> Object:
     if view.managed_etcd:
         figures = quorum.figures(view.members)
         if not figures.has_quorum:
-            return no(f"There are {figures.healthy} healthy etcd members of {figures.voters}, at least {figures.quorum} required for etcd quorum")
+            return no(
+                f"There are {figures.healthy} healthy etcd members of {figures.voters}, at least {figures.quorum} required for etcd quorum"
+            )
     needed = names.COMPONENT_CONDITIONS + (("EtcdPodHealthy",) if view.managed_etcd else ())
     healthy = [machine for machine in view.machines if is_true(facts.machines[machine.name], *needed)]
     if not healthy:
@@ -245,7 +276,9 @@ def _aggregate(kind: str, source: str, machines: Sequence[MachineView], facts: F
         if each["status"] != names.TRUE:
             worst = names.FALSE if names.FALSE in (worst, each["status"]) else names.UNKNOWN
             # A one-line text reads the same in the bullets of both levels.
-            texts.setdefault(each["message"].replace("\n* ", "; ").lstrip("* ") or each["reason"], []).append(machine.name)
+            texts.setdefault(each["message"].replace("\n* ", "; ").lstrip("* ") or each["reason"], []).append(
+                machine.name
+            )
     reason = {names.TRUE: source, names.FALSE: f"Not{source}"}.get(worst, f"{source}Unknown")
     return condition(kind, worst, reason, _bullets(texts))
 
@@ -254,7 +287,9 @@ def _rolling_out(view: View, facts: Facts) -> Object:
     old = [machine for machine in view.live if facts.outdated[machine.name]]
     if not old:
         return condition("RollingOut", names.FALSE, "NotRollingOut")
-    texts = sorted({(each.reason != "VersionDiffers", each.message) for machine in old for each in facts.outdated[machine.name]})
+    texts = sorted(
+        {(each.reason != "VersionDiffers", each.message) for machine in old for each in facts.outdated[machine.name]}
+    )
     lines = [f"Rolling out {len(old)} not up-to-date replicas", *(f"* {text}" for _order, text in texts)]
     return condition("RollingOut", names.TRUE, "RollingOut", "\n".join(lines))
 
@@ -280,7 +315,9 @@ def _scaling(view: View, facts: Facts) -> list[Object]:
         stale = [
             machine.name
             for machine in view.machines
-            if machine.deleting and view.now - (parse_time(machine.machine["metadata"]["deletionTimestamp"]) or view.now) > names.STALE_DELETION
+            if machine.deleting
+            and view.now - (parse_time(machine.machine["metadata"]["deletionTimestamp"]) or view.now)
+            > names.STALE_DELETION
         ]
         if stale:
             lines.append(f"* Machine{'s' if len(stale) > 1 else ''} {', '.join(stale)} in deletion since more than 15m")
@@ -289,12 +326,24 @@ def _scaling(view: View, facts: Facts) -> list[Object]:
 
 
 def _remediating(view: View, facts: Facts) -> Object:
-    marked = [each.name for each in view.machines if condition_of(each.machine, "OwnerRemediated").get("status") == names.FALSE]
+    marked = [
+        each.name
+        for each in view.machines
+        if condition_of(each.machine, "OwnerRemediated").get("status") == names.FALSE
+    ]
     if marked:
         text = f"* Machine{'s' if len(marked) > 1 else ''} {', '.join(marked)}: to be remediated"
         return condition("Remediating", names.TRUE, "Remediating", text)
-    sick = [each.name for each in view.machines if condition_of(each.machine, "HealthCheckSucceeded").get("status") == names.FALSE]
-    text = f"Machine{'s' if len(sick) > 1 else ''} {', '.join(sick)} not healthy (not to be remediated by KubeadmControlPlane)" if sick else ""
+    sick = [
+        each.name
+        for each in view.machines
+        if condition_of(each.machine, "HealthCheckSucceeded").get("status") == names.FALSE
+    ]
+    text = (
+        f"Machine{'s' if len(sick) > 1 else ''} {', '.join(sick)} not healthy (not to be remediated by KubeadmControlPlane)"
+        if sick
+        else ""
+    )
     return condition("Remediating", names.FALSE, "NotRemediating", text)
 
 
@@ -307,4 +356,8 @@ def _deleting(view: View, facts: Facts) -> Object:
 
 def _paused(view: View) -> Object:
     found = view.paused
-    return condition("Paused", names.TRUE, "Paused", ", ".join(found)) if found else condition("Paused", names.FALSE, "NotPaused")
+    return (
+        condition("Paused", names.TRUE, "Paused", ", ".join(found))
+        if found
+        else condition("Paused", names.FALSE, "NotPaused")
+    )

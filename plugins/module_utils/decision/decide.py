@@ -14,8 +14,19 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.con
     initialized,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.deletion import decide_deletion
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.growth import foreign_control_plane, go_on, initialize, join
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import Context, Outcome, block, held, reason
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.growth import (
+    foreign_control_plane,
+    go_on,
+    initialize,
+    join,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import (
+    Context,
+    Outcome,
+    block,
+    held,
+    reason,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.removal import (
     proven_uninitialized,
     remove_deleting,
@@ -23,7 +34,11 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.rem
     remove_joiner,
     remove_unstarted,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, View, read_snapshot
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import (
+    MachineView,
+    View,
+    read_snapshot,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.status import (
     cluster_status,
     control_plane_status,
@@ -62,7 +77,9 @@ def decide(snapshot: Object) -> Object:
         "status": {
             "controlPlane": status,
             "cluster": cluster_status(view, status),
-            "machines": {machine.name: machine_status(machine, context.machines[machine.name]) for machine in view.machines},
+            "machines": {
+                machine.name: machine_status(machine, context.machines[machine.name]) for machine in view.machines
+            },
         },
     }
 
@@ -75,7 +92,9 @@ def _choose(context: Context) -> Outcome:
         return decide_deletion(context)
     if not view.control_plane:
         text = f"the Cluster {view.name} has no KubeadmControlPlane in the store"
-        return block("ControlPlaneNotFound", text, "Add it to the manifest, or correct the Cluster's spec.controlPlaneRef.")
+        return block(
+            "ControlPlaneNotFound", text, "Add it to the manifest, or correct the Cluster's spec.controlPlaneRef."
+        )
     return foreign_control_plane(view) or _infrastructure(context) or _certificates(context) or _machines(context)
 
 
@@ -83,37 +102,64 @@ def _infrastructure(context: Context) -> Optional[Outcome]:
     view = context.view
     if view.raw.get("infrastructureCluster") is None:
         text = f"the Cluster {view.name} has no infrastructure cluster in the store"
-        return block("InfrastructureClusterNotFound", text, "Add it to the manifest, or correct the Cluster's spec.infrastructureRef.")
+        return block(
+            "InfrastructureClusterNotFound",
+            text,
+            "Add it to the manifest, or correct the Cluster's spec.infrastructureRef.",
+        )
     if not view.infrastructure_ready:
-        return Outcome(names.CREATE_INFRASTRUCTURE, [reason("InfrastructureNotReady", "the cluster's infrastructure is not provisioned")])
+        return Outcome(
+            names.CREATE_INFRASTRUCTURE,
+            [reason("InfrastructureNotReady", "the cluster's infrastructure is not provisioned")],
+        )
     if not view.endpoint:
-        return Outcome(names.CREATE_INFRASTRUCTURE, [reason("WaitingForEndpoint", "the control plane has no endpoint yet")])
+        return Outcome(
+            names.CREATE_INFRASTRUCTURE, [reason("WaitingForEndpoint", "the control plane has no endpoint yet")]
+        )
     return None
 
 
 def _certificates(context: Context) -> Optional[Outcome]:
     view = context.view
-    untouched = not view.latched and view.initialized is not True and not any(machine.bootstrap for machine in view.machines)
+    untouched = (
+        not view.latched and view.initialized is not True and not any(machine.bootstrap for machine in view.machines)
+    )
     if untouched and context.missing:
         if not view.managed_etcd and "etcd" in context.missing:
-            text = f"Secret {view.name}-etcd is missing: the certificate authority of an external etcd can't be generated"
-            return block("CertificatesNotAvailable", text, "Add the external etcd's CA certificate to the manifest as this Secret.")
+            text = (
+                f"Secret {view.name}-etcd is missing: the certificate authority of an external etcd can't be generated"
+            )
+            return block(
+                "CertificatesNotAvailable",
+                text,
+                "Add the external etcd's CA certificate to the manifest as this Secret.",
+            )
         text = f"certificate authorities and keys are missing: {', '.join(context.missing)}"
         return Outcome(names.CREATE_CERTIFICATES, [reason("CertificatesNotAvailable", text)])
     if untouched and context.certificate_troubles():
         return held(context.certificate_troubles())
     kubeconfig = context.certificates.get("kubeconfig") or {}
-    if not kubeconfig.get("present") and "ca" not in context.missing and (context.certificates.get("ca") or {}).get("hasKey"):
-        return Outcome(names.CREATE_CERTIFICATES, [reason("KubeconfigNotAvailable", f"Secret {view.name}-kubeconfig is missing")])
+    if (
+        not kubeconfig.get("present")
+        and "ca" not in context.missing
+        and (context.certificates.get("ca") or {}).get("hasKey")
+    ):
+        return Outcome(
+            names.CREATE_CERTIFICATES, [reason("KubeconfigNotAvailable", f"Secret {view.name}-kubeconfig is missing")]
+        )
     return None
 
 
 def _machines(context: Context) -> Outcome:
     view = context.view
-    running = [machine for machine in view.live if machine.bootstrap == names.RUNNING and not machine.infrastructure_gone]
+    running = [
+        machine for machine in view.live if machine.bootstrap == names.RUNNING and not machine.infrastructure_gone
+    ]
     if running:
         return go_on(context, running[0])
-    unstarted = [machine for machine in view.machines if machine.deleting and not machine.bootstrap and machine.node is None]
+    unstarted = [
+        machine for machine in view.machines if machine.deleting and not machine.bootstrap and machine.node is None
+    ]
     if unstarted:
         return remove_deleting(context, unstarted[0])
     if not initialized(view):
@@ -143,7 +189,11 @@ def _forming(context: Context) -> Outcome:
 
 def _config_missing(view: View) -> Outcome:
     text = "a machine carries a control plane, but ConfigMap kube-system/kubeadm-config does not exist in the workload cluster"
-    return block("KubeadmConfigNotFound", text, "Put it back: on a control plane machine run kubeadm init phase upload-config all.")
+    return block(
+        "KubeadmConfigNotFound",
+        text,
+        "Put it back: on a control plane machine run kubeadm init phase upload-config all.",
+    )
 
 
 def _failed(view: View) -> list[MachineView]:
@@ -158,7 +208,9 @@ def _unstarted(context: Context, machine: MachineView) -> Optional[Outcome]:
     """Remove a machine that was never started and would not be made like this now; None where it is to be gone on with."""
     view = context.view
     if context.outdated[machine.name]:
-        return remove_unstarted(machine, "is not up to date: " + "; ".join(each.message for each in context.outdated[machine.name]))
+        return remove_unstarted(
+            machine, "is not up to date: " + "; ".join(each.message for each in context.outdated[machine.name])
+        )
     if machine.is_join and not initialized(view) and proven_uninitialized(view):
         return remove_unstarted(machine, "was made to join a control plane that does not exist")
     if len(view.live) > view.replicas and initialized(view):
@@ -170,7 +222,8 @@ def _living(context: Context) -> Outcome:
     """A control plane that was initialized and answers: removals, joins begun, rollout, scaling, in this order."""
     view = context.view
     going = sorted(
-        (machine for machine in view.machines if machine.deleting), key=lambda each: (each.machine["metadata"]["deletionTimestamp"], each.name)
+        (machine for machine in view.machines if machine.deleting),
+        key=lambda each: (each.machine["metadata"]["deletionTimestamp"], each.name),
     )
     if going:
         return remove_deleting(context, going[0])

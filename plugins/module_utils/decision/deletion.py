@@ -8,8 +8,17 @@ from __future__ import annotations
 from typing import Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import Context, Outcome, block, reason
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import View, annotations, condition_of
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import (
+    Context,
+    Outcome,
+    block,
+    reason,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import (
+    View,
+    annotations_of,
+    condition_of,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.trouble import unreachable
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
 
@@ -32,8 +41,12 @@ def decide_deletion(context: Context) -> Outcome:
         outcome = Outcome(names.DELETE_MACHINES, [reason(WAITING_FOR_MACHINES, text)])
         outcome.deletion = (WAITING_FOR_MACHINES, f"* Control plane Machines: {', '.join(listed)}")
         return outcome
-    if view.raw.get("infrastructureCluster") is not None and (view.cluster.get("metadata") or {}).get("deletionTimestamp"):
-        outcome = Outcome(names.DELETE_INFRASTRUCTURE, [reason(COMPLETED, "no machine is left: delete the cluster's infrastructure")])
+    if view.raw.get("infrastructureCluster") is not None and (view.cluster.get("metadata") or {}).get(
+        "deletionTimestamp"
+    ):
+        outcome = Outcome(
+            names.DELETE_INFRASTRUCTURE, [reason(COMPLETED, "no machine is left: delete the cluster's infrastructure")]
+        )
     else:
         outcome = Outcome(names.NONE, [reason(COMPLETED, "deleted: no machine and no infrastructure is left")])
     outcome.deletion = (COMPLETED, "Deletion completed")
@@ -42,7 +55,7 @@ def decide_deletion(context: Context) -> Outcome:
 
 def _workers(view: View) -> Optional[Outcome]:
     """What stops the deletion because of workers' Nodes, None where nothing does."""
-    if any(names.ANNOTATION_IGNORE_WORKER_NODES in annotations(obj) for obj in (view.cluster, view.control_plane)):
+    if any(names.ANNOTATION_IGNORE_WORKER_NODES in annotations_of(obj) for obj in (view.cluster, view.control_plane)):
         return None
     if view.reachable:
         workers = [clip(name, 80) for name in view.workload.get("workerNodes") or ()]

@@ -9,9 +9,25 @@ from typing import Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, quorum
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import initialized
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import Context, Outcome, block, held, reason, target
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.preflight import FAIL, PASS, check, preflight
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, View, annotations
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import (
+    Context,
+    Outcome,
+    block,
+    held,
+    reason,
+    target,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.preflight import (
+    FAIL,
+    PASS,
+    check,
+    preflight,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import (
+    MachineView,
+    View,
+    annotations_of,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import parse
 
@@ -24,9 +40,15 @@ def foreign_control_plane(view: View) -> Optional[Outcome]:
     if any(machine.bootstrap for machine in view.machines):
         return None
     if view.endpoint_answers is True or view.initialized is True:
-        said = clip((view.workload.get("endpoint") or {}).get("message")) or f"a Kubernetes API answers at {view.endpoint}"
+        said = (
+            clip((view.workload.get("endpoint") or {}).get("message")) or f"a Kubernetes API answers at {view.endpoint}"
+        )
         text = f"the store knows no machine of this cluster that was ever bootstrapped, yet {said}"
-        return block("ForeignControlPlane", text, "Give the right store, or adopt the control plane that is there. Nothing is initialized over it.")
+        return block(
+            "ForeignControlPlane",
+            text,
+            "Give the right store, or adopt the control plane that is there. Nothing is initialized over it.",
+        )
     if not view.machines and view.latched:
         text = "this control plane was initialized once and no machine of it is left in the store"
         fix = "Give the right store or restore it. If the cluster is really gone, delete it (playbook delete) and reconcile again."
@@ -40,7 +62,11 @@ def initialize(context: Context, machine: Optional[MachineView]) -> Outcome:
     checks = [check("CertificatesAvailable", PASS, "all certificate authorities and keys are there")]
     checks.append(check("EndpointExists", PASS, f"the control plane endpoint is {view.endpoint}"))
     running = machine is not None and machine.bootstrap == names.RUNNING
-    if not running and view.endpoint_answers is not False and names.ANNOTATION_ENDPOINT_UNUSED not in annotations(view.cluster):
+    if (
+        not running
+        and view.endpoint_answers is not False
+        and names.ANNOTATION_ENDPOINT_UNUSED not in annotations_of(view.cluster)
+    ):
         return _endpoint_unknown(view, checks)
     said = "kubeadm init is under way" if running else f"no API answers at {view.endpoint}"
     checks.append(check("NoControlPlaneAnswers", PASS, said))
@@ -51,7 +77,9 @@ def initialize(context: Context, machine: Optional[MachineView]) -> Outcome:
     outcome = Outcome(names.INITIALIZE, [reason("NotInitialized", text)], preflight=checks)
     if view.managed_etcd:
         verdict = quorum.check_add([])
-        outcome.quorum = verdict.certificate(None, "The first member begins the etcd cluster; every other machine joins it afterwards, one at a time.")
+        outcome.quorum = verdict.certificate(
+            None, "The first member begins the etcd cluster; every other machine joins it afterwards, one at a time."
+        )
     _place(context, outcome, machine)
     return outcome
 
@@ -116,11 +144,17 @@ def _counts(view: View) -> str:
 
 
 def _template_missing(context: Context, machine: Optional[MachineView]) -> Optional[Outcome]:
-    if machine is not None and machine.infrastructure is not None or context.view.raw.get("machineTemplate") is not None:
+    if (machine is not None and machine.infrastructure is not None) or context.view.raw.get(
+        "machineTemplate"
+    ) is not None:
         return None
     reference = ((context.view.spec.get("machineTemplate") or {}).get("spec") or {}).get("infrastructureRef") or {}
     text = f"the machine template {reference.get('kind', '')} {reference.get('name', '')} does not exist"
-    return block("MachineTemplateNotFound", text, "Add it to the manifest, or correct spec.machineTemplate.spec.infrastructureRef.")
+    return block(
+        "MachineTemplateNotFound",
+        text,
+        "Add it to the manifest, or correct spec.machineTemplate.spec.infrastructureRef.",
+    )
 
 
 def _why(view: View, verdict: quorum.Verdict) -> str:

@@ -9,7 +9,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, View, condition_of
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import (
+    MachineView,
+    View,
+    condition_of,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.uptodate import Outdated
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts
@@ -50,7 +54,10 @@ def connection_down(view: View) -> Optional[Object]:
     if held is None or held < names.CONNECTION_GRACE:
         return None
     since = condition_of(view.cluster, "RemoteConnectionProbe").get("lastTransitionTime", "")
-    return {"reason": CONNECTION_DOWN, "message": f"Remote connection down: the workload cluster has not answered since {since}"}
+    return {
+        "reason": CONNECTION_DOWN,
+        "message": f"Remote connection down: the workload cluster has not answered since {since}",
+    }
 
 
 def machine_conditions(view: View, machine: MachineView, outdated: Sequence[Outdated]) -> list[Object]:
@@ -64,7 +71,13 @@ def machine_conditions(view: View, machine: MachineView, outdated: Sequence[Outd
     found.append(_judge(view, machine, "NodeKubeadmLabelsAndTaintsSet") or _labels_and_taints(view, machine))
     found.append(_up_to_date(machine, outdated))
     found += _machine_api(view, machine)
-    gates = ["InfrastructureReady", "BootstrapConfigReady", "NodeHealthy", "NodeKubeadmLabelsAndTaintsSet", *health_conditions(view)]
+    gates = [
+        "InfrastructureReady",
+        "BootstrapConfigReady",
+        "NodeHealthy",
+        "NodeKubeadmLabelsAndTaintsSet",
+        *health_conditions(view),
+    ]
     found.append(_ready(machine, found, gates))
     return found
 
@@ -79,13 +92,20 @@ def _judge(view: View, machine: MachineView, kind: str) -> Optional[Object]:
         text = f"Node {clip(machine.impostor)} has another machine ID than this machine: it is another host"
         return condition(kind, names.UNKNOWN, INSPECTION_FAILED, text)
     if machine.node is None:
-        text = f"Node {clip(machine.node_name)} does not exist" if machine.node_lost else "Waiting for the machine's Node"
+        text = (
+            f"Node {clip(machine.node_name)} does not exist" if machine.node_lost else "Waiting for the machine's Node"
+        )
         return condition(kind, names.UNKNOWN, INSPECTION_FAILED, text)
     for taint in machine.node.get("taints") or ():
         if taint.get("key") == _UNREACHABLE_TAINT and taint.get("effect") == "NoExecute":
             return condition(kind, names.UNKNOWN, INSPECTION_FAILED, f"Node {clip(machine.node_name)} is unreachable")
     if machine.node.get("ready") == names.UNKNOWN:
-        return condition(kind, names.UNKNOWN, INSPECTION_FAILED, "Node's Ready condition is Unknown: what is known of its Pods is stale")
+        return condition(
+            kind,
+            names.UNKNOWN,
+            INSPECTION_FAILED,
+            "Node's Ready condition is Unknown: what is known of its Pods is stale",
+        )
     return None
 
 
@@ -106,7 +126,12 @@ def _pod(machine: MachineView, component: str, kind: str, title: str) -> Object:
         return condition(kind, names.FALSE, "DoesNotExist", f"Pod {component}-{clip(machine.node_name)} does not exist")
     phase, waiting = pod.get("phase"), clip(pod.get("waitingReason"), 80)
     if phase == "Pending":
-        return condition(kind, names.FALSE, "Provisioning", "Waiting to be scheduled or to start" + (f": {waiting}" if waiting else ""))
+        return condition(
+            kind,
+            names.FALSE,
+            "Provisioning",
+            "Waiting to be scheduled or to start" + (f": {waiting}" if waiting else ""),
+        )
     if phase in ("Succeeded", "Failed"):
         return condition(kind, names.FALSE, "Failed", f"The {title}'s Pod ended ({phase})")
     if phase != "Running":
@@ -137,7 +162,9 @@ def _member(view: View, machine: MachineView) -> Object:
         if machine.node is None:
             return condition(kind, names.UNKNOWN, INSPECTION_FAILED, "Waiting for the machine's Node")
         return condition(kind, names.FALSE, "NotHealthy", f"Etcd has no member {clip(machine.node_name)}")
-    alarms = sorted({str(each.get("alarm")) for each in view.etcd.get("alarms") or () if each.get("memberID") == member.id})
+    alarms = sorted(
+        {str(each.get("alarm")) for each in view.etcd.get("alarms") or () if each.get("memberID") == member.id}
+    )
     if alarms:
         return condition(kind, names.FALSE, "NotHealthy", f"Etcd member reports alarms: {', '.join(alarms)}")
     if not member.name:
@@ -162,7 +189,9 @@ def _labels_and_taints(view: View, machine: MachineView) -> Object:
         return condition(kind, names.UNKNOWN, INSPECTION_FAILED, f"{machine.version!r} is not a Kubernetes version")
     missing = [f"label {label}" for label in labels if label not in (node.get("labels") or {})]
     config = (machine.config.get("spec") if machine.config else view.spec.get("kubeadmConfigSpec")) or {}
-    registration = (config.get("joinConfiguration") or config.get("initConfiguration") or {}).get("nodeRegistration") or {}
+    registration = (config.get("joinConfiguration") or config.get("initConfiguration") or {}).get(
+        "nodeRegistration"
+    ) or {}
     if registration.get("taints") is None:
         present = {taint.get("key") for taint in node.get("taints") or ()}
         missing += [f"taint {taint}" for taint in taints if taint not in present]
@@ -176,7 +205,9 @@ def _up_to_date(machine: MachineView, outdated: Sequence[Outdated]) -> Object:
         return condition("UpToDate", names.FALSE, "NotUpToDate", "\n".join(f"* {each.message}" for each in outdated))
     kubelet = (machine.node or {}).get("kubeletVersion")
     if kubelet and machine.version and kubelet != machine.version:
-        return condition("UpToDate", names.FALSE, "Updating", f"Node runs kubelet {clip(kubelet, 40)}, {machine.version} wanted")
+        return condition(
+            "UpToDate", names.FALSE, "Updating", f"Node runs kubelet {clip(kubelet, 40)}, {machine.version} wanted"
+        )
     return condition("UpToDate", names.TRUE, "UpToDate")
 
 
@@ -187,7 +218,9 @@ def _machine_api(view: View, machine: MachineView) -> list[Object]:
     elif machine.provisioned:
         infrastructure = condition("InfrastructureReady", names.TRUE, "Ready")
     else:
-        infrastructure = condition("InfrastructureReady", names.FALSE, "NotReady", "Waiting for the machine's infrastructure")
+        infrastructure = condition(
+            "InfrastructureReady", names.FALSE, "NotReady", "Waiting for the machine's infrastructure"
+        )
     if machine.bootstrap == names.SUCCEEDED:
         bootstrap = condition("BootstrapConfigReady", names.TRUE, "Ready")
     elif machine.bootstrap == names.FAILED:
@@ -205,7 +238,9 @@ def _node_healthy(view: View, machine: MachineView) -> Object:
         return _kept(view, machine, kind)
     if machine.node is None:
         if machine.impostor or machine.node_lost:
-            return condition(kind, names.FALSE, "NodeDeleted", f"Node {clip(machine.node_name)} of this machine does not exist")
+            return condition(
+                kind, names.FALSE, "NodeDeleted", f"Node {clip(machine.node_name)} of this machine does not exist"
+            )
         return condition(kind, names.UNKNOWN, "NodeInspectionFailed", "Waiting for the machine's Node")
     why = clip(machine.node.get("readyReason"), 80) or "no reason given"
     if machine.node.get("ready") == names.TRUE:

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from typing import Tuple
-
 SNAPSHOT_VERSION = "v1"
 DECISION_VERSION = "v1"
 
@@ -20,7 +18,7 @@ DELETE_INFRASTRUCTURE = "deleteInfrastructure"
 WAIT = "wait"
 BLOCKED = "blocked"
 NONE = "none"
-ACTIONS: Tuple[str, ...] = (
+ACTIONS: tuple[str, ...] = (
     CREATE_INFRASTRUCTURE,
     CREATE_CERTIFICATES,
     INITIALIZE,
@@ -32,7 +30,7 @@ ACTIONS: Tuple[str, ...] = (
     BLOCKED,
     NONE,
 )
-ENDINGS: Tuple[str, ...] = (WAIT, BLOCKED, NONE)
+ENDINGS: tuple[str, ...] = (WAIT, BLOCKED, NONE)
 
 # The user's consents, as annotations on the Cluster (or, the first, on the KubeadmControlPlane).
 ANNOTATION_IGNORE_WORKER_NODES = "kubeadm.control-plane/ignore-worker-nodes"
@@ -46,14 +44,14 @@ RUNNING = "Running"
 SUCCEEDED = "Succeeded"
 FAILED = "Failed"
 
-COMPONENTS: Tuple[Tuple[str, str, str], ...] = (
+COMPONENTS: tuple[tuple[str, str, str], ...] = (
     ("kube-apiserver", "APIServerPodHealthy", "API server"),
     ("kube-controller-manager", "ControllerManagerPodHealthy", "controller manager"),
     ("kube-scheduler", "SchedulerPodHealthy", "scheduler"),
     ("etcd", "EtcdPodHealthy", "etcd"),
 )
-COMPONENT_CONDITIONS: Tuple[str, ...] = ("APIServerPodHealthy", "ControllerManagerPodHealthy", "SchedulerPodHealthy")
-ETCD_CONDITIONS: Tuple[str, ...] = ("EtcdPodHealthy", "EtcdMemberHealthy")
+COMPONENT_CONDITIONS: tuple[str, ...] = ("APIServerPodHealthy", "ControllerManagerPodHealthy", "SchedulerPodHealthy")
+ETCD_CONDITIONS: tuple[str, ...] = ("EtcdPodHealthy", "EtcdMemberHealthy")
 
 # Seconds. kcp-behaviour.md §1.0: remote-conditions-grace-period, etcd list grace, issue surfacing delay, MHC nodeStartupTimeout.
 CONNECTION_GRACE = 300

@@ -14,7 +14,10 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.con
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import machine_conditions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.placement import place_next
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, View
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.trouble import CERTIFICATES_AVAILABLE, Trouble
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.trouble import (
+    CERTIFICATES_AVAILABLE,
+    Trouble,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.uptodate import Desired, outdated
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import parse_time
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
@@ -51,7 +54,11 @@ class Context:
 
     def facts(self, outcome: Outcome) -> Facts:
         """The facts that the control plane's conditions are made of."""
-        held_back = [] if outcome.action not in (names.WAIT, names.BLOCKED) else [each["message"] for each in outcome.blocked_on]
+        held_back = (
+            []
+            if outcome.action not in (names.WAIT, names.BLOCKED)
+            else [each["message"] for each in outcome.blocked_on]
+        )
         secrets = [kinds.secret_name(self.view.name, purpose) for purpose in self.missing]
         return Facts(self.machines, self.outdated, secrets, held_back, outcome.deletion)
 
@@ -67,7 +74,15 @@ class Context:
             end = parse_time((self.certificates.get(purpose) or {}).get("notAfter"))
             if end is not None and end <= view.now:
                 text = f"the certificate in Secret {kinds.secret_name(view.name, purpose)} has expired"
-                found.append(Trouble(CERTIFICATES_AVAILABLE, "CertificatesExpired", text, "Give a valid certificate authority.", False))
+                found.append(
+                    Trouble(
+                        CERTIFICATES_AVAILABLE,
+                        "CertificatesExpired",
+                        text,
+                        "Give a valid certificate authority.",
+                        False,
+                    )
+                )
         return found
 
     def domains(self, count: int, without: str = "") -> list[str]:
@@ -87,7 +102,9 @@ def reason(name: str, message: str) -> Object:
 
 def block(name: str, message: str, fix: str) -> Outcome:
     """An outcome that needs a person."""
-    return Outcome(names.BLOCKED, [reason(name, message)], blocked_on=[{"reason": name, "message": message, "fix": fix}])
+    return Outcome(
+        names.BLOCKED, [reason(name, message)], blocked_on=[{"reason": name, "message": message, "fix": fix}]
+    )
 
 
 def held(troubles: Sequence[Trouble], extra: Sequence[Object] = ()) -> Outcome:
@@ -99,7 +116,9 @@ def held(troubles: Sequence[Trouble], extra: Sequence[Object] = ()) -> Outcome:
     return Outcome(action, [reason(each["reason"], each["message"]) for each in listed[:1]], blocked_on=listed)
 
 
-def target(machine: Optional[MachineView], domain: Optional[str] = None, resume: bool = False, member: Optional[str] = None) -> Object:
+def target(
+    machine: Optional[MachineView], domain: Optional[str] = None, resume: bool = False, member: Optional[str] = None
+) -> Object:
     """The `target` of an action on one machine; None for a new machine."""
     name = machine.name if machine is not None else None
     placed = (machine.failure_domain if machine is not None else domain) or None

@@ -31,6 +31,16 @@ def plan(snapshot: Object, limit: int = names.PLAN_LIMIT) -> list[Object]:
             return steps
         current = predict(current, decision)
     text = f"the plan has not come to an end after {limit} steps"
-    fault = {"reason": "PlanTooLong", "message": text, "fix": "Report this with the snapshot: it is a fault of this collection."}
-    steps[-1] = {**steps[-1], "action": names.BLOCKED, "target": None, "reasons": [{"reason": "PlanTooLong", "message": text}], "blockedOn": [fault]}
+    fault = {
+        "reason": "PlanTooLong",
+        "message": text,
+        "fix": "Report this with the snapshot: it is a fault of this collection.",
+    }
+    steps[-1] = {
+        **steps[-1],
+        "action": names.BLOCKED,
+        "target": None,
+        "reasons": [{"reason": "PlanTooLong", "message": text}],
+        "blockedOn": [fault],
+    }
     return steps

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Optional
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Figures:
         """Whether the proven healthy voters are a majority."""
         return self.healthy >= self.quorum
 
-    def document(self) -> Dict[str, int]:
+    def document(self) -> dict[str, int]:
         """The figures in the decision's form."""
         return {"voters": self.voters, "healthy": self.healthy, "quorum": self.quorum, "tolerance": self.tolerance}
 
@@ -77,7 +78,7 @@ class Verdict:
     after: Figures
     why: str
 
-    def certificate(self, leader: Optional[str], why_this_order: str = "") -> Dict[str, Any]:
+    def certificate(self, leader: Optional[str], why_this_order: str = "") -> dict[str, Any]:
         """The decision's `quorum` block; `leader` is the leader's name (its ID where it has none), None where unknown."""
         return {
             "before": self.before.document(),
@@ -136,7 +137,9 @@ def check_remove(members: Sequence[MemberState], member_id: str, leader: Optiona
         return Verdict(True, before, before, f"{member_id} is not a member: nothing to remove")
     unsettled = _unsettled([member for member in members if member.id != member_id])
     if after.voters < 1:
-        return Verdict(False, before, after, f"{victim.describe()} is the last voter: removing it would end the etcd cluster")
+        return Verdict(
+            False, before, after, f"{victim.describe()} is the last voter: removing it would end the etcd cluster"
+        )
     if unsettled:
         return Verdict(False, before, after, f"another change is unfinished: {unsettled}")
     if leader is None:
@@ -148,7 +151,7 @@ def check_remove(members: Sequence[MemberState], member_id: str, leader: Optiona
     return Verdict(True, before, after, f"{before}; without {victim.describe()}: {after}")
 
 
-def member_states(etcd: Optional[Dict[str, Any]]) -> List[MemberState]:
+def member_states(etcd: Optional[dict[str, Any]]) -> list[MemberState]:
     """The members of a snapshot's `workload.etcd`, [] where etcd could not be asked.
 
     Healthy means: its own status says so, no alarm names it, it knows a leader. Missing evidence is not health.
@@ -167,5 +170,5 @@ def member_states(etcd: Optional[Dict[str, Any]]) -> List[MemberState]:
 
 
 def _unsettled(members: Iterable[MemberState]) -> str:
-    found: Tuple[str, ...] = tuple(member.describe() for member in members if not member.settled)
+    found: tuple[str, ...] = tuple(member.describe() for member in members if not member.settled)
     return ", ".join(found)

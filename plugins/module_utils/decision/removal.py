@@ -10,7 +10,14 @@ from typing import Optional
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, quorum, trouble
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import initialized
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import health_conditions, is_true
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import Context, Outcome, block, held, reason, target
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import (
+    Context,
+    Outcome,
+    block,
+    held,
+    reason,
+    target,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, View
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
 
@@ -29,7 +36,7 @@ def proven_uninitialized(view: View) -> bool:
 
 def remove_unstarted(machine: MachineView, why: str) -> Outcome:
     """Remove a machine on which kubeadm was never started: it carries neither a Node nor a member."""
-    text = f"machine {machine.name} was never bootstrapped and {why}: nothing is lost with it"
+    text = f"it was never bootstrapped and {why}: nothing is lost with it"
     return Outcome(names.REMOVE, [reason("NeverBootstrapped", text)], target(machine, resume=machine.deleting))
 
 
@@ -38,7 +45,7 @@ def remove_failed_first(context: Context, machine: MachineView) -> Outcome:
     view = context.view
     said = machine.bootstrap_message or machine.infrastructure_gone or "no reason recorded"
     if proven_uninitialized(view):
-        text = f"the bootstrap of the first machine {machine.name} failed before a control plane existed ({said}): nothing is lost with it"
+        text = f"its bootstrap failed before a control plane existed ({said}): nothing is lost with it"
         return Outcome(names.REMOVE, [reason("BootstrapFailed", text)], target(machine, resume=machine.deleting))
     if view.endpoint_answers or view.initialized or view.latched:
         text = f"the bootstrap of machine {machine.name} failed ({said}), but a control plane exists: its data may be the only copy"
@@ -70,7 +77,7 @@ def remove_joiner(context: Context, machine: MachineView, name: str, why: str) -
         text = f"removing machine {machine.name} ({why}) is refused: no other machine has all control plane components healthy"
         return _refused(text, waits and bool(others))
     if not view.managed_etcd:
-        return Outcome(names.REMOVE, [reason(name, f"machine {machine.name}: {why}")], target(machine, resume=machine.deleting))
+        return Outcome(names.REMOVE, [reason(name, why)], target(machine, resume=machine.deleting))
     return _with_etcd(context, machine, name, why)
 
 
@@ -90,13 +97,16 @@ def _with_etcd(context: Context, machine: MachineView, name: str, why: str) -> O
     verdict = quorum.check_remove(view.members, identity, leader.id if leader else None)
     certificate = verdict.certificate(leader.name or leader.id if leader else None, _order(view, member, why))
     if member is not None and view.etcd.get("memberListAgrees") is not True:
-        outcome = _refused(f"removing machine {machine.name} ({why}) is refused: etcd members don't all report the same list", waits)
+        outcome = _refused(
+            f"removing machine {machine.name} ({why}) is refused: etcd members don't all report the same list", waits
+        )
     elif not verdict.allowed:
         last = verdict.after.voters < 1
         outcome = _refused(f"removing machine {machine.name} ({why}) is refused: {verdict.why}", waits and not last)
     else:
-        text = f"machine {machine.name}: {why}"
-        outcome = Outcome(names.REMOVE, [reason(name, text)], target(machine, resume=machine.deleting, member=identity or None))
+        outcome = Outcome(
+            names.REMOVE, [reason(name, why)], target(machine, resume=machine.deleting, member=identity or None)
+        )
     outcome.quorum = certificate
     return outcome
 
@@ -112,7 +122,9 @@ def _only_candidate(view: View, machine: MachineView) -> Optional[quorum.MemberS
 def _order(view: View, member: Optional[quorum.MemberState], why: str) -> str:
     if member is None:
         return "It has no etcd member: the membership does not change."
-    text = f"Its member goes before anything is added, because {why}; a member that does not work only raises the quorum."
+    text = (
+        f"Its member goes before anything is added, because {why}; a member that does not work only raises the quorum."
+    )
     if view.leader is not None and view.leader.id == member.id:
         text += " It leads: leadership is moved to another member first."
     return text

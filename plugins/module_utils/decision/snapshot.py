@@ -17,7 +17,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.sna
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, host_of, parse_time
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 
-__all__ = ["MachineView", "Problem", "View", "annotations", "check_snapshot", "condition_of", "read_snapshot"]
+__all__ = ["MachineView", "Problem", "View", "annotations_of", "check_snapshot", "condition_of", "read_snapshot"]
 
 Object = dict[str, Any]
 _EMPTY: Object = {}
@@ -172,7 +172,7 @@ class View:
         """What pauses the cluster, in words ([] when nothing does)."""
         found = ["Cluster spec.paused is true"] if (self.cluster.get("spec") or _EMPTY).get("paused") else []
         for obj in (self.cluster, self.control_plane):
-            if kinds.ANNOTATION_PAUSED in annotations(obj):
+            if kinds.ANNOTATION_PAUSED in annotations_of(obj):
                 found.append(f"{obj.get('kind')} has the annotation {kinds.ANNOTATION_PAUSED}")
         return found
 
@@ -197,7 +197,8 @@ class View:
     def settling(self) -> bool:
         """Whether a machine is bootstrapping, or began so recently that trouble is still taken as its settling in."""
         return any(
-            machine.bootstrap == names.RUNNING or (machine.started is not None and self.now - machine.started < names.SETTLING)
+            machine.bootstrap == names.RUNNING
+            or (machine.started is not None and self.now - machine.started < names.SETTLING)
             for machine in self.machines
         )
 
@@ -213,10 +214,15 @@ class View:
         """Whether the stored condition has been other than `polarity` for PATIENCE seconds: more than one sample."""
         condition = condition_of(obj, kind)
         since = parse_time(condition.get("lastTransitionTime"))
-        return bool(condition) and condition.get("status") != polarity and since is not None and self.now - since >= names.PATIENCE
+        return (
+            bool(condition)
+            and condition.get("status") != polarity
+            and since is not None
+            and self.now - since >= names.PATIENCE
+        )
 
 
-def annotations(obj: Object) -> Object:
+def annotations_of(obj: Object) -> Object:
     """An object's annotations."""
     found: Object = (obj.get("metadata") or _EMPTY).get("annotations") or _EMPTY
     return found
@@ -234,7 +240,9 @@ def read_snapshot(raw: Object) -> View:
     cluster = raw["cluster"]
     control_plane = raw.get("controlPlane") or {}
     workload = raw.get("workload") or {}
-    configuration = ((control_plane.get("spec") or _EMPTY).get("kubeadmConfigSpec") or _EMPTY).get("clusterConfiguration")
+    configuration = ((control_plane.get("spec") or _EMPTY).get("kubeadmConfigSpec") or _EMPTY).get(
+        "clusterConfiguration"
+    )
     managed = not ((configuration or _EMPTY).get("etcd") or _EMPTY).get("external")
     etcd = workload.get("etcd") or {}
     latches = [(obj.get("status") or _EMPTY) for obj in (control_plane, cluster)]
@@ -252,7 +260,8 @@ def read_snapshot(raw: Object) -> View:
         etcd=etcd,
         members=member_states(etcd) if managed else [],
         latched=any(
-            (status.get("initialization") or _EMPTY).get("controlPlaneInitialized") or status.get("initialized") for status in latches
+            (status.get("initialization") or _EMPTY).get("controlPlaneInitialized") or status.get("initialized")
+            for status in latches
         ),
         initialized=initialized if reachable and isinstance(initialized, bool) else None,
         endpoint_answers=(workload.get("endpoint") or _EMPTY).get("answers"),
@@ -290,7 +299,9 @@ def _match_nodes(view: View) -> None:
     for machine in view.machines:
         status = machine.machine.get("status") or _EMPTY
         recorded = (status.get("nodeRef") or _EMPTY).get("name")
-        identity = status.get("machineID") or ((machine.infrastructure or _EMPTY).get("status") or _EMPTY).get("machineID")
+        identity = status.get("machineID") or ((machine.infrastructure or _EMPTY).get("status") or _EMPTY).get(
+            "machineID"
+        )
         provider = machine.machine["spec"].get("providerID")
         node = nodes.get(recorded or machine.name)
         if node is not None and identity and node.get("machineID") and node["machineID"] != identity:

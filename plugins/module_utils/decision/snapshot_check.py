@@ -55,7 +55,12 @@ class _Checker:
             return
         if self.time(document, "now", "now", required=True):
             self.now = document["now"]
-        for key, required in (("cluster", True), ("controlPlane", False), ("infrastructureCluster", False), ("machineTemplate", False)):
+        for key, required in (
+            ("cluster", True),
+            ("controlPlane", False),
+            ("infrastructureCluster", False),
+            ("machineTemplate", False),
+        ):
             self.object(document.get(key), key, required)
         certificates = self.mapping(document, "certificates", "certificates")
         for name, facts in (certificates or {}).items():
@@ -84,7 +89,11 @@ class _Checker:
         status = self.mapping(value, "status", f"{path}.status")
         for index, condition in self.items(status or {}, "conditions", f"{path}.status.conditions"):
             where = f"{path}.status.conditions[{index}]"
-            if not isinstance(condition.get("type"), str) or condition.get("status") not in ("True", "False", "Unknown"):
+            if not isinstance(condition.get("type"), str) or condition.get("status") not in (
+                "True",
+                "False",
+                "Unknown",
+            ):
                 self.say(where, "needs a type, and a status that is True, False or Unknown")
             if self.time(condition, "lastTransitionTime", f"{where}.lastTransitionTime"):
                 self.after_now(condition["lastTransitionTime"], f"{where}.lastTransitionTime")
@@ -101,7 +110,7 @@ class _Checker:
                 if machine is not None:
                     self.say(f"{path}.machine.spec", "is missing")
                 continue
-            status = machine.get("status") if isinstance(machine.get("status"), dict) else {}
+            status: Object = machine["status"] if isinstance(machine.get("status"), dict) else {}
             for key in ("nodeRef", "bootstrap"):
                 self.mapping(status, key, f"{path}.machine.status.{key}")
             node = status.get("nodeRef") or {}
@@ -115,11 +124,23 @@ class _Checker:
                 if value and isinstance(value, str):
                     first = seen.setdefault((field, value), path)
                     if first != path:
-                        what = "a Node and its etcd member belong to one machine" if "nodeRef" in field else "it is the same machine twice"
+                        what = (
+                            "a Node and its etcd member belong to one machine"
+                            if "nodeRef" in field
+                            else "it is the same machine twice"
+                        )
                         self.say(f"{path}.machine.{field}", f"{value!r} is also that of {first}; {what}")
             bootstrap = status.get("bootstrap") or {}
-            if isinstance(bootstrap, dict) and (bootstrap.get("state") or "") not in ("", names.RUNNING, names.SUCCEEDED, names.FAILED):
-                self.say(f"{path}.machine.status.bootstrap.state", f"{bootstrap.get('state')!r} is not '', Running, Succeeded or Failed")
+            if isinstance(bootstrap, dict) and (bootstrap.get("state") or "") not in (
+                "",
+                names.RUNNING,
+                names.SUCCEEDED,
+                names.FAILED,
+            ):
+                self.say(
+                    f"{path}.machine.status.bootstrap.state",
+                    f"{bootstrap.get('state')!r} is not '', Running, Succeeded or Failed",
+                )
             created = machine["metadata"].get("creationTimestamp")
             if isinstance(created, str):
                 self.after_now(created, f"{path}.machine.metadata.creationTimestamp")
@@ -167,10 +188,13 @@ class _Checker:
         members = self.items(etcd, "members", "workload.etcd.members")
         self.unique(members, "workload.etcd.members", "id", "member")
         self.unique(members, "workload.etcd.members", "name", "member", optional=True)
-        identities = {member.get("id") for _index, member in members if isinstance(member.get("id"), str)}
+        identities = {str(member["id"]) for _index, member in members if isinstance(member.get("id"), str)}
         for index, member in members:
             if not _is_id(member.get("id")):
-                self.say(f"workload.etcd.members[{index}].id", f"{member.get('id')!r} is not a member ID in hexadecimal digits")
+                self.say(
+                    f"workload.etcd.members[{index}].id",
+                    f"{member.get('id')!r} is not a member ID in hexadecimal digits",
+                )
             urls = member.get("peerURLs") or []
             if not isinstance(urls, list) or not all(isinstance(url, str) for url in urls):
                 self.say(f"workload.etcd.members[{index}].peerURLs", "must be a list of URLs")
@@ -197,7 +221,9 @@ class _Checker:
             else:
                 seen.add(value)
 
-    def items(self, parent: Object, key: str, path: str, required: bool = False, quiet: bool = False) -> list[tuple[int, Object]]:
+    def items(
+        self, parent: Object, key: str, path: str, required: bool = False, quiet: bool = False
+    ) -> list[tuple[int, Object]]:
         value = parent.get(key)
         if value is None and not required:
             return []

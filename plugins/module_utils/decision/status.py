@@ -41,7 +41,11 @@ def control_plane_status(view: View, facts: Facts, conditions: Sequence[Object])
         "updatedReplicas": current,
         "unavailableReplicas": replicas - nodes_ready,
         "deprecated": {
-            "v1beta1": {"readyReplicas": nodes_ready, "updatedReplicas": current, "unavailableReplicas": replicas - nodes_ready}
+            "v1beta1": {
+                "readyReplicas": nodes_ready,
+                "updatedReplicas": current,
+                "unavailableReplicas": replicas - nodes_ready,
+            }
         },
         "versions": _versions(view.machines),
     }

@@ -114,7 +114,11 @@ def _clock(view: View) -> list[Trouble]:
     if isinstance(skew, bool) or not isinstance(skew, (int, float)) or abs(skew) <= names.CLOCK_SKEW_LIMIT:
         return []
     text = f"clocks differ by {abs(skew):.0f} s, more than {names.CLOCK_SKEW_LIMIT} s"
-    return [Trouble(CLOCK_SKEW, "ClockSkew", text, "Set up time synchronisation on the controller and on every machine.", False)]
+    return [
+        Trouble(
+            CLOCK_SKEW, "ClockSkew", text, "Set up time synchronisation on the controller and on every machine.", False
+        )
+    ]
 
 
 def _node(view: View, machine: MachineView) -> list[Trouble]:
@@ -125,17 +129,33 @@ def _node(view: View, machine: MachineView) -> list[Trouble]:
         return [Trouble(MACHINES_HAVE_NODES, "InfrastructureGone", text, fix, False)]
     if machine.impostor:
         text = f"Node {clip(machine.impostor, 80)} has another machine ID than machine {machine.name}: the host was reinstalled or replaced"
-        return [Trouble(MACHINES_HAVE_NODES, "NodeIdentityDiffers", text, "Bring the right host back under this name.", False)]
+        return [
+            Trouble(
+                MACHINES_HAVE_NODES, "NodeIdentityDiffers", text, "Bring the right host back under this name.", False
+            )
+        ]
     if machine.node is not None:
         return []
     if machine.node_lost:
         text = f"Node {name} of machine {machine.name} does not exist any more"
         fix = "Restart kubelet on the machine: it registers its Node again. Nothing is removed because a Node object is missing."
-        return [Trouble(MACHINES_HAVE_NODES, "NodeNotFound", text, fix, view.settling or not view.lasting(machine.machine, "NodeHealthy"))]
+        return [
+            Trouble(
+                MACHINES_HAVE_NODES,
+                "NodeNotFound",
+                text,
+                fix,
+                view.settling or not view.lasting(machine.machine, "NodeHealthy"),
+            )
+        ]
     began = machine.started if machine.started is not None else machine.created
     waits = view.now - began < names.NODE_STARTUP_TIMEOUT
     text = f"machine {machine.name} has no Node yet"
-    return [Trouble(MACHINES_HAVE_NODES, "NodeNotFound", text, "Look at kubelet on the machine (journalctl -u kubelet).", waits)]
+    return [
+        Trouble(
+            MACHINES_HAVE_NODES, "NodeNotFound", text, "Look at kubelet on the machine (journalctl -u kubelet).", waits
+        )
+    ]
 
 
 def _components(view: View, machine: MachineView, conditions: list[Object]) -> list[Trouble]:
@@ -151,7 +171,11 @@ def _components(view: View, machine: MachineView, conditions: list[Object]) -> l
             waits = held is None or held < names.NODE_STARTUP_TIMEOUT
         else:
             waits = view.settling or not view.lasting(machine.machine, kind)
-        reason = {"Provisioning": "ComponentProvisioning", "Failed": "ComponentFailed", "DoesNotExist": "ComponentMissing"}
+        reason = {
+            "Provisioning": "ComponentProvisioning",
+            "Failed": "ComponentFailed",
+            "DoesNotExist": "ComponentMissing",
+        }
         found.append(
             Trouble(
                 ETCD_HEALTHY if component == "etcd" else COMPONENTS_HEALTHY,
@@ -175,24 +199,38 @@ def _etcd(view: View, judged: list[MachineView], machines: Mapping[str, list[Obj
     recorded = (view.control_plane.get("status") or {}).get("etcdClusterID")
     if recorded and view.etcd.get("clusterID") and recorded != view.etcd["clusterID"]:
         text = f"etcd says it is cluster {view.etcd['clusterID']}, recorded is {recorded}"
-        found.append(Trouble(ETCD_HEALTHY, "EtcdClusterIDDiffers", text, "Give the right store, or restore the right etcd.", False))
+        found.append(
+            Trouble(
+                ETCD_HEALTHY, "EtcdClusterIDDiffers", text, "Give the right store, or restore the right etcd.", False
+            )
+        )
     figures = quorum.figures(view.members)
     if not figures.has_quorum:
         text = f"etcd has lost its quorum: {figures}"
         fix = "Bring the members' machines back; nothing can be added or removed meanwhile. Without them only a snapshot helps."
         found.append(Trouble(ETCD_HEALTHY, "EtcdQuorumLost", text, fix, waits))
     elif view.leader is None:
-        found.append(Trouble(ETCD_HEALTHY, "EtcdNoLeader", "the etcd members agree on no leader", "Look at etcd's logs.", waits))
+        found.append(
+            Trouble(ETCD_HEALTHY, "EtcdNoLeader", "the etcd members agree on no leader", "Look at etcd's logs.", waits)
+        )
     for machine in judged:
         each = find(machines[machine.name], "EtcdMemberHealthy")
-        alarmed = machine.member is not None and machine.member.id in {alarm.get("memberID") for alarm in view.etcd.get("alarms") or ()}
+        alarmed = machine.member is not None and machine.member.id in {
+            alarm.get("memberID") for alarm in view.etcd.get("alarms") or ()
+        }
         if each["status"] != names.TRUE and machine.node is not None and not alarmed:
             own = view.settling or not view.lasting(machine.machine, "EtcdMemberHealthy")
             text = f"etcd member of machine {machine.name}: {each['message'] or each['reason']}"
-            found.append(Trouble(ETCD_HEALTHY, "EtcdMemberUnhealthy", text, f"Look at etcd on {machine.name} (crictl logs).", own))
+            found.append(
+                Trouble(
+                    ETCD_HEALTHY, "EtcdMemberUnhealthy", text, f"Look at etcd on {machine.name} (crictl logs).", own
+                )
+            )
     agrees = view.etcd.get("memberListAgrees")
     if agrees is not True:
-        said = clip(view.etcd.get("message")) or ("fewer than two members could be asked" if agrees is None else "their lists differ")
+        said = clip(view.etcd.get("message")) or (
+            "fewer than two members could be asked" if agrees is None else "their lists differ"
+        )
         text = f"the etcd members do not all report the same member list: {said}"
         fix = "Look at the network between the members. Nothing is changed while views disagree."
         found.append(Trouble(MEMBER_LIST_AGREES, "ViewsDisagree", text, fix, agrees is None and waits))
@@ -209,7 +247,9 @@ def _alarms(view: View) -> list[Trouble]:
     for alarm in view.etcd.get("alarms") or ():
         kind = str(alarm.get("alarm"))
         text = f"etcd alarm {kind} on {titles.get(str(alarm.get('memberID')), 'a member that is not listed')}"
-        found.append(Trouble(ETCD_HEALTHY, "EtcdAlarm", text, _CORRUPT_FIX if kind == "CORRUPT" else _NOSPACE_FIX, False))
+        found.append(
+            Trouble(ETCD_HEALTHY, "EtcdAlarm", text, _CORRUPT_FIX if kind == "CORRUPT" else _NOSPACE_FIX, False)
+        )
     return found
 
 
@@ -218,13 +258,23 @@ def _external_etcd(view: View) -> list[Trouble]:
         return []
     text = f"the external etcd does not answer: {clip(view.etcd.get('message')) or 'no reason given'}"
     waits = view.settling or not view.lasting(view.control_plane, "ControlPlaneComponentsHealthy")
-    return [Trouble(ETCD_HEALTHY, "EtcdUnreachable", text, "Look at the external etcd and at the client certificate for it.", waits)]
+    return [
+        Trouble(
+            ETCD_HEALTHY,
+            "EtcdUnreachable",
+            text,
+            "Look at the external etcd and at the client certificate for it.",
+            waits,
+        )
+    ]
 
 
 def _unmanaged_nodes(view: View) -> list[Trouble]:
     if any(not machine.joined for machine in view.machines):
         return []
-    known = {machine.node["name"] for machine in view.machines if machine.node is not None} | {each.impostor for each in view.machines}
+    known = {machine.node["name"] for machine in view.machines if machine.node is not None} | {
+        each.impostor for each in view.machines
+    }
     roles = (kubeadm_facts.LABEL_CONTROL_PLANE, kubeadm_facts.LABEL_MASTER)
     found = []
     for node in view.workload.get("nodes") or ():
@@ -243,4 +293,6 @@ def _node_ready(view: View, machine: MachineView) -> list[Trouble]:
     waits = created is not None and view.now - created < names.NODE_READY_PATIENCE
     why = clip(node.get("readyReason"), 80) or "no reason given"
     text = f"Node {clip(node['name'], 80)} is not Ready ({why}); with KubeletNotReady usually no pod network is installed yet"
-    return [Trouble(NODES_READY, "NodeNotReady", text, "Install a pod network, or look at kubelet.", waits, gates=False)]
+    return [
+        Trouble(NODES_READY, "NodeNotReady", text, "Install a pod network, or look at kubelet.", waits, gates=False)
+    ]

@@ -11,7 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, View, annotations
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import (
+    MachineView,
+    View,
+    annotations_of,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import parse_time
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.facts import KUBELET_LOCAL_MODE_GATE
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
@@ -67,7 +71,7 @@ def outdated(view: View, desired: Desired, machine: MachineView) -> list[Outdate
     if paths:
         found.append(Outdated("KubeadmConfigDiffers", f"KubeadmConfig is not up-to-date ({', '.join(paths)})"))
     if machine.infrastructure is not None and desired.template:
-        cloned = annotations(machine.infrastructure)
+        cloned = annotations_of(machine.infrastructure)
         name = cloned.get(kinds.ANNOTATION_CLONED_FROM_NAME)
         group_kind = cloned.get(kinds.ANNOTATION_CLONED_FROM_GROUP_KIND)
         if (name and name != desired.template) or (group_kind and group_kind != desired.template_group_kind):
@@ -78,15 +82,15 @@ def outdated(view: View, desired: Desired, machine: MachineView) -> list[Outdate
 def _expiry(machine: MachineView) -> Any:
     # The user's annotation on the Machine wins over what was read from the machine (kcp-behaviour.md §1.13).
     return (
-        annotations(machine.machine).get(kinds.ANNOTATION_CERTIFICATES_EXPIRY)
+        annotations_of(machine.machine).get(kinds.ANNOTATION_CERTIFICATES_EXPIRY)
         or (machine.machine.get("status") or {}).get("certificatesExpiryDate")
-        or annotations(machine.config or {}).get(kinds.ANNOTATION_CERTIFICATES_EXPIRY)
+        or annotations_of(machine.config or {}).get(kinds.ANNOTATION_CERTIFICATES_EXPIRY)
     )
 
 
 def _config_differences(desired: Desired, machine: MachineView) -> list[str]:
     spec = (machine.config or {}).get("spec")
-    if not isinstance(spec, dict) or spec == desired.config:
+    if not isinstance(spec, dict) or _same(spec, desired.config):
         return []
     paths = _differences(_common(spec), desired.common, "")
     if "joinConfiguration" in spec:
@@ -96,6 +100,20 @@ def _config_differences(desired: Desired, machine: MachineView) -> list[str]:
     if own == desired.join:
         return paths
     return paths + _differences(_init_form(spec.get("initConfiguration")), desired.init, "initConfiguration")
+
+
+def _same(spec: Object, wanted: Object) -> bool:
+    """Whether a machine's config is a plain copy of the spec: the usual case, told without normalising."""
+    section = "joinConfiguration" if "joinConfiguration" in spec else "initConfiguration"
+    own, desired = dict(spec.get(section) or {}), dict(wanted.get(section) or {})
+    if section == "joinConfiguration":
+        # Its presence is a marker that every joining machine's config carries (kcp-behaviour.md §1.2).
+        own["controlPlane"], desired["controlPlane"] = own.get("controlPlane") or {}, desired.get("controlPlane") or {}
+    sections = ("initConfiguration", "joinConfiguration")
+    return own == desired and (
+        {key: value for key, value in spec.items() if key not in sections}
+        == {key: value for key, value in wanted.items() if key not in sections}
+    )
 
 
 def _common(spec: Object) -> Object:

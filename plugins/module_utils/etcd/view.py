@@ -170,16 +170,18 @@ def members_view(
     return _put_together(witnesses)
 
 
-def look_again(
-    look: t.Callable[[], View], looks: int, interval: float, sleep: t.Callable[[float], None] = time.sleep
-) -> View:
-    """Look up to ``looks`` times, ``interval`` seconds apart, until nothing looks dead (one sample proves nothing)."""
-    view = look()
-    for _unused in range(looks - 1):
+def look_again(look: t.Callable[[], View], looks: int, interval: float) -> View:
+    """Look up to ``looks`` times until nothing looks dead (one sample proves nothing).
+
+    ``interval`` is the seconds from the beginning of one look to that of the next.
+    """
+    for left in reversed(range(looks)):
+        begun = time.monotonic()
+        view = look()
         if view.reachable and view.agrees is not False and not any(view.unhealthy(m) for m in view.members):
             break
-        sleep(interval)
-        view = look()
+        if left:
+            time.sleep(max(0.0, begun + interval - time.monotonic()))
     return view
 
 

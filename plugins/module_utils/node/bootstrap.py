@@ -33,6 +33,9 @@ _READ_BYTES = 4 * OUTPUT_BYTES
 _STATIC_PODS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
 _STEP = re.compile(r"[a-z0-9]([a-z0-9.-]{0,198}[a-z0-9])?")
 _PHASE = re.compile(r"^\[([a-z0-9-]+)\]", re.MULTILINE)
+_ERROR = re.compile(r"\s*(\[ERROR [A-Za-z0-9-]+\]|error execution phase|error: |couldn't )")
+_ERROR_LINES = 4
+_ERROR_LENGTH = 300
 _LISTS = ("kubeadmArgs", "files", "users", "preKubeadmCommands", "postKubeadmCommands")
 
 
@@ -260,7 +263,8 @@ class Bootstrap:
             if rc == 0 and stage == "done":
                 return replace(known, state=SUCCEEDED, stage=stage, rc=0)
             said = f"ended with exit status {rc}" if rc else "ended the shell, so that nothing after it was run"
-            return self._failed(known, record, stage, rc, f"{self._command(record, stage)} {said}")
+            errors = _errors(self._output()) if stage == "kubeadm" else ""
+            return self._failed(known, record, stage, rc, f"{self._command(record, stage)} {said}{errors}")
         if unit.running:
             output = self._output()
             phases = _PHASE.findall(output) if stage == "kubeadm" else []
@@ -270,8 +274,10 @@ class Bootstrap:
             return Report(ABSENT, known.step, known.kind, message="prepared, but never started")
         if record.get("bootID") != guard.read_text(self.places.boot_id):
             text = f"interrupted: the machine was booted again while it was at {_field(stage) or 'the start'}"
+        elif not unit.loaded:
+            text = f"interrupted at {_field(stage)}: its unit is gone, by a boot of the machine or by hand"
         else:
-            text = f"ended without a result (systemd says: {unit.result or 'no unit'}, exit status {unit.exit_status})"
+            text = f"ended without a result (systemd says: {unit.result}, exit status {unit.exit_status})"
         return self._failed(known, record, stage, unit.exit_status or None, text)
 
     def _failed(
@@ -356,6 +362,12 @@ def _checked(data: t.Mapping[str, t.Any], places: Places) -> str:
             f"data.kubeadmArgs must name a file in {places.kubeadm_run} with --config: kubeadm reads it there."
         )
     return path
+
+
+def _errors(output: str) -> str:
+    """Return kubeadm's own words about what failed, "" where it has none: they belong into the first line people read."""
+    found = [line.strip()[:_ERROR_LENGTH] for line in output.splitlines() if _ERROR.match(line)]
+    return f": {'; '.join(found[:_ERROR_LINES])}" if found else ""
 
 
 def _field(stage: str) -> str:

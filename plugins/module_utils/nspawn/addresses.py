@@ -53,11 +53,15 @@ def network_of(bridge: str, subnet: str, pod_subnet: str) -> Network:
         NspawnError: a subnet isn't one, the two overlap, or there are fewer pod /24 ranges than machine addresses.
     """
     if not bridge or len(bridge) > BRIDGE_NAME_LIMIT or "/" in bridge or " " in bridge:
-        raise NspawnError(f"bridge {bridge!r}: an interface name has 1 to {BRIDGE_NAME_LIMIT} characters, no '/' and no space.")
+        raise NspawnError(
+            f"bridge {bridge!r}: an interface name has 1 to {BRIDGE_NAME_LIMIT} characters, no '/' and no space."
+        )
     machines = _subnet("subnet", subnet)
     pods = _subnet("pod_subnet", pod_subnet)
     if machines.overlaps(pods):
-        raise NspawnError(f"subnet {machines} and pod_subnet {pods} overlap: a pod would have a machine's address. Choose another one.")
+        raise NspawnError(
+            f"subnet {machines} and pod_subnet {pods} overlap: a pod would have a machine's address. Choose another one."
+        )
     if machines.num_addresses < 2 * FIRST_INDEX:
         raise NspawnError(f"subnet {machines} is too small: the first {FIRST_INDEX} addresses are reserved. Use a /24.")
     if pods.prefixlen > POD_PREFIX or 1 << (POD_PREFIX - pods.prefixlen) < machines.num_addresses:
@@ -89,9 +93,13 @@ def allocate(network: Network, taken: t.Mapping[str, str], wanted: t.Optional[st
     if wanted:
         address = ipaddress.IPv4Address(wanted)
         if address not in network.subnet or address in (network.subnet[0], network.subnet[1], network.subnet[-1]):
-            raise NspawnError(f"address {wanted} is not a usable address of {network.subnet} (the bridge itself is {network.gateway}).")
+            raise NspawnError(
+                f"address {wanted} is not a usable address of {network.subnet} (the bridge itself is {network.gateway})."
+            )
         if wanted in taken:
-            raise NspawnError(f"address {wanted} is taken by {taken[wanted]}. Choose another one, or leave it out to get a free one.")
+            raise NspawnError(
+                f"address {wanted} is taken by {taken[wanted]}. Choose another one, or leave it out to get a free one."
+            )
         return wanted
     for index in range(FIRST_INDEX, network.subnet.num_addresses - 1):
         candidate = str(network.subnet[index])

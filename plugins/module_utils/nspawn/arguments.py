@@ -16,7 +16,11 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addre
     network_of,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import DEFAULT_DIRECTORY, Cache, Layout
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import (
+    DEFAULT_DIRECTORY,
+    Cache,
+    Layout,
+)
 
 DIRECTORY_ARGUMENTS: dict[str, t.Any] = {"directory": {"type": "path", "default": DEFAULT_DIRECTORY}}
 CACHE_ARGUMENTS: dict[str, t.Any] = {"cache": {"type": "path", "default": "~/.cache/kubeadm-control-plane"}}
@@ -39,7 +43,9 @@ def layout_of(params: t.Mapping[str, t.Any]) -> Layout:
     """
     directory = _checked("directory", str(params["directory"]))
     if len(directory) > DIRECTORY_LIMIT:
-        raise NspawnError(f"directory {directory!r} is longer than {DIRECTORY_LIMIT} characters: a socket below it would not fit. Use a shorter path.")
+        raise NspawnError(
+            f"directory {directory!r} is longer than {DIRECTORY_LIMIT} characters: a socket below it would not fit. Use a shorter path."
+        )
     return Layout(directory)
 
 
@@ -59,5 +65,7 @@ def network_from(params: t.Mapping[str, t.Any]) -> Network:
 
 def _checked(option: str, path: str) -> str:
     if not os.path.isabs(path) or any(each in path for each in FORBIDDEN):
-        raise NspawnError(f"{option} {path!r}: give an absolute path without colons, commas, backslashes and spaces (mount options separate by them).")
+        raise NspawnError(
+            f"{option} {path!r}: give an absolute path without colons, commas, backslashes and spaces (mount options separate by them)."
+        )
     return os.path.normpath(path)

@@ -7,8 +7,18 @@ from __future__ import annotations
 
 import os
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import cgroups, endpoint, machine, pool, processes
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.files import mounts_below, read_json, remove_tree
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import (
+    cgroups,
+    endpoint,
+    machine,
+    pool,
+    processes,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.files import (
+    mounts_below,
+    read_json,
+    remove_tree,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import Layout
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.network import remove_bridge
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.run import run
@@ -63,7 +73,9 @@ def _end_strays(layout: Layout) -> None:
         found = []
         for pid in processes.process_ids():
             arguments = processes.read_file(f"/proc/{pid}/cmdline").decode(errors="replace").split("\0")
-            ours = os.path.basename(arguments[0]) in ("systemd-nspawn", "haproxy") and any(each.startswith(prefixes) for each in arguments[1:])
+            ours = os.path.basename(arguments[0]) in ("systemd-nspawn", "haproxy") and any(
+                each.startswith(prefixes) for each in arguments[1:]
+            )
             if ours and processes.is_alive(pid):
                 found.append(pid)
         return found
@@ -79,6 +91,8 @@ def _end_strays(layout: Layout) -> None:
     for mount in hierarchies.mount_points:
         parent = os.path.join(mount, cgroups.PARENT)
         if os.path.isdir(parent):
-            idle = [os.path.join(parent, name) for name in os.listdir(parent) if os.path.isdir(os.path.join(parent, name))]
+            idle = [
+                os.path.join(parent, name) for name in os.listdir(parent) if os.path.isdir(os.path.join(parent, name))
+            ]
             # Another directory's running machines keep theirs: a group with processes can't be removed.
             cgroups.remove(idle)

@@ -21,10 +21,11 @@ SUITE = "bookworm"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 # local-machines.md, "Machines: systemd-nspawn".
 BASE_PACKAGES = (
-    "systemd systemd-sysv dbus openssh-server python3 containerd runc iptables conntrack ethtool socat ebtables kmod iproute2 "
-    "procps ca-certificates curl openssl containernetworking-plugins"
-).split()
-# Raise it when make_base does something else with the same packages.
+    *("systemd", "systemd-sysv", "dbus", "openssh-server", "python3", "procps", "ca-certificates", "curl", "openssl"),
+    *("containerd", "runc", "containernetworking-plugins"),
+    *("iptables", "conntrack", "ethtool", "socat", "ebtables", "kmod", "iproute2"),
+)
+# Raise it when ensure_base does something else with the same packages.
 BASE_REVISION = "1"
 BUILD_LOCK_SECONDS = 1800
 
@@ -37,7 +38,7 @@ def mirror_in(targets: str) -> t.Optional[str]:
     """
     found = None
     for line in targets.splitlines():
-        origin, label, codename, uri = (line.strip().split("|") + ["", "", ""])[:4]
+        origin, label, codename, uri = [*line.strip().split("|"), "", "", ""][:4]
         if origin == "Debian" and label == "Debian" and uri:
             if codename == SUITE:
                 return uri.rstrip("/")
@@ -100,10 +101,20 @@ def ensure_base(cache: Cache, mirror: t.Optional[str], progress: Progress) -> st
             remove_tree(leftover)
         scratch = tempfile.mkdtemp(dir=cache.bases, prefix=f".{key}.")
         source = find_mirror(mirror)
-        progress.say(f"making the base root file system with debootstrap from this host's mirror of Debian {SUITE} (about a minute)")
+        progress.say(
+            f"making the base root file system with debootstrap from this host's mirror of Debian {SUITE} (about a minute)"
+        )
         os.chmod(scratch, 0o755)
         progress.run(
-            ["debootstrap", "--variant=minbase", f"--keyring={KEYRING}", f"--include={','.join(BASE_PACKAGES)}", SUITE, scratch, source],
+            [
+                "debootstrap",
+                "--variant=minbase",
+                f"--keyring={KEYRING}",
+                f"--include={','.join(BASE_PACKAGES)}",
+                SUITE,
+                scratch,
+                source,
+            ],
             env=proxy_environment(),
         )
         _trim(scratch)
@@ -113,14 +124,26 @@ def ensure_base(cache: Cache, mirror: t.Optional[str], progress: Progress) -> st
 
 
 def _trim(root: str) -> None:
-    for pattern in ("var/cache/apt/archives/*.deb", "var/lib/apt/lists/*", "usr/share/doc/*", "usr/share/man/*", "usr/share/locale/*"):
+    for pattern in (
+        "var/cache/apt/archives/*.deb",
+        "var/lib/apt/lists/*",
+        "usr/share/doc/*",
+        "usr/share/man/*",
+        "usr/share/locale/*",
+    ):
         for path in glob.glob(os.path.join(root, pattern)):
             if os.path.isdir(path) and not os.path.islink(path):
                 remove_tree(path)
             else:
                 os.unlink(path)
     # Every machine gets its own.
-    for pattern in ("etc/ssh/ssh_host_*", "etc/machine-id", "var/lib/dbus/machine-id", "etc/hostname", "etc/resolv.conf"):
+    for pattern in (
+        "etc/ssh/ssh_host_*",
+        "etc/machine-id",
+        "var/lib/dbus/machine-id",
+        "etc/hostname",
+        "etc/resolv.conf",
+    ):
         for path in glob.glob(os.path.join(root, pattern)):
             os.unlink(path)
     for folder in ("var/lib/containerd", "var/lib/kubelet", "var/lib/etcd"):
@@ -161,7 +184,9 @@ class Apt:
             self._progress.run(["apt-get", *self._options, "source", "--download-only", package], cwd=folder)
             found = glob.glob(os.path.join(folder, f"{package}_*.dsc"))
         if len(found) != 1:
-            raise NspawnError(f"apt-get source {package} left {len(found)} .dsc files in {folder}, expected one. Remove the folder and run again.")
+            raise NspawnError(
+                f"apt-get source {package} left {len(found)} .dsc files in {folder}, expected one. Remove the folder and run again."
+            )
         return found[0]
 
     def source_version(self, package: str) -> str:
@@ -170,7 +195,9 @@ class Apt:
         for line in done.stdout.splitlines():
             if line.startswith("Version:"):
                 return line.split(":", 1)[1].strip()
-        raise NspawnError(f"the mirror has no source package {package} in {SUITE} (deb-src). Use another mirror or another source.")
+        raise NspawnError(
+            f"the mirror has no source package {package} in {SUITE} (deb-src). Use another mirror or another source."
+        )
 
     def unpack(self, package: str, folder: str) -> str:
         """Download a binary package and unpack it into a new folder, which is returned."""

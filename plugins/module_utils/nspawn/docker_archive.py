@@ -24,7 +24,9 @@ def layer(files: t.Mapping[str, str], links: t.Mapping[str, str], target: str) -
         links: path inside the image → what the symbolic link there says.
         target: the tar file to write.
     """
-    folders = sorted({"/".join(path.split("/")[:depth]) for path in [*files, *links] for depth in range(1, path.count("/") + 1)})
+    folders = sorted(
+        {"/".join(path.split("/")[:depth]) for path in [*files, *links] for depth in range(1, path.count("/") + 1)}
+    )
     with tarfile.open(target, "w", format=tarfile.PAX_FORMAT) as archive:
         for folder in folders:
             entry = tarfile.TarInfo(folder)

@@ -17,7 +17,13 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn impor
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import network as bridges
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addresses import Network, allocate
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.files import locked, read_json, remove_tree, write_atomic, write_json
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.files import (
+    locked,
+    read_json,
+    remove_tree,
+    write_atomic,
+    write_json,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.haproxy import Server
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import EndpointLayout, Layout
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.run import environment, run
@@ -92,7 +98,10 @@ def _check_free(host: str, port: int, ours: t.Sequence[int]) -> None:
     pids = processes.listeners(host, port)
     if pids is None or (pids and set(pids) <= set(ours)):
         return
-    who = ", ".join(f"{processes.name_of(pid)} (process {pid})" for pid in pids) or "a process that can't be seen from here"
+    who = (
+        ", ".join(f"{processes.name_of(pid)} (process {pid})" for pid in pids)
+        or "a process that can't be seen from here"
+    )
     raise NspawnError(
         f"the endpoint {host}:{port} is taken: {who} listens there. Nothing was started. End that process, or give the infrastructure "
         "cluster another controlPlaneEndpoint port."
@@ -133,7 +142,9 @@ def _change_live(paths: EndpointLayout, current: t.Mapping[str, Server], servers
     for name, server in current.items():
         if wanted.get(name) != server and not _tell_all(paths, haproxy.remove_commands(name)):
             return False
-    return all(_tell_all(paths, haproxy.add_commands(server)) for name, server in wanted.items() if current.get(name) != server)
+    return all(
+        _tell_all(paths, haproxy.add_commands(server)) for name, server in wanted.items() if current.get(name) != server
+    )
 
 
 def _tell_all(paths: EndpointLayout, commands: t.Iterable[str]) -> bool:
@@ -168,7 +179,11 @@ def _current(paths: EndpointLayout) -> t.Optional[dict[str, tuple[Server, str]]]
 
 def running(paths: EndpointLayout) -> list[int]:
     """Return the haproxy processes of this endpoint."""
-    return [pid for pid in processes.find_by_arguments("-f", paths.config) if processes.name_of(pid) == "haproxy" and processes.is_alive(pid)]
+    return [
+        pid
+        for pid in processes.find_by_arguments("-f", paths.config)
+        if processes.name_of(pid) == "haproxy" and processes.is_alive(pid)
+    ]
 
 
 def _start(paths: EndpointLayout, old: t.Sequence[int]) -> None:
@@ -182,13 +197,23 @@ def _start(paths: EndpointLayout, old: t.Sequence[int]) -> None:
             os.unlink(paths.socket)
     log = os.open(paths.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/", env=environment(), start_new_session=True)
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd="/",
+            env=environment(),
+            start_new_session=True,
+        )
     finally:
         os.close(log)
 
     def answers() -> bool:
         if process.poll() is not None:
-            raise NspawnError(f"haproxy ended with exit code {process.returncode}: {(_read(paths.log) or 'it said nothing').strip()}")
+            raise NspawnError(
+                f"haproxy ended with exit code {process.returncode}: {(_read(paths.log) or 'it said nothing').strip()}"
+            )
         answer = tell(paths, "show info")
         return answer is not None and f"Pid: {process.pid}\n" in answer
 
@@ -206,7 +231,10 @@ def _read(path: str) -> t.Optional[str]:
 def describe(paths: EndpointLayout, record: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     """Return what people and the provider's role need to know of an endpoint."""
     current = _current(paths) or {}
-    servers = [{**each, "state": current[each["name"]][1] if each["name"] in current else "unknown"} for each in record["servers"]]
+    servers = [
+        {**each, "state": current[each["name"]][1] if each["name"] in current else "unknown"}
+        for each in record["servers"]
+    ]
     return {
         "namespace": record["namespace"],
         "cluster": record["cluster"],
@@ -216,6 +244,13 @@ def describe(paths: EndpointLayout, record: t.Mapping[str, t.Any]) -> dict[str, 
         "servers": servers,
         "directory": paths.path,
     }
+
+
+def look(layout: Layout, namespace: str, cluster: str) -> t.Optional[dict[str, t.Any]]:
+    """Return a cluster's endpoint as it is now, or None where it has none."""
+    paths = layout.endpoint(namespace, cluster)
+    record = read_json(paths.record)
+    return None if record is None else describe(paths, record)
 
 
 def remove(layout: Layout, namespace: str, cluster: str) -> bool:
@@ -228,7 +263,9 @@ def remove(layout: Layout, namespace: str, cluster: str) -> bool:
         pids = running(paths)
         if pids:
             processes.end(pids, signal.SIGKILL)
-            processes.wait_until(lambda: not running(paths), START_SECONDS, f"the end of haproxy ({', '.join(map(str, pids))})")
+            processes.wait_until(
+                lambda: not running(paths), START_SECONDS, f"the end of haproxy ({', '.join(map(str, pids))})"
+            )
         record = read_json(paths.record)
         there = bool(pids) or os.path.isdir(paths.path)
         if record is not None and record["interface"]:

@@ -59,7 +59,9 @@ def read_json(path: str) -> t.Optional[dict[str, t.Any]]:
     except FileNotFoundError:
         return None
     except ValueError as error:
-        raise NspawnError(f"{path} is damaged ({error}). It is written atomically, so something else changed it; remove its folder.") from error
+        raise NspawnError(
+            f"{path} is damaged ({error}). It is written atomically, so something else changed it; remove its folder."
+        ) from error
     if not isinstance(record, dict):
         raise NspawnError(f"{path} is damaged: it holds no JSON object. Remove its folder.")
     return record
@@ -186,7 +188,9 @@ def remove_tree(path: str) -> None:
         if os.path.lexists(path):
             shutil.rmtree(path, ignore_errors=True)
     except OSError as error:
-        raise NspawnError(f"can't remove {path}: {error}. Something still uses it (see `fuser -vm {path}`); end it and run again.") from error
+        raise NspawnError(
+            f"can't remove {path}: {error}. Something still uses it (see `fuser -vm {path}`); end it and run again."
+        ) from error
 
 
 def mounts_below(path: str) -> list[str]:

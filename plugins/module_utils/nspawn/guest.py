@@ -28,7 +28,11 @@ class Guest:
 def guest_files(guest: Guest) -> t.Iterator[tuple[str, str, int]]:
     """Yield (path, text, mode) of every file that the machine has besides its image."""
     yield "/etc/hostname", f"{guest.name}\n", 0o644
-    yield "/etc/hosts", f"127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n{guest.address} {guest.name}\n", 0o644
+    yield (
+        "/etc/hosts",
+        f"127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n{guest.address} {guest.name}\n",
+        0o644,
+    )
     yield "/etc/machine-id", f"{guest.machine_id}\n", 0o444
     yield "/etc/resolv.conf", RESOLV_CONF, 0o644
     yield "/etc/systemd/network/10-host0.network", networkd_unit(guest), 0o644

@@ -37,9 +37,13 @@ def servers_of(items: t.Iterable[t.Mapping[str, t.Any]]) -> list[Server]:
     for item in items:
         name, address = str(item.get("name") or ""), str(item.get("address") or "")
         if not SERVER_NAME.match(name):
-            raise NspawnError(f"servers: {name!r} is not a server's name (1 to 63 letters, digits, '.', '_', '-'). Nothing was changed.")
+            raise NspawnError(
+                f"servers: {name!r} is not a server's name (1 to 63 letters, digits, '.', '_', '-'). Nothing was changed."
+            )
         if not re.match(r"^\d{1,3}(\.\d{1,3}){3}$", address):
-            raise NspawnError(f"servers: {name} has the address {address!r}, which is no IPv4 address. Nothing was changed.")
+            raise NspawnError(
+                f"servers: {name} has the address {address!r}, which is no IPv4 address. Nothing was changed."
+            )
         if name in found:
             raise NspawnError(f"servers: {name} is there twice. Nothing was changed.")
         found[name] = Server(name, address, int(item.get("port") or 6443))

@@ -13,7 +13,15 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.error
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.run import Progress, run
 
 # local-machines.md, "Machines: systemd-nspawn".
-MACHINE_PACKAGES = ("systemd-container", "debootstrap", "debian-archive-keyring", "iproute2", "haproxy", "openssh-client", "util-linux")
+MACHINE_PACKAGES = (
+    "systemd-container",
+    "debootstrap",
+    "debian-archive-keyring",
+    "iproute2",
+    "haproxy",
+    "openssh-client",
+    "util-linux",
+)
 # Debian starts this one by itself when it is installed; here every cluster's endpoint starts its own.
 SERVICES = {"haproxy": "haproxy.service"}
 
@@ -47,7 +55,9 @@ def missing_packages(packages: t.Iterable[str]) -> list[str]:
     if not wanted:
         return []
     if shutil.which("apt-get") is None:
-        raise NspawnError("this host has no apt-get: the local provider installs what it needs from Debian's packages. Use a Debian 12 host.")
+        raise NspawnError(
+            "this host has no apt-get: the local provider installs what it needs from Debian's packages. Use a Debian 12 host."
+        )
     there = installed(wanted)
     return [each for each in wanted if each not in there]
 

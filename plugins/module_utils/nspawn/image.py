@@ -12,35 +12,23 @@ import os
 import shutil
 import tempfile
 import typing as t
-from dataclasses import dataclass
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import debian, kubernetes_release, kubernetes_source
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import (
+    debian,
+    kubernetes_release,
+    kubernetes_source,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.files import link, locked, put, read_json, remove_tree, write_json
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.files import locked, read_json, remove_tree
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.host import ensure_packages
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image_contents import make_archives, short_name
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image_files import image_files, image_links, with_hook
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image_import import import_images
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image_build import RECORD, Request, assemble
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image_files import image_files, image_links
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import IMAGE_NAME, Cache
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.run import Progress, run
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.run import Progress
 
 SOURCES = ("release", "debian-source", "directory")
 # Raise it when the same files would give another image.
 RECIPE = "2"
-RECORD = "image.json"
-
-
-@dataclass(frozen=True)
-class Request:
-    """The image that is wanted. ``source`` is one of SOURCES or ``auto``."""
-
-    name: str
-    version: str
-    source: str = "auto"
-    binaries: str = ""
-    mirror: t.Optional[str] = None
-    release_url: str = kubernetes_release.RELEASE_URL
-    install_packages: bool = True
 
 
 def image_name(version: str) -> str:
@@ -74,7 +62,12 @@ def find(cache: Cache, name: str) -> t.Optional[dict[str, t.Any]]:
 
 def names(cache: Cache) -> list[str]:
     """Return the names of all complete images."""
-    return sorted({os.path.basename(os.path.dirname(path)).rpartition("@")[0] for path in glob.glob(os.path.join(cache.images, "*@*", RECORD))})
+    return sorted(
+        {
+            os.path.basename(os.path.dirname(path)).rpartition("@")[0]
+            for path in glob.glob(os.path.join(cache.images, "*@*", RECORD))
+        }
+    )
 
 
 def _load(cache: Cache, path: str) -> t.Optional[dict[str, t.Any]]:
@@ -96,7 +89,9 @@ def key(request: Request, source: str) -> str:
 
 def _listing(folder: str) -> list[tuple[str, int, int]]:
     if not os.path.isdir(folder):
-        raise NspawnError(f"source directory: there is no folder {folder!r}. Set machine_nspawn_binaries to the folder with the binaries.")
+        raise NspawnError(
+            f"source directory: there is no folder {folder!r}. Set machine_nspawn_binaries to the folder with the binaries."
+        )
     found = []
     for path, _, files in os.walk(folder):
         for name in files:
@@ -118,6 +113,48 @@ def cached(cache: Cache, request: Request) -> t.Optional[dict[str, t.Any]]:
     return None
 
 
+def for_machine(cache: Cache, params: t.Mapping[str, t.Any], warnings: list[str]) -> dict[str, t.Any]:
+    """Return the image that a machine is to be made from, building it where it is missing and may be built.
+
+    Args:
+        cache: the cache.
+        params: a module's parameters: image, kubernetes_version, build, and those of ``request_of``.
+        warnings: gets what a person has to know of an image that was built now.
+
+    Raises:
+        NspawnError: there is no such image, it can't be built, or it has another Kubernetes version.
+    """
+    version = params["kubernetes_version"]
+    name = params["image"] or image_name(version)
+    known = find(cache, name)
+    if not version:
+        if known is None:
+            there = ", ".join(names(cache)) or "none"
+            raise NspawnError(
+                f"there is no machine image {name} in {cache.directory} (there are: {there}), and no Kubernetes version to build it for. "
+                "Nothing was made. Correct the image's name in the machine template, or give it kubernetesVersion."
+            )
+        return known
+    if known is not None and known["kubernetesVersion"] != version:
+        raise NspawnError(
+            f"machine image {name} has Kubernetes {known['kubernetesVersion']}, but {version} is wanted. Nothing was made. "
+            f"Name another image in the machine template, or none: it is then {image_name(version)}."
+        )
+    if known is None and not params["build"]:
+        raise NspawnError(
+            f"there is no machine image {name} in {cache.directory} (there are: {', '.join(names(cache)) or 'none'}), and it may not be built here. "
+            f"Nothing was made. Correct the image's name in the machine template; or leave it out (it is then {image_name(version)}); or build it "
+            "first with the module kubeadm.control_plane.nspawn_image."
+        )
+    request = request_of(params, name, version)
+    if known is not None and (known["source"] == request.source or request.source == "auto"):
+        return known
+    record, changed = ensure(cache, request, progress_of(cache, request))
+    if changed:
+        warnings.extend(record["warnings"])
+    return record
+
+
 def resolve_source(request: Request) -> tuple[str, str]:
     """Return the source to use and, for people, why.
 
@@ -132,7 +169,10 @@ def resolve_source(request: Request) -> tuple[str, str]:
     if not why:
         return "release", f"published binaries from {request.release_url}"
     if request.source == "auto":
-        return "debian-source", f"built from Debian's source package, since {request.release_url} does not answer ({why})"
+        return (
+            "debian-source",
+            f"built from Debian's source package, since {request.release_url} does not answer ({why})",
+        )
     raise NspawnError(
         f"image {request.name}: the source release was asked for, but {request.release_url} does not answer within "
         f"{kubernetes_release.PROBE_SECONDS:.0f} s ({why}). Nothing was built. Use debian-source (built here, needs only Debian's mirrors), "
@@ -164,129 +204,18 @@ def ensure(cache: Cache, request: Request, progress: Progress) -> tuple[dict[str
         scratch = tempfile.mkdtemp(dir=cache.images, prefix=f".{name}.")
         try:
             os.chmod(scratch, 0o755)
-            _assemble(cache, request, source, reason, scratch, progress)
+            assemble(cache, request, source, reason, scratch, progress)
             os.rename(scratch, os.path.join(cache.images, name))
         except BaseException:
             shutil.rmtree(scratch, ignore_errors=True)
             raise
     record = cached(cache, request)
     if record is None:
-        raise NspawnError(f"image {request.name} was built and is not there: something else removes files from {cache.images}.")
+        raise NspawnError(
+            f"image {request.name} was built and is not there: something else removes files from {cache.images}."
+        )
     progress.say(f"image {request.name} ready: {record['path']}")
     return record, True
-
-
-def _assemble(cache: Cache, request: Request, source: str, reason: str, scratch: str, progress: Progress) -> None:
-    architecture = debian.architecture()
-    base = debian.ensure_base(cache, request.mirror, progress)
-    rootfs, containerd, archives = (os.path.join(scratch, each) for each in ("rootfs", "containerd", "archives"))
-    for folder in (rootfs, containerd, archives):
-        os.makedirs(folder, mode=0o755)
-    opened: list[debian.Apt] = []
-
-    def apt() -> debian.Apt:
-        if not opened:
-            opened.append(debian.Apt(cache, debian.find_mirror(request.mirror), progress))
-            opened[0].update()
-        return opened[0]
-
-    facts: dict[str, t.Any] = {}
-    warnings: list[str] = []
-    if source == "release":
-        binaries = kubernetes_release.download(cache, request.version, architecture, progress, request.release_url)
-    elif source == "debian-source":
-        built = kubernetes_source.build(cache, apt(), request.version, progress)
-        binaries = built.folder
-        facts = {"treeVersion": built.tree_version, "debianVersion": built.debian_version}
-        if built.tree_version != request.version:
-            warnings.append(
-                f"image {request.name} is Kubernetes {built.tree_version} built under the version stamp {request.version}: "
-                f"it exercises an upgrade's path, it is not Kubernetes {request.version}"
-            )
-    else:
-        binaries = request.binaries
-    for name in kubernetes_source.NODE_BINARIES:
-        _install(os.path.join(binaries, name), os.path.join(rootfs, "usr/bin", name))
-    wanted = run([os.path.join(rootfs, "usr/bin/kubeadm"), "config", "images", "list", "--kubernetes-version", request.version]).stdout.split()
-    if source == "debian-source" or (source == "directory" and not _given_archives(binaries, archives)):
-        progress.say("making the container images")
-        make_archives(wanted, _with_pause(binaries, scratch, progress), base, apt, archives, architecture)
-    sandbox = next((each for each in wanted if short_name(each) == "pause"), "")
-    _write_files(rootfs, sandbox)
-    progress.say("importing the container images into a prepared containerd folder")
-    imported = import_images([rootfs, base], containerd, archives, wanted if source == "release" else [], progress)
-    missing = [each for each in wanted if each not in imported.images]
-    put(rootfs, "/etc/containerd/base-spec.json", json.dumps(with_hook(json.loads(imported.spec))))
-    for folder in (archives, os.path.join(scratch, "pause")):
-        remove_tree(folder)
-    if missing:
-        warnings.append(f"image {request.name} has no container image {', '.join(missing)}: {_consequence(missing)}")
-    write_json(
-        os.path.join(scratch, RECORD),
-        {
-            "name": request.name,
-            "kubernetesVersion": request.version,
-            "source": source,
-            "sourceReason": reason,
-            "base": os.path.basename(base),
-            "images": imported.images,
-            "missingImages": missing,
-            "kubeadm": kubeadm_needs(missing),
-            "warnings": warnings,
-            **facts,
-        },
-    )
-
-
-def kubeadm_needs(missing: t.Sequence[str]) -> dict[str, list[str]]:
-    """Return what a manifest has to say to kubeadm on machines of an image: phases to skip, preflight errors to ignore."""
-    needs: dict[str, list[str]] = {"skipPhases": [], "ignorePreflightErrors": []}
-    if any(short_name(image) == "coredns" for image in missing):
-        needs["skipPhases"].append("addon/coredns")
-    if missing:
-        needs["ignorePreflightErrors"].append("ImagePull")
-    return needs
-
-
-def _consequence(missing: t.Sequence[str]) -> str:
-    if [short_name(image) for image in missing] == ["coredns"]:
-        return "the manifest has to skip kubeadm's phase addon/coredns and to ignore the preflight error ImagePull"
-    return "kubeadm would have to pull them, which a machine can't"
-
-
-def _install(origin: str, target: str) -> None:
-    if not os.path.isfile(origin):
-        raise NspawnError(f"{origin} is missing. The folder of the source directory needs kubeadm, kubelet and kubectl.")
-    os.makedirs(os.path.dirname(target), exist_ok=True)
-    shutil.copyfile(origin, target)
-    os.chmod(target, 0o755)
-
-
-def _given_archives(binaries: str, archives: str) -> bool:
-    found = glob.glob(os.path.join(binaries, "images", "*.tar"))
-    for path in found:
-        shutil.copy2(path, archives)
-    return bool(found)
-
-
-def _with_pause(binaries: str, scratch: str, progress: Progress) -> str:
-    """Return a folder that has the binaries and pause; the user's own folder gets nothing written to it."""
-    if os.path.exists(os.path.join(binaries, "pause")):
-        return binaries
-    folder = os.path.join(scratch, "pause")
-    os.makedirs(folder)
-    for name in kubernetes_source.IMAGE_BINARIES:
-        if os.path.exists(os.path.join(binaries, name)):
-            os.symlink(os.path.abspath(os.path.join(binaries, name)), os.path.join(folder, name))
-    kubernetes_source.compile_pause(folder, progress)
-    return folder
-
-
-def _write_files(rootfs: str, sandbox_image: str) -> None:
-    for path, text, mode in image_files(sandbox_image):
-        put(rootfs, path, text, mode)
-    for path, target in image_links():
-        link(rootfs, path, target)
 
 
 def remove(cache: Cache, name: str, used_by: t.Sequence[str]) -> bool:
@@ -297,7 +226,9 @@ def remove(cache: Cache, name: str, used_by: t.Sequence[str]) -> bool:
     """
     found = glob.glob(os.path.join(cache.images, f"{glob.escape(name)}@*"))
     if found and used_by:
-        raise NspawnError(f"image {name} is in use by the machines {', '.join(used_by)}: their root file systems need it. Delete them first.")
+        raise NspawnError(
+            f"image {name} is in use by the machines {', '.join(used_by)}: their root file systems need it. Delete them first."
+        )
     for path in found:
         with locked(cache.lock(f"image-{os.path.basename(path)}"), debian.BUILD_LOCK_SECONDS):
             doomed = tempfile.mkdtemp(dir=cache.images, prefix=f".{os.path.basename(path)}.")

@@ -41,12 +41,25 @@ def shared_libraries(listing: str) -> list[str]:
 
 def _libraries(base: str, program: str, triplet: str) -> dict[str, str]:
     """Return the libraries that a program of the base needs: path in the image → file in the base."""
-    loader = next((os.path.join(base, each) for each in ("lib64/ld-linux-x86-64.so.2", "lib/ld-linux-aarch64.so.1") if os.path.exists(os.path.join(base, each))), "")
+    loader = next(
+        (
+            os.path.join(base, each)
+            for each in ("lib64/ld-linux-x86-64.so.2", "lib/ld-linux-aarch64.so.1")
+            if os.path.exists(os.path.join(base, each))
+        ),
+        "",
+    )
     if not loader:
-        raise NspawnError(f"the base root file system {base} has no dynamic loader: it is damaged. Remove it and run again.")
+        raise NspawnError(
+            f"the base root file system {base} has no dynamic loader: it is damaged. Remove it and run again."
+        )
     folders = [os.path.join(base, prefix, triplet) for prefix in ("lib", "usr/lib")]
     listing = run([loader, "--library-path", ":".join(folders), "--list", program]).stdout
-    found = {f"lib/{triplet}/{os.path.basename(path)}": path for path in shared_libraries(listing) if os.path.basename(path) != os.path.basename(loader)}
+    found = {
+        f"lib/{triplet}/{os.path.basename(path)}": path
+        for path in shared_libraries(listing)
+        if os.path.basename(path) != os.path.basename(loader)
+    }
     found[os.path.relpath(loader, base)] = os.path.realpath(loader)
     return found
 
@@ -68,7 +81,11 @@ def kube_proxy(base: str, binary: str, triplet: str) -> Contents:
     for each in list(files.values()):
         if each != binary:
             files.update(_libraries(base, each, triplet))
-    return Contents(files, {f"usr/sbin/{name}": os.path.basename(IPTABLES_PROGRAM) for name in IPTABLES_NAMES}, ["/usr/local/bin/kube-proxy"])
+    return Contents(
+        files,
+        {f"usr/sbin/{name}": os.path.basename(IPTABLES_PROGRAM) for name in IPTABLES_NAMES},
+        ["/usr/local/bin/kube-proxy"],
+    )
 
 
 def etcd(base: str, apt: Apt, scratch: str, triplet: str) -> Contents:
@@ -96,7 +113,9 @@ def make_archives(
     """
     triplet = TRIPLETS.get(architecture)
     if triplet is None:
-        raise NspawnError(f"architecture {architecture}: container images are made for {', '.join(sorted(TRIPLETS))} only. Use the source release.")
+        raise NspawnError(
+            f"architecture {architecture}: container images are made for {', '.join(sorted(TRIPLETS))} only. Use the source release."
+        )
     for image in images:
         name = short_name(image)
         binary = os.path.join(binaries, name)
@@ -109,4 +128,11 @@ def make_archives(
             contents = Contents({path: binary}, {}, [f"/{path}"])
         else:
             continue
-        docker_archive.write(os.path.join(scratch, f"{name}.tar"), image, contents.files, contents.entrypoint, architecture, contents.links)
+        docker_archive.write(
+            os.path.join(scratch, f"{name}.tar"),
+            image,
+            contents.files,
+            contents.entrypoint,
+            architecture,
+            contents.links,
+        )

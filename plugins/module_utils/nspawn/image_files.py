@@ -168,7 +168,10 @@ def image_links() -> t.Iterator[tuple[str, str]]:
     for unit in ENABLED:
         yield f"/etc/systemd/system/multi-user.target.wants/{unit}", f"/lib/systemd/system/{unit}"
     yield "/etc/systemd/system/multi-user.target.wants/kubelet.service", "/etc/systemd/system/kubelet.service"
-    yield "/etc/systemd/system/sysinit.target.wants/nspawn-machine-prepare.service", "/etc/systemd/system/nspawn-machine-prepare.service"
+    yield (
+        "/etc/systemd/system/sysinit.target.wants/nspawn-machine-prepare.service",
+        "/etc/systemd/system/nspawn-machine-prepare.service",
+    )
     for unit in MASKED:
         yield f"/etc/systemd/system/{unit}", "/dev/null"
 

@@ -59,7 +59,9 @@ class Imported(t.NamedTuple):
     spec: str
 
 
-def import_images(lower: t.Sequence[str], containerd: str, archives: str, pull: t.Sequence[str], progress: Progress) -> Imported:
+def import_images(
+    lower: t.Sequence[str], containerd: str, archives: str, pull: t.Sequence[str], progress: Progress
+) -> Imported:
     """Import archives and pull images into a containerd folder.
 
     Args:
@@ -77,7 +79,19 @@ def import_images(lower: t.Sequence[str], containerd: str, archives: str, pull: 
         for name, text in (("inside.sh", INSIDE), ("pull", "".join(f"{image}\n" for image in pull))):
             with open(os.path.join(archives, name), "w", encoding="utf-8") as file:
                 file.write(text)
-        command = ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "/bin/sh", "-c", OUTSIDE, "sh"]
+        command = [
+            "unshare",
+            "--mount",
+            "--propagation",
+            "private",
+            "--pid",
+            "--fork",
+            "--kill-child",
+            "/bin/sh",
+            "-c",
+            OUTSIDE,
+            "sh",
+        ]
         progress.run([*command, paths["root"], ":".join(lower), paths["upper"], paths["work"], containerd, archives])
         with open(os.path.join(archives, "present"), encoding="utf-8") as file:
             present = [line for line in file.read().split() if "@" not in line and not line.startswith("sha256:")]

@@ -56,7 +56,9 @@ def upstream_version(debian_version: str) -> str:
     upstream = upstream.rpartition("+really")[2]
     match = re.match(r"\d+\.\d+\.\d+", upstream)
     if not match:
-        raise NspawnError(f"Debian's source package {PACKAGE} has version {debian_version}, which names no Kubernetes version.")
+        raise NspawnError(
+            f"Debian's source package {PACKAGE} has version {debian_version}, which names no Kubernetes version."
+        )
     return f"v{match.group(0)}"
 
 
@@ -78,7 +80,11 @@ def linker_flags(version: str) -> str:
         "buildDate": BUILD_DATE,
     }
     packages = ("component-base/version", "client-go/pkg/version")
-    flags = [f"-X k8s.io/kubernetes/vendor/k8s.io/{package}.{key}={value}" for package in packages for key, value in stamps.items()]
+    flags = [
+        f"-X k8s.io/kubernetes/vendor/k8s.io/{package}.{key}={value}"
+        for package in packages
+        for key, value in stamps.items()
+    ]
     return " ".join(["-s", "-w", *flags])
 
 
@@ -114,7 +120,9 @@ def build(cache: Cache, apt: Apt, version: str, progress: Progress) -> Built:
         for leftover in glob.glob(os.path.join(folder, ".bin-*")):
             remove_tree(leftover)
         scratch = tempfile.mkdtemp(dir=folder, prefix=".bin-")
-        progress.say(f"compiling Kubernetes {built.tree_version} with the stamp {version} (minutes the first time, half a minute for another stamp)")
+        progress.say(
+            f"compiling Kubernetes {built.tree_version} with the stamp {version} (minutes the first time, half a minute for another stamp)"
+        )
         packages = [f"k8s.io/kubernetes/cmd/{name}" for name in NODE_BINARIES + IMAGE_BINARIES]
         progress.run(
             ["go", "build", "-trimpath", "-ldflags", flags, "-o", f"{scratch}/", *packages],
@@ -137,7 +145,12 @@ def compile_pause(folder: str, progress: Progress) -> None:
 
 
 def _go_environment(folder: str) -> dict[str, str]:
-    return {"GOPATH": os.path.join(folder, "gopath"), "GOCACHE": os.path.join(folder, "gocache"), "GO111MODULE": "off", "GOFLAGS": ""}
+    return {
+        "GOPATH": os.path.join(folder, "gopath"),
+        "GOCACHE": os.path.join(folder, "gocache"),
+        "GO111MODULE": "off",
+        "GOFLAGS": "",
+    }
 
 
 def _prepare_tree(folder: str, apt: Apt, progress: Progress) -> str:

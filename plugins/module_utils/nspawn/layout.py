@@ -63,7 +63,9 @@ class Layout:
         """Return the paths of one cluster's endpoint."""
         for what, value in (("namespace", namespace), ("cluster", cluster)):
             if not MACHINE_NAME.match(value):
-                raise NspawnError(f"{what} {value!r} is not a DNS label; the endpoint's folder is named after it. Nothing was done.")
+                raise NspawnError(
+                    f"{what} {value!r} is not a DNS label; the endpoint's folder is named after it. Nothing was done."
+                )
         # An underscore can't occur in either part, so that no two clusters share a folder.
         return EndpointLayout(os.path.join(self.endpoints, f"{namespace}_{cluster}"))
 

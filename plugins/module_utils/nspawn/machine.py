@@ -15,8 +15,16 @@ import uuid
 from dataclasses import dataclass
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import cgroups, pool, processes
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addresses import Network, allocate, network_of
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.command import Start, launch_command, nspawn_environment
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addresses import (
+    Network,
+    allocate,
+    network_of,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.command import (
+    Start,
+    launch_command,
+    nspawn_environment,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.files import (
     link_tree,
@@ -30,7 +38,10 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.files
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.guest import Guest, guest_files
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import Layout, MachineLayout
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.network import bridge_members, remove_machine_interface
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.network import (
+    bridge_members,
+    remove_machine_interface,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.run import environment, run
 
 LOCK_SECONDS = 120
@@ -57,7 +68,9 @@ def provider_id(cluster: str, name: str) -> str:
     return f"nspawn:///{cluster}/{name}"
 
 
-def ensure(layout: Layout, network: Network, wanted: Wanted, restart: bool, timeout: float) -> tuple[dict[str, t.Any], bool]:
+def ensure(
+    layout: Layout, network: Network, wanted: Wanted, restart: bool, timeout: float
+) -> tuple[dict[str, t.Any], bool]:
     """Return the machine and whether anything changed.
 
     Args:
@@ -133,7 +146,13 @@ def _fill(paths: MachineLayout, record: dict[str, t.Any], network: Network, want
     """Make the machine's folders and files anew, then put its host key into its record."""
     for path in (paths.upper, paths.work, paths.root, paths.containerd, paths.kubelet, paths.etcd):
         remove_tree(path)
-    for path, mode in ((paths.upper, 0o755), (paths.work, 0o755), (paths.root, 0o755), (paths.kubelet, 0o755), (paths.etcd, 0o700)):
+    for path, mode in (
+        (paths.upper, 0o755),
+        (paths.work, 0o755),
+        (paths.root, 0o755),
+        (paths.kubelet, 0o755),
+        (paths.etcd, 0o700),
+    ):
         os.mkdir(path)
         os.chmod(path, mode)
     private, public = _host_key(paths, wanted.name)
@@ -194,8 +213,14 @@ def _launch(paths: MachineLayout, record: t.Mapping[str, t.Any], network: Networ
     deadline = time.monotonic() + INIT_SECONDS
     while record["machineID"] not in processes.machine_inits():
         if process.poll() is not None or time.monotonic() > deadline:
-            ended = f"systemd-nspawn ended with exit code {process.returncode}" if process.returncode is not None else f"no init after {INIT_SECONDS} s"
-            raise NspawnError(f"machine {record['name']} did not start: {ended}. The end of its console ({paths.console}):\n{tail(paths.console)}")
+            ended = (
+                f"systemd-nspawn ended with exit code {process.returncode}"
+                if process.returncode is not None
+                else f"no init after {INIT_SECONDS} s"
+            )
+            raise NspawnError(
+                f"machine {record['name']} did not start: {ended}. The end of its console ({paths.console}):\n{tail(paths.console)}"
+            )
         time.sleep(processes.POLL_SECONDS)
 
 
@@ -216,7 +241,11 @@ def wait_for_ssh(address: str, timeout: float, name: str, console: str) -> None:
         NspawnError: it doesn't within ``timeout`` seconds; names the machine and shows the end of its console.
     """
     try:
-        processes.wait_until(lambda: ssh_answers(address, min(1.0, timeout)), timeout, f"an answer of SSH from machine {name} ({address})")
+        processes.wait_until(
+            lambda: ssh_answers(address, min(1.0, timeout)),
+            timeout,
+            f"an answer of SSH from machine {name} ({address})",
+        )
     except NspawnError as error:
         raise NspawnError(
             f"{error} The machine was left as it is, so that it can be looked at or deleted; running again waits for it again. "
@@ -224,7 +253,9 @@ def wait_for_ssh(address: str, timeout: float, name: str, console: str) -> None:
         ) from error
 
 
-def describe(layout: Layout, name: str, record: t.Mapping[str, t.Any], inits: t.Optional[t.Mapping[str, int]] = None) -> dict[str, t.Any]:
+def describe(
+    layout: Layout, name: str, record: t.Mapping[str, t.Any], inits: t.Optional[t.Mapping[str, int]] = None
+) -> dict[str, t.Any]:
     """Return what people and the provider's role need to know of a machine.
 
     ``state`` is ``running``, ``dead`` (made, but its init is gone) or ``incomplete`` (its creation was cut off).
@@ -254,7 +285,15 @@ def describe(layout: Layout, name: str, record: t.Mapping[str, t.Any], inits: t.
     }
 
 
-def list_machines(layout: Layout, namespace: t.Optional[str] = None, cluster: t.Optional[str] = None, interfaces: bool = False) -> list[dict[str, t.Any]]:
+def look(layout: Layout, name: str) -> t.Optional[dict[str, t.Any]]:
+    """Return one machine as it is now, or None where there is nothing of that name."""
+    paths = layout.machine(name)
+    return describe(layout, name, read_json(paths.record) or {}) if os.path.isdir(paths.path) else None
+
+
+def list_machines(
+    layout: Layout, namespace: t.Optional[str] = None, cluster: t.Optional[str] = None, interfaces: bool = False
+) -> list[dict[str, t.Any]]:
     """Return the machines of a cluster, or all of them.
 
     Args:
@@ -302,7 +341,9 @@ def remove(layout: Layout, name: str, owner: t.Optional[tuple[str, str]] = None)
             if record is not None:
                 theirs = (record["cluster"]["namespace"], record["cluster"]["name"])
                 if owner is not None and owner != theirs:
-                    raise NspawnError(f"machine {name} belongs to the cluster {'/'.join(theirs)}, not to {'/'.join(owner)}. It was not deleted.")
+                    raise NspawnError(
+                        f"machine {name} belongs to the cluster {'/'.join(theirs)}, not to {'/'.join(owner)}. It was not deleted."
+                    )
                 _end(paths, record)
             for point in mounts_below(paths.path):
                 run(["umount", "--lazy", point], check=False)
@@ -324,7 +365,9 @@ def _end(paths: MachineLayout, record: t.Mapping[str, t.Any]) -> None:
 
     def left() -> set[int]:
         init = processes.machine_inits().get(record["machineID"])
-        found = cgroups.processes(groups) | set(processes.find_by_arguments(f"--directory={paths.root}", f"--machine={record['name']}"))
+        found = cgroups.processes(groups) | set(
+            processes.find_by_arguments(f"--directory={paths.root}", f"--machine={record['name']}")
+        )
         return {pid for pid in found | ({init} if init else set()) if processes.is_alive(pid)}
 
     def gone() -> bool:
@@ -335,7 +378,11 @@ def _end(paths: MachineLayout, record: t.Mapping[str, t.Any]) -> None:
     if any(os.path.isdir(group) for group in groups) or left():
         cgroups.thaw(groups)
         processes.wait_until(gone, END_SECONDS, f"the end of all processes of machine {record['name']}")
-        processes.wait_until(lambda: not cgroups.remove(groups), END_SECONDS, f"the removal of the control groups of machine {record['name']}")
+        processes.wait_until(
+            lambda: not cgroups.remove(groups),
+            END_SECONDS,
+            f"the removal of the control groups of machine {record['name']}",
+        )
     remove_machine_interface(record["network"]["bridge"], record["name"])
     for folder in (os.path.join(PROPAGATE, record["name"]), PROPAGATE):
         with contextlib.suppress(OSError):

@@ -78,7 +78,12 @@ def _up(bridge: str) -> bool:
 
 def addresses() -> dict[str, str]:
     """Return this host's IPv4 addresses: address → interface."""
-    return {info["local"]: link["ifname"] for link in show("-4", "address", "show") for info in link.get("addr_info", []) if "local" in info}
+    return {
+        info["local"]: link["ifname"]
+        for link in show("-4", "address", "show")
+        for info in link.get("addr_info", [])
+        if "local" in info
+    }
 
 
 def ensure_address(interface: str, address: str) -> bool:
@@ -113,7 +118,7 @@ def machine_interfaces(links: t.Iterable[t.Mapping[str, t.Any]]) -> dict[str, st
     Args:
         links: ``ip -json link show master BRIDGE``.
     """
-    found = {}
+    found: dict[str, str] = {}
     for each in links:
         for name in (each["ifname"], *each.get("altnames", [])):
             if name.startswith("vb-"):

@@ -20,12 +20,17 @@ LOCK_SECONDS = 60
 
 def machine_records(layout: Layout) -> dict[str, dict[str, t.Any]]:
     """Return every machine's record by name; a machine without one (cut off at its very start) has an empty record."""
-    return {name: read_json(os.path.join(layout.machines, name, "machine.json")) or {} for name in _folders(layout.machines)}
+    return {
+        name: read_json(os.path.join(layout.machines, name, "machine.json")) or {} for name in _folders(layout.machines)
+    }
 
 
 def endpoint_records(layout: Layout) -> dict[str, dict[str, t.Any]]:
     """Return every endpoint's record by ``namespace_cluster``."""
-    return {name: read_json(os.path.join(layout.endpoints, name, "endpoint.json")) or {} for name in _folders(layout.endpoints)}
+    return {
+        name: read_json(os.path.join(layout.endpoints, name, "endpoint.json")) or {}
+        for name in _folders(layout.endpoints)
+    }
 
 
 def _folders(path: str) -> list[str]:
@@ -37,7 +42,11 @@ def _folders(path: str) -> list[str]:
 
 def taken(layout: Layout) -> dict[str, str]:
     """Return who holds which address (address → in words)."""
-    found = {str(record["address"]): f"machine {name}" for name, record in machine_records(layout).items() if record.get("address")}
+    found = {
+        str(record["address"]): f"machine {name}"
+        for name, record in machine_records(layout).items()
+        if record.get("address")
+    }
     for name, record in endpoint_records(layout).items():
         if record.get("host"):
             found[str(record["host"])] = f"the endpoint of cluster {name.replace('_', '/')}"

@@ -20,7 +20,11 @@ SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 def environment(extra: t.Optional[t.Mapping[str, str]] = None) -> dict[str, str]:
     """Return a small environment that doesn't depend on the user's language."""
-    kept = {key: value for key, value in os.environ.items() if key in ("HOME", "TMPDIR", "http_proxy", "https_proxy", "no_proxy")}
+    kept = {
+        key: value
+        for key, value in os.environ.items()
+        if key in ("HOME", "TMPDIR", "http_proxy", "https_proxy", "no_proxy")
+    }
     return {"HOME": "/root", **kept, "PATH": SEARCH_PATH, "LC_ALL": "C", **(extra or {})}
 
 
@@ -39,7 +43,14 @@ def run(
     """
     try:
         done = subprocess.run(
-            list(command), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, cwd=cwd, env=environment(env), timeout=timeout
+            list(command),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=cwd,
+            env=environment(env),
+            timeout=timeout,
         )
     except FileNotFoundError as error:
         raise NspawnError(
@@ -72,7 +83,12 @@ class Progress:
             sys.stderr.flush()
 
     def run(
-        self, command: t.Sequence[str], *, cwd: t.Optional[str] = None, env: t.Optional[t.Mapping[str, str]] = None, timeout: float = 1800
+        self,
+        command: t.Sequence[str],
+        *,
+        cwd: t.Optional[str] = None,
+        env: t.Optional[t.Mapping[str, str]] = None,
+        timeout: float = 1800,
     ) -> None:
         """Run a long command with its output in the log.
 
@@ -85,13 +101,24 @@ class Progress:
             start = log.seek(0, os.SEEK_END)
             try:
                 done = subprocess.run(
-                    list(command), stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False, cwd=cwd, env=environment(env), timeout=timeout
+                    list(command),
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    check=False,
+                    cwd=cwd,
+                    env=environment(env),
+                    timeout=timeout,
                 )
             except FileNotFoundError as error:
                 raise NspawnError(f"the program {command[0]} is not installed on this host.") from error
             except subprocess.TimeoutExpired as error:
-                raise NspawnError(f"`{' '.join(command)}` did not end within {timeout:.0f} s; its output is in {self.path}.") from error
+                raise NspawnError(
+                    f"`{' '.join(command)}` did not end within {timeout:.0f} s; its output is in {self.path}."
+                ) from error
             log.seek(start)
             if done.returncode != 0:
                 said = "\n".join(log.read().splitlines()[-15:])
-                raise NspawnError(f"`{' '.join(command)}` failed with exit code {done.returncode}; all of its output is in {self.path}, its end:\n{said}")
+                raise NspawnError(
+                    f"`{' '.join(command)}` failed with exit code {done.returncode}; all of its output is in {self.path}, its end:\n{said}"
+                )

@@ -17,7 +17,9 @@ MAX_ANCESTORS = 64
 _ANSIBLE_COMMAND = re.compile(r"ansible(-playbook|-console|-pull|-navigator)?\Z")
 _PLAYBOOK_ARGUMENT = re.compile(r"[\w./-]+\.ya?ml\Z|[a-z_]\w*\.[a-z_]\w*\.[a-z_]\w*(\.\w+)*\Z")
 # Options that take no value: what follows one is not its value.
-_FLAG = re.compile(r"-[vCDbkKJ]+\Z|--(verbose|check|diff|become|ask-become-pass|ask-pass|ask-vault-pass(word)?)\Z|--[\w-]+=")
+_FLAG = re.compile(
+    r"-[vCDbkKJ]+\Z|--(verbose|check|diff|become|ask-become-pass|ask-pass|ask-vault-pass(word)?)\Z|--[\w-]+="
+)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import time
 import typing as t
@@ -74,20 +75,21 @@ def collect(looks: Looks, endpoint: t.Optional[str] = None, places: t.Optional[P
     Args:
         looks: how to look.
         endpoint: ``host:port`` of the control plane endpoint; by default the server that admin.conf names.
+        places: where things are.
 
     Nothing in it is secret. A part that did not answer carries its reason in words; what is dead is told only after
     ``looks.count`` looks. A machine without a control plane is asked once: nothing there can be dead.
 
     Returns:
         ``observationVersion``, ``machine`` (this machine's own facts), ``api``, ``endpoint``, ``etcd`` (the snapshot's
-        form) and ``objects`` (Kubernetes objects cut down by ``trim``).
+        form; None where the API server's etcd is external) and ``objects`` (Kubernetes objects cut down by ``trim``).
     """
     where = places or Places()
     with ThreadPoolExecutor(max_workers=5) as pool:
         kubeadm = pool.submit(_output, ["kubeadm", "version", "-o", "short"])
         kubelet = pool.submit(_output, ["kubelet", "--version"])
         manifests = [name for name in STATIC_PODS if os.path.exists(os.path.join(where.manifests, f"{name}.yaml"))]
-        etcd = pool.submit(_etcd, looks, where) if "etcd" in manifests else None
+        etcd = pool.submit(_etcd, "etcd" in manifests, looks, where)
         cluster = _cluster(looks, endpoint, where) if "kube-apiserver" in manifests else _no_cluster(where)
         disk = os.statvfs("/var/lib")
         machine = {
@@ -103,8 +105,7 @@ def collect(looks: Looks, endpoint: t.Optional[str] = None, places: t.Optional[P
             "certificates": certificates.expiry(where.pki),
             "bootstrap": bootstrap.read_state(where.bootstrap),
         }
-        seen = etcd.result() if etcd is not None else None
-        return {"observationVersion": OBSERVATION_VERSION, "machine": machine, "etcd": seen, **cluster}
+        return {"observationVersion": OBSERVATION_VERSION, "machine": machine, "etcd": etcd.result(), **cluster}
 
 
 def _output(command: list[str]) -> str:
@@ -117,7 +118,13 @@ def _output(command: list[str]) -> str:
     return done.stdout.decode(errors="replace").strip()[:200] if done.returncode == 0 else ""
 
 
-def _etcd(looks: Looks, where: Places) -> dict[str, t.Any]:
+def _etcd(expected: bool, looks: Looks, where: Places) -> t.Optional[dict[str, t.Any]]:
+    if not expected:
+        servers = re.search(r"--etcd-servers=(\S+)", guard.read_text(f"{where.manifests}/kube-apiserver.yaml"))
+        if servers and not re.search(r"127\.0\.0\.1|\[::1\]|localhost", servers.group(1)):
+            return None
+        return View(message=f"no etcd manifest in {where.manifests}: no etcd runs on this machine").document()
+
     def look() -> View:
         return members_view([where.etcd_url], where.etcd_credentials, looks.timeout)
 
@@ -146,12 +153,13 @@ def _cluster(looks: Looks, endpoint_address: t.Optional[str], where: Places) -> 
 
 
 def _again(look: t.Callable[[], dict[str, t.Any]], looks: Looks) -> dict[str, t.Any]:
-    answer = look()
-    for _unused in range(looks.count - 1):
+    for left in reversed(range(looks.count)):
+        begun = time.monotonic()
+        answer = look()
         if answer.get("answers") or (answer.get("api") or {}).get("answers"):
             break
-        time.sleep(looks.interval)
-        answer = look()
+        if left:
+            time.sleep(max(0.0, begun + looks.interval - time.monotonic()))
     return answer
 
 

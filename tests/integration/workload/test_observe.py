@@ -207,9 +207,24 @@ def test_a_machine_without_a_control_plane_is_no_error(server: ApiServer, tmp_pa
     where = Places(**{**vars(places(server, tmp_path)), "manifests": str(tmp_path / "none")})
     workload = parse(collect(QUICK, None, where), "prod-1")
     assert workload["reachable"] is False
-    assert workload["etcd"] is None
+    assert workload["etcd"]["reachable"] is False
+    assert "no etcd runs on this machine" in workload["etcd"]["message"]
     assert "no control plane node" in workload["message"]
     assert workload["machine"]["bootstrap"]["state"] == "Absent"
+
+
+def test_an_external_etcd_is_told_from_a_missing_one(server: ApiServer, tmp_path: Path) -> None:
+    manifests = tmp_path / "manifests"
+    manifests.mkdir()
+    for address, expected in (("10.1.1.1", None), ("127.0.0.1", False)):
+        text = (
+            f"- --advertise-address=127.0.0.1\n- --secure-port={server.port}\n- --etcd-servers=https://{address}:2379\n"
+        )
+        (manifests / "kube-apiserver.yaml").write_text(text)
+        where = Places(**{**vars(places(server, tmp_path)), "manifests": str(manifests)})
+        workload = parse(collect(QUICK, None, where), "prod-1")
+        assert workload["reachable"] is True
+        assert (workload["etcd"] and workload["etcd"]["reachable"]) is expected
 
 
 def test_a_kubeconfig_that_can_not_be_used_is_explained(server: ApiServer, tmp_path: Path) -> None:

@@ -9,20 +9,26 @@ import base64
 import subprocess
 
 import pytest
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
 
 NOW = "2026-06-01T12:00:00Z"
 
 
 @pytest.fixture
 def store(tmp_path):
+    # Imported here: a conftest is imported before pytest-ansible, where that is installed, sets up collections.
+    from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
+
     return FileStore(str(tmp_path / "store"))
 
 
 @pytest.fixture
 def cluster(store):
     return store.create(
-        {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": {"name": "prod", "namespace": "default"}}
+        {
+            "apiVersion": "cluster.x-k8s.io/v1beta2",
+            "kind": "Cluster",
+            "metadata": {"name": "prod", "namespace": "default"},
+        }
     )
 
 
@@ -33,7 +39,11 @@ def make_control_plane(store, configuration=None, name="prod-cp"):
             "kind": "KubeadmControlPlane",
             "metadata": {"name": name, "namespace": "default"},
             # Small keys of this kind are made in a millisecond.
-            "spec": {"kubeadmConfigSpec": {"clusterConfiguration": {"encryptionAlgorithm": "ECDSA-P256", **(configuration or {})}}},
+            "spec": {
+                "kubeadmConfigSpec": {
+                    "clusterConfiguration": {"encryptionAlgorithm": "ECDSA-P256", **(configuration or {})}
+                }
+            },
         }
     )
 
@@ -64,7 +74,9 @@ def put_secret(store):
 @pytest.fixture
 def openssl():
     def run(*arguments, text=None):
-        done = subprocess.run(["openssl", *map(str, arguments)], input=text, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["openssl", *map(str, arguments)], input=text, capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout
 

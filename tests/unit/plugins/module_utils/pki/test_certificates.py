@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
+
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import KeyPair, PkiError
 
@@ -61,7 +62,9 @@ def test_an_authority_is_as_kubeadm_makes_it(openssl, ca):
 
 
 def test_serial_numbers_differ(openssl, now):
-    assert len({openssl("x509", "-noout", "-serial", text=certificates.new_ca("x", now, FAST).crt) for _ in range(5)}) == 5
+    assert (
+        len({openssl("x509", "-noout", "-serial", text=certificates.new_ca("x", now, FAST).crt) for _ in range(5)}) == 5
+    )
 
 
 def test_validity(openssl, now):
@@ -81,8 +84,19 @@ def test_a_client_certificate_verifies(openssl, tmp_path, ca, now):
     (tmp_path / "ca.crt").write_text(ca.crt)
     (tmp_path / "client.crt").write_text(client.crt)
     at = ("-attime", "1780315200")
-    assert "OK" in openssl("verify", *at, "-purpose", "sslclient", "-CAfile", tmp_path / "ca.crt", tmp_path / "client.crt")
-    as_server = ["openssl", "verify", *at, "-purpose", "sslserver", "-CAfile", tmp_path / "ca.crt", tmp_path / "client.crt"]
+    assert "OK" in openssl(
+        "verify", *at, "-purpose", "sslclient", "-CAfile", tmp_path / "ca.crt", tmp_path / "client.crt"
+    )
+    as_server = [
+        "openssl",
+        "verify",
+        *at,
+        "-purpose",
+        "sslserver",
+        "-CAfile",
+        tmp_path / "ca.crt",
+        tmp_path / "client.crt",
+    ]
     assert subprocess.run(as_server, capture_output=True, check=False).returncode != 0
     text = openssl("x509", "-noout", "-text", text=client.crt)
     assert "Subject: O = system:masters, CN = kubernetes-admin" in text
@@ -133,12 +147,30 @@ class TestCheckCa:
 
     def test_made_by_openssl(self, tmp_path, openssl):
         key, crt = tmp_path / "key", tmp_path / "crt"
-        openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=my own", "-keyout", key, "-out", crt, "-days", "10")
+        openssl(
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-subj",
+            "/CN=my own",
+            "-keyout",
+            key,
+            "-out",
+            crt,
+            "-days",
+            "10",
+        )
         at = certificates.certificate_info(crt.read_text()).not_before
         assert certificates.check_ca(crt.read_text(), key.read_text(), at) == []
 
     @pytest.mark.parametrize(
-        ("at", "said"), [("2036-05-29T12:00:00Z", "expired at 2036-05-29T12:00:00Z"), ("2026-06-01T11:00:00Z", "valid only from 2026-06-01T11:55:00Z")]
+        ("at", "said"),
+        [
+            ("2036-05-29T12:00:00Z", "expired at 2036-05-29T12:00:00Z"),
+            ("2026-06-01T11:00:00Z", "valid only from 2026-06-01T11:55:00Z"),
+        ],
     )
     def test_at_the_wrong_time(self, ca, at, said):
         assert said in certificates.check_ca(ca.crt, ca.key, at)[0]

@@ -11,6 +11,7 @@ import stat
 
 import pytest
 import yaml
+
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates, kubeconfig, secrets
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.kubeconfig import ensure_kubeconfig
 
@@ -46,13 +47,18 @@ def test_made_with_cluster_apis_names(store, cluster, control_plane, with_ca, no
     assert config["clusters"][0]["cluster"]["server"] == "https://10.0.0.10:6443"
     ca = secrets.read_pair(store, cluster, "ca")
     assert base64.b64decode(config["clusters"][0]["cluster"]["certificate-authority-data"]).decode() == ca.crt
-    assert "Subject: O = system:masters, CN = kubernetes-admin" in openssl("x509", "-noout", "-text", text=client(config))
+    assert "Subject: O = system:masters, CN = kubernetes-admin" in openssl(
+        "x509", "-noout", "-text", text=client(config)
+    )
     (tmp_path / "ca").write_text(ca.crt)
     (tmp_path / "client").write_text(client(config))
     openssl("verify", "-attime", "1780315200", "-CAfile", tmp_path / "ca", tmp_path / "client")
     key = base64.b64decode(config["users"][0]["user"]["client-key-data"]).decode()
     assert certificates.check_pair(client(config), key)
-    assert secrets.certificate_facts(store, cluster)["kubeconfig"] == {"present": True, "notAfter": "2027-06-01T12:00:00Z"}
+    assert secrets.certificate_facts(store, cluster)["kubeconfig"] == {
+        "present": True,
+        "notAfter": "2027-06-01T12:00:00Z",
+    }
 
 
 def test_kept_until_half_a_year_is_left_then_renewed_with_its_server(store, cluster, control_plane, with_ca, now):
@@ -103,7 +109,11 @@ def test_an_authority_without_key_asks_for_a_kubeconfig(store, cluster, control_
     put_secret("prod-ca", tls_crt=certificates.new_ca("mine", now, FAST).crt)
     result = ensure_kubeconfig(store, cluster, control_plane, ENDPOINT, now)
     assert (result.changed, result.state, result.reason) == (False, "waiting", "CertificateAuthorityKeyMissing")
-    assert "prod-kubeconfig" in result.message and "system:masters" in result.message and "prod-ca has no tls.key" in result.message
+    assert (
+        "prod-kubeconfig" in result.message
+        and "system:masters" in result.message
+        and "prod-ca has no tls.key" in result.message
+    )
 
 
 def test_ipv6_and_default_port(store, cluster, control_plane, with_ca, now):
@@ -116,7 +126,10 @@ def test_a_bundle_of_authorities_is_trusted_whole(store, cluster, control_plane,
     put_secret("prod-ca", tls_crt=first.crt + second.crt, tls_key=first.key)
     ensure_kubeconfig(store, cluster, control_plane, ENDPOINT, now)
     config = parsed(store, cluster)
-    assert base64.b64decode(config["clusters"][0]["cluster"]["certificate-authority-data"]).decode() == first.crt + second.crt
+    assert (
+        base64.b64decode(config["clusters"][0]["cluster"]["certificate-authority-data"]).decode()
+        == first.crt + second.crt
+    )
 
 
 def test_written_to_a_file(store, cluster, control_plane, with_ca, now, tmp_path):

@@ -10,10 +10,12 @@ import subprocess
 import sys
 
 import pytest
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates, redact as module
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import redact as module
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 
 TOKEN = "abcdef.0123456789abcdef"
 CERTIFICATE_KEY = "f8902e114ef118304e561c3ecd4d0b543adc226b7a07f675f56564185ffe0c07"
@@ -38,8 +40,14 @@ Please note that the certificate-key gives access to cluster sensitive data, kee
 
 SECRETS = {
     "kubeadm": (KUBEADM, [TOKEN, "0123456789abcdef", CERTIFICATE_KEY]),
-    "kubeadm config": (f"certificateKey: {CERTIFICATE_KEY}\nbootstrapTokens:\n- token: {TOKEN}\n", [TOKEN, CERTIFICATE_KEY]),
-    "json config": (f'{{"certificateKey":"{CERTIFICATE_KEY}","tlsBootstrapToken":"{TOKEN}"}}', [TOKEN, CERTIFICATE_KEY]),
+    "kubeadm config": (
+        f"certificateKey: {CERTIFICATE_KEY}\nbootstrapTokens:\n- token: {TOKEN}\n",
+        [TOKEN, CERTIFICATE_KEY],
+    ),
+    "json config": (
+        f'{{"certificateKey":"{CERTIFICATE_KEY}","tlsBootstrapToken":"{TOKEN}"}}',
+        [TOKEN, CERTIFICATE_KEY],
+    ),
     "flag on the next line": (f"--certificate-key \\\n  {CERTIFICATE_KEY}", [CERTIFICATE_KEY]),
     "pem": (f"x {PAIR.key} y", KEY_LINES),
     "pem in json": (f'{{"k": "{PAIR.key}"}}'.replace("\n", "\\n"), KEY_LINES),
@@ -49,17 +57,23 @@ SECRETS = {
     "pem cut within a line": (PAIR.key[50:], [PAIR.key[50:60], *KEY_LINES[1:]]),
     "openssh": ("-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNz\n-----END OPENSSH PRIVATE KEY-----", ["b3BlbnNz"]),
     "plain header": ("-----BEGIN PRIVATE KEY-----\nMIIEvQ\n-----END PRIVATE KEY-----", ["MIIEvQ"]),
-    "encrypted header": ("-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIFHD\n-----END ENCRYPTED PRIVATE KEY-----", ["MIIFHD"]),
+    "encrypted header": (
+        "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIFHD\n-----END ENCRYPTED PRIVATE KEY-----",
+        ["MIIFHD"],
+    ),
     "two keys": (PAIR.key + "between" + PAIR.key, KEY_LINES),
     "kubeconfig": (f"    client-key-data: {ENCODED_KEY}\n", [ENCODED_KEY[60:]]),
     "kubeconfig token": ("    token: ZXhhbXBsZS10b2tlbi1leGFtcGxlLXRva2Vu\n", ["ZXhhbXBsZS10b2tlbi"]),
     "secret": (f"data:\n  tls.key: {ENCODED_KEY}\n", [ENCODED_KEY[60:]]),
     "base64 somewhere": (f"writing {ENCODED_KEY} to disk", [ENCODED_KEY[60:]]),
-    "jwt": ("got eyJhbGciOiJSUzI1NiIsImtpZCI6IiJ9.eyJpc3MiOiJrdWJlcm5ldGVzIn0.c2lnbmF0dXJl ok", ["eyJpc3Mi", "c2lnbmF0dXJl"]),
+    "jwt": (
+        "got eyJhbGciOiJSUzI1NiIsImtpZCI6IiJ9.eyJpc3MiOiJrdWJlcm5ldGVzIn0.c2lnbmF0dXJl ok",
+        ["eyJpc3Mi", "c2lnbmF0dXJl"],
+    ),
     "bearer": ("Authorization: Bearer abcdefghijkl", ["abcdefghijkl"]),
     "basic": ("Authorization: Basic dXNlcjpwYXNz", ["dXNlcjpwYXNz"]),
     "password": ("password: hunter2\n", ["hunter2"]),
-    "password with blanks": ("password: \"hunter2 and more\" next", ["hunter2", "and more"]),
+    "password with blanks": ('password: "hunter2 and more" next', ["hunter2", "and more"]),
     "password in json": ('{"password": "hun\\"ter2", "user": "bob"}', ["ter2"]),
     "password assignment": ("DB_PASSWORD=hunter2", ["hunter2"]),
     "passwd": ("passwd: $6$salt$hashhashhash", ["hashhash"]),
@@ -113,7 +127,11 @@ def test_the_words_around_stay():
     assert redact(f"before\n{PAIR.key}after") == "before\n[redacted: private key]\nafter"
 
 
-@given(st.text(st.sampled_from("abf09. \n\"':=-_\\"), max_size=60), st.text(st.sampled_from(" \n\"'(:=-.,"), max_size=5), st.text(st.sampled_from(" \n\"',;)]}."), min_size=1, max_size=5))
+@given(
+    st.text(st.sampled_from("abf09. \n\"':=-_\\"), max_size=60),
+    st.text(st.sampled_from(" \n\"'(:=-.,"), max_size=5),
+    st.text(st.sampled_from(" \n\"',;)]}."), min_size=1, max_size=5),
+)
 @settings(max_examples=300, deadline=None)
 def test_a_token_anywhere_goes(before, opening, closing):
     result = redact(f"{before}{opening or ' '}{TOKEN}{closing}{before}")
@@ -129,7 +147,24 @@ def test_any_text_is_taken(text):
 
 
 @pytest.mark.parametrize(
-    "unit", ["a", "eyJ", "abcdef.", "-----BEGIN PRIVATE KEY", "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "password: ", "://a:", "MIIE\n", "LS0tLS1CRUdJTi", "token=", "$6$", "Bearer ", '"', "certificate-key "]
+    "unit",
+    [
+        "a",
+        "eyJ",
+        "abcdef.",
+        "-----BEGIN PRIVATE KEY",
+        "-----BEGIN PRIVATE KEY-----",
+        "-----END PRIVATE KEY-----",
+        "password: ",
+        "://a:",
+        "MIIE\n",
+        "LS0tLS1CRUdJTi",
+        "token=",
+        "$6$",
+        "Bearer ",
+        '"',
+        "certificate-key ",
+    ],
 )
 def test_hostile_text_takes_no_longer_than_its_length(unit):
     # Quadratic time would take hours here and the run's own bound would end it.

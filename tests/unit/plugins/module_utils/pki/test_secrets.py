@@ -9,6 +9,7 @@ import base64
 import copy
 
 import pytest
+
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates, secrets
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import PkiError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import ensure_certificates
@@ -175,7 +176,10 @@ class TestExternalEtcd:
         with pytest.raises(PkiError) as caught:
             ensure_certificates(store, cluster, another_control_plane(EXTERNAL), now, False)
         said = str(caught.value)
-        assert "Secret default/prod-etcd is missing" in said and "Secret default/prod-apiserver-etcd-client is missing" in said
+        assert (
+            "Secret default/prod-etcd is missing" in said
+            and "Secret default/prod-apiserver-etcd-client is missing" in said
+        )
         assert stored(store) == {}
 
     def test_given(self, store, cluster, another_control_plane, put_secret, now):

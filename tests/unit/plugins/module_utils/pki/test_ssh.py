@@ -10,6 +10,7 @@ import shutil
 import subprocess
 
 import pytest
+
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates, ssh
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import PkiError
 

@@ -7,18 +7,24 @@ from __future__ import annotations
 
 import copy
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import base
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import base
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
 
 CONFIG = ("bootstrap.cluster.x-k8s.io", "KubeadmConfig")
 
 
 def config(name):
     metadata = {"name": name, "namespace": "default", "annotations": {}}
-    return {"apiVersion": "bootstrap.cluster.x-k8s.io/v1beta2", "kind": "KubeadmConfig", "metadata": metadata, "spec": {"n": 0}}
+    return {
+        "apiVersion": "bootstrap.cluster.x-k8s.io/v1beta2",
+        "kind": "KubeadmConfig",
+        "metadata": metadata,
+        "spec": {"n": 0},
+    }
 
 
 def test_no_update_is_lost(python, tmp_path):
@@ -163,5 +169,7 @@ def test_any_order_of_operations(tmp_path):
     machine = type("Machine", (StoreAgainstModel,), {"directory": str(tmp_path)})
     run_state_machine_as_test(
         machine,
-        settings=settings(max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)),
+        settings=settings(
+            max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+        ),
     )

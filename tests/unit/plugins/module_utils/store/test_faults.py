@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.journal import Journal
 
@@ -155,7 +156,11 @@ store.delete(MACHINE, "default", "m-1")
         found = store.get(MACHINE, "default", "m-1")
         seen.add(found["spec"]["text"] if found else None)
         assert store.list(MACHINE) == ([found] if found else [])
-        other = {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "metadata": {"name": "m-2", "namespace": "default"}}
+        other = {
+            "apiVersion": "cluster.x-k8s.io/v1beta2",
+            "kind": "Machine",
+            "metadata": {"name": "m-2", "namespace": "default"},
+        }
         store.create(other)
         names = sorted(name for _, _, files in os.walk(tmp_path / "work/store") for name in files)
         assert names == sorted([".lock", "m-2.yaml", "store.yaml", *(["m-1.yaml"] if found else [])])

@@ -11,6 +11,7 @@ import stat
 
 import pytest
 from ansible.parsing.vault import VaultLib, VaultSecret
+
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import base
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
 
@@ -50,7 +51,9 @@ def test_reading_makes_nothing(store, tmp_path):
 
 
 def test_create_sets_the_stores_own_fields(store):
-    created = store.create(machine(uid="mine", resourceVersion="7", generation=9, deletionTimestamp="2020-01-01T00:00:00Z"))
+    created = store.create(
+        machine(uid="mine", resourceVersion="7", generation=9, deletionTimestamp="2020-01-01T00:00:00Z")
+    )
     metadata = created["metadata"]
     assert metadata["uid"] != "mine" and len(metadata["uid"]) == 36
     assert int(metadata["resourceVersion"]) > 7
@@ -105,7 +108,7 @@ def test_update_of_an_old_version_is_a_conflict(store):
 
 def test_update_without_a_version_is_a_conflict(store):
     store.create(machine())
-    with pytest.raises(base.Conflict, match="names no metadata.resourceVersion"):
+    with pytest.raises(base.Conflict, match=r"names no metadata\.resourceVersion"):
         store.update(machine())
 
 
@@ -147,7 +150,10 @@ def test_modify_meets_a_change_made_meanwhile(store):
         seen.append(found["metadata"]["resourceVersion"])
         found["metadata"]["annotations"]["mine"] = "too"
 
-    assert store.modify(MACHINE, "default", "m-1", change)["metadata"]["annotations"] == {"other": "here", "mine": "too"}
+    assert store.modify(MACHINE, "default", "m-1", change)["metadata"]["annotations"] == {
+        "other": "here",
+        "mine": "too",
+    }
     assert len(seen) == 2
 
 
@@ -186,7 +192,9 @@ def test_finalizers_keep_a_deleted_object(store):
     marked = store.delete(MACHINE, "default", "m-1")
     assert marked["metadata"]["deletionTimestamp"] == "2026-01-02T03:04:05Z"
     assert store.delete(MACHINE, "default", "m-1") == marked
-    fewer = store.modify(MACHINE, "default", "m-1", lambda found: found["metadata"].update(finalizers=["example.org/b"]))
+    fewer = store.modify(
+        MACHINE, "default", "m-1", lambda found: found["metadata"].update(finalizers=["example.org/b"])
+    )
     assert store.get(MACHINE, "default", "m-1") == fewer
     store.modify(MACHINE, "default", "m-1", lambda found: found["metadata"].update(finalizers=[]))
     assert store.get(MACHINE, "default", "m-1") is None
@@ -202,12 +210,19 @@ def test_deletion_is_not_a_matter_of_updates(store, deletion):
 
 
 def test_list_orders_and_selects(store):
-    for namespace, name, labels in (("b", "x", {"k": "1"}), ("a", "z", {"k": "1", "l": ""}), ("a", "y", {"k": "2"}), ("a", "n", None)):
+    for namespace, name, labels in (
+        ("b", "x", {"k": "1"}),
+        ("a", "z", {"k": "1", "l": ""}),
+        ("a", "y", {"k": "2"}),
+        ("a", "n", None),
+    ):
         store.create(machine(name, namespace, **({"labels": labels} if labels else {})))
     store.create(secret())
 
     def names(*arguments):
-        return [f"{each['metadata']['namespace']}/{each['metadata']['name']}" for each in store.list(MACHINE, *arguments)]
+        return [
+            f"{each['metadata']['namespace']}/{each['metadata']['name']}" for each in store.list(MACHINE, *arguments)
+        ]
 
     assert names() == ["a/n", "a/y", "a/z", "b/x"]
     assert names("a") == ["a/n", "a/y", "a/z"]
@@ -242,13 +257,32 @@ def test_a_secret_that_others_can_read_is_made_private(store, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["", ".", "..", "../x", "a/b", "A", "a_b", "-a", "a-", "a..b", "a\n", "a\0", "ä", "a" * 254, "store.yaml/..", None, 7]
+    "name",
+    [
+        "",
+        ".",
+        "..",
+        "../x",
+        "a/b",
+        "A",
+        "a_b",
+        "-a",
+        "a-",
+        "a..b",
+        "a\n",
+        "a\0",
+        "ä",
+        "a" * 254,
+        "store.yaml/..",
+        None,
+        7,
+    ],
 )
 def test_names_that_are_no_names(store, tmp_path, name):
     for call in (
         lambda: store.get(MACHINE, "default", name),
         lambda: store.get(MACHINE, name, "m-1"),
-        lambda: store.list(MACHINE, name if name is not None else "..") ,
+        lambda: store.list(MACHINE, name if name is not None else ".."),
         lambda: store.delete(MACHINE, "default", name),
         lambda: store.create(machine(name=name)),
         lambda: store.create(machine(namespace=name)),
@@ -258,7 +292,9 @@ def test_names_that_are_no_names(store, tmp_path, name):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("kind_ref", [("..", "Machine"), ("a/b", "Machine"), ("", "../x"), ("", ""), ("", "machine"), ("x.io", "A/B")])
+@pytest.mark.parametrize(
+    "kind_ref", [("..", "Machine"), ("a/b", "Machine"), ("", "../x"), ("", ""), ("", "machine"), ("x.io", "A/B")]
+)
 def test_kinds_that_are_no_kinds(store, kind_ref):
     with pytest.raises(base.StoreError, match="not valid"):
         store.get(kind_ref, "default", "m-1")
@@ -391,13 +427,23 @@ def test_a_missing_parent_is_not_made(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("formatVersion: 2\n", "has format 2"), ("formatVersion: x\n", "can't be read"), ("[", "can't be read"), ("", "can't be read")]
+    ("text", "said"),
+    [
+        ("formatVersion: 2\n", "has format 2"),
+        ("formatVersion: x\n", "can't be read"),
+        ("[", "can't be read"),
+        ("", "can't be read"),
+    ],
 )
 def test_another_format_is_refused(store, tmp_path, text, said):
     store.create(machine())
     (tmp_path / "store/store.yaml").write_text(text)
     other = FileStore(str(tmp_path / "store"))
-    for call in (lambda: other.get(MACHINE, "default", "m-1"), lambda: other.create(machine("m-2")), lambda: store.create(machine("m-2"))):
+    for call in (
+        lambda: other.get(MACHINE, "default", "m-1"),
+        lambda: other.create(machine("m-2")),
+        lambda: store.create(machine("m-2")),
+    ):
         with pytest.raises(base.StoreError, match=said):
             call()
 

@@ -9,6 +9,7 @@ import os
 import stat
 
 import pytest
+
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import StoreError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.journal import Journal, new_run_id
 
@@ -23,7 +24,9 @@ def journal(tmp_path):
 
 def test_intent_and_outcome(journal):
     run = new_run_id()
-    identifier = journal.intent("join", "m-2", run, {"fencing": 7, "resume": False, "message": "join m-2", "leader": None})
+    identifier = journal.intent(
+        "join", "m-2", run, {"fencing": 7, "resume": False, "message": "join m-2", "leader": None}
+    )
     entry = journal.last()
     assert entry == {
         "event": "intent",
@@ -61,7 +64,8 @@ def test_it_is_private_and_one_a_cluster(journal, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "details", [{"token": "x"}, {"message": ["x"]}, {"message": {"a": 1}}, {"message": b"x"}, {"version": 1.5}, {7: "x"}]
+    "details",
+    [{"token": "x"}, {"message": ["x"]}, {"message": {"a": 1}}, {"message": b"x"}, {"version": 1.5}, {7: "x"}],
 )
 def test_only_listed_scalars_enter(journal, details):
     with pytest.raises(StoreError, match="takes no such detail"):

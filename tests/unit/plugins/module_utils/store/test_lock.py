@@ -16,6 +16,7 @@ import time
 from dataclasses import replace
 
 import pytest
+
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock, process
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import StoreError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.process import Process
@@ -118,7 +119,14 @@ def gone():
 
 
 def elsewhere(run_process, **changes):
-    return replace(lock.this_holder(run_process), boot_id="another boot", host="ctrl2", user="bob", pid_namespace="pid:[1]", **changes)
+    return replace(
+        lock.this_holder(run_process),
+        boot_id="another boot",
+        host="ctrl2",
+        user="bob",
+        pid_namespace="pid:[1]",
+        **changes,
+    )
 
 
 def test_take_and_release(store, folder):
@@ -167,12 +175,22 @@ def test_clusters_and_namespaces_do_not_meet(store):
 
 
 def test_held_names_the_holder_and_what_to_do(store, sleepers):
-    holder = as_run(sleepers(), user="alice", host="ctrl1", command="ansible-playbook site.yml", awx_job="17", acquired="2026-01-02T03:04:05Z")
+    holder = as_run(
+        sleepers(),
+        user="alice",
+        host="ctrl1",
+        command="ansible-playbook site.yml",
+        awx_job="17",
+        acquired="2026-01-02T03:04:05Z",
+    )
     lock.acquire(store, "default", "prod", holder)
     with pytest.raises(lock.Held) as caught:
         lock.acquire(store, "default", "prod")
     said = str(caught.value)
-    assert f"held by alice on host ctrl1, process {holder.pid} (ansible-playbook site.yml), since 2026-01-02T03:04:05Z, AWX job 17" in said
+    assert (
+        f"held by alice on host ctrl1, process {holder.pid} (ansible-playbook site.yml), since 2026-01-02T03:04:05Z, AWX job 17"
+        in said
+    )
     assert "cluster default/prod is locked" in said and "changed nothing" in said and "nothing to delete" in said
     assert caught.value.holder == holder
     assert isinstance(caught.value, (lock.LockError, StoreError))
@@ -223,7 +241,9 @@ def test_a_holder_that_can_not_be_read_is_watched(store, folder):
         with open(os.path.join(folder, newest), "wb") as stream:
             stream.write(content)
         said = []
-        lease = lock.acquire(store, "default", "prod", lock.this_holder(gone()), observe_seconds=0.6, on_wait=said.append)
+        lease = lock.acquire(
+            store, "default", "prod", lock.this_holder(gone()), observe_seconds=0.6, on_wait=said.append
+        )
         assert said and lease.fencing == int(newest.partition(".")[0]) + 1
 
 
@@ -290,7 +310,10 @@ class TestRenewal:
         assert os.getsid(pid) not in (os.getsid(0), pid)
         targets = {os.readlink(f"/proc/{pid}/fd/{each}") for each in os.listdir(f"/proc/{pid}/fd")}
         os.close(opened)
-        assert {each for each in targets if not each.startswith("anon_inode")} <= {"/dev/null", f"{store}/default/locks/prod/1.counter"}
+        assert {each for each in targets if not each.startswith("anon_inode")} <= {
+            "/dev/null",
+            f"{store}/default/locks/prod/1.counter",
+        }
         assert os.readlink(f"/proc/{pid}/cwd") == "/"
 
     def test_it_ends_with_the_runs_process_however_that_ends(self, store, python):

@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import pytest
+
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import process
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.process import Process
 
@@ -128,7 +129,17 @@ def test_without_ansible_the_process_itself(sleeper):
 
 
 def test_the_command_shows_playbooks_and_no_values(ansible_playbook):
-    arguments = ["-i", "secret.yml", "-e", "a.b.c", "-e", "password=hunter2", "--token=x", "site.yml", "kubeadm.control_plane.status"]
+    arguments = [
+        "-i",
+        "secret.yml",
+        "-e",
+        "a.b.c",
+        "-e",
+        "password=hunter2",
+        "--token=x",
+        "site.yml",
+        "kubeadm.control_plane.status",
+    ]
     running, _worker = ansible_playbook("worker", *arguments)
     assert process.describe_command(running.pid) == "ansible-playbook site.yml kubeadm.control_plane.status"
     assert process.describe_command(2**22 + 1) == "unknown command"

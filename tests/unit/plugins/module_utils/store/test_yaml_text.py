@@ -8,14 +8,17 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.yaml_text import from_yaml, to_yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.yaml_text import from_yaml, to_yaml
 
 TEXT = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=40),
     st.text(st.sampled_from(" \n\t:#-'\"|>=&*!%@`,[]{}yesnoYN~0127eE.\x85\u2028\ufeff\x00"), max_size=20),
-    st.sampled_from(["2026-01-02", "1:30", "0644", "0o17", "1e3", ".inf", "null", "~", "yes", "=", "<<", "!", " x\n y\n", "\n x"]),
+    st.sampled_from(
+        ["2026-01-02", "1:30", "0644", "0o17", "1e3", ".inf", "null", "~", "yes", "=", "<<", "!", " x\n y\n", "\n x"]
+    ),
 )
 VALUE = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), TEXT),
@@ -33,7 +36,9 @@ def test_what_is_written_is_read(obj):
 
 
 def test_people_read_it():
-    text = to_yaml({"spec": {"b": "x: 1\ny: 2\n", "a": ["x"]}, "kind": "K", "metadata": {"name": "n"}, "apiVersion": "v1"})
+    text = to_yaml(
+        {"spec": {"b": "x: 1\ny: 2\n", "a": ["x"]}, "kind": "K", "metadata": {"name": "n"}, "apiVersion": "v1"}
+    )
     assert text == "apiVersion: v1\nkind: K\nmetadata:\n  name: n\nspec:\n  b: |\n    x: 1\n    y: 2\n  a:\n  - x\n"
 
 

@@ -1,0 +1,200 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A three-node control plane with the plain kubeadm commands, as a person would type them; prints the seconds of each step as JSON.
+
+The machines, the image and the load balancer are the local provider's; everything about Kubernetes is ssh and kubeadm.
+It works in a folder and on a bridge of its own, and removes both at the end (unless --keep).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import typing as t
+from pathlib import Path
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import (
+    clean,
+    endpoint,
+    haproxy,
+    host,
+    image,
+    machine,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addresses import network_of
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image_build import Request
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import Cache, Layout
+
+CLUSTER = "plain"
+NAMES = ("plain-1", "plain-2", "plain-3")
+READY_SECONDS = 120
+ETCD = "/etc/kubernetes/pki/etcd"
+MEMBERS = (
+    f"curl -sS --cacert {ETCD}/ca.crt --cert {ETCD}/healthcheck-client.crt --key {ETCD}/healthcheck-client.key "
+    "-X POST -d '{}' https://127.0.0.1:2379/v3/cluster/member/list"
+)
+KUBECTL = "KUBECONFIG=/etc/kubernetes/admin.conf kubectl"
+
+
+class Steps:
+    """Seconds of each step, said while they pass."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    def run(self, name: str, work: t.Callable[[], t.Any]) -> t.Any:
+        """Do one step and note its seconds."""
+        begin = time.monotonic()
+        result = work()
+        self.seconds[name] = round(time.monotonic() - begin, 2)
+        print(f"{name}: {self.seconds[name]} s", file=sys.stderr)
+        return result
+
+
+class Machines:
+    """Three machines reached by ssh, each verified by its host key."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.addresses: dict[str, str] = {}
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "key")], check=True)
+        self.public_key = (folder / "key.pub").read_text()
+
+    def know(self, made: t.Mapping[str, t.Any]) -> None:
+        """Note a machine's address and host key."""
+        self.addresses[made["name"]] = made["address"]
+        with (self._folder / "known_hosts").open("a") as file:
+            file.writelines(f"{made['address']} {key}\n" for key in made["host_keys"])
+
+    def ssh(self, name: str, command: str, given: str = "") -> str:
+        """Run a command on a machine and return what it printed."""
+        options = [
+            "-o",
+            "BatchMode=yes",
+            "-o",
+            f"UserKnownHostsFile={self._folder}/known_hosts",
+            "-o",
+            "ConnectTimeout=10",
+        ]
+        done = subprocess.run(
+            ["ssh", "-i", str(self._folder / "key"), *options, f"root@{self.addresses[name]}", command],
+            input=given,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=600,
+        )
+        if done.returncode != 0:
+            sys.exit(f"{name}: `{command.split()[0]}` failed:\n{(done.stdout + done.stderr)[-4000:]}")
+        return done.stdout
+
+
+def init_configuration(address: str, version: str) -> str:
+    """The file that a person would write for kubeadm init."""
+    documents = [
+        {"apiVersion": "kubeadm.k8s.io/v1beta2", "kind": "InitConfiguration"},
+        {
+            "apiVersion": "kubeadm.k8s.io/v1beta2",
+            "kind": "ClusterConfiguration",
+            "kubernetesVersion": version,
+            "controlPlaneEndpoint": f"{address}:6443",
+        },
+    ]
+    return "\n---\n".join(json.dumps(each) for each in documents)
+
+
+def flags(needs: t.Mapping[str, t.Sequence[str]]) -> tuple[str, str]:
+    """The flags that the image's contents ask for: (preflight errors to ignore, phases to skip)."""
+    ignore = "".join(f" --ignore-preflight-errors={each}" for each in needs["ignorePreflightErrors"])
+    return ignore, "".join(f" --skip-phases={each}" for each in needs["skipPhases"])
+
+
+def wait_until_ready(machines: Machines) -> None:
+    """Wait until every Node is Ready and every API server answers."""
+    command = (
+        f"{KUBECTL} wait --for=condition=Ready node --all --timeout={READY_SECONDS}s && "
+        f"{KUBECTL} wait --for=condition=Ready pod --all -n kube-system --timeout={READY_SECONDS}s"
+    )
+    machines.ssh(NAMES[0], command)
+
+
+def bench(layout: Layout, cache: Cache, version: str) -> dict[str, t.Any]:
+    """Build the image if needed (not counted), then run and time every step."""
+    network = network_of("kcpplain", "10.230.0.0/24", "10.231.0.0/16")
+    request = Request(image.image_name(version), version)
+    made, _changed = image.ensure(cache, request, image.progress_of(cache, request))
+    steps = Steps()
+    with tempfile.TemporaryDirectory(prefix="plain-kubeadm-") as scratch:
+        machines = Machines(Path(scratch))
+
+        def boot() -> None:
+            for name in NAMES:
+                wanted = machine.Wanted(name, "default", CLUSTER, made, machines.public_key)
+                machines.know(machine.ensure(layout, network, wanted, restart=False, timeout=60)[0])
+
+        def balance(count: int) -> str:
+            servers = haproxy.servers_of({"name": name, "address": machines.addresses[name]} for name in NAMES[:count])
+            wanted = endpoint.Wanted("default", CLUSTER, None, 6443, servers)
+            return str(endpoint.ensure(layout, network, wanted)[0]["host"])
+
+        steps.run("boot", boot)
+        address = steps.run("endpoint", lambda: balance(1))
+        steps.run(
+            "images", lambda: machines.ssh(NAMES[0], f"kubeadm config images list --kubernetes-version {version}")
+        )
+        ignore, skip = flags(made["kubeadm"])
+        machines.ssh(NAMES[0], "umask 077; cat > /root/kubeadm.json", init_configuration(address, version))
+        said = steps.run(
+            "init",
+            lambda: machines.ssh(NAMES[0], f"kubeadm init --config /root/kubeadm.json --upload-certs{ignore}{skip}"),
+        )
+        found = re.search(r"kubeadm join (.*--control-plane --certificate-key \S+)", said.replace("\\\n", " "))
+        if not found:
+            sys.exit("kubeadm init printed no join command")
+        for number, name in enumerate(NAMES[1:], start=2):
+            balance(number)
+            steps.run(f"join_{number}", lambda name=name: machines.ssh(name, f"kubeadm join {found.group(1)}{ignore}"))
+        steps.run("ready", lambda: wait_until_ready(machines))
+        members = json.loads(machines.ssh(NAMES[0], MEMBERS))["members"]
+        nodes = machines.ssh(NAMES[0], f"{KUBECTL} get nodes --no-headers").splitlines()
+    if len(members) != len(NAMES) or any(each.get("isLearner") for each in members):
+        sys.exit(f"etcd has {len(members)} members, {len(NAMES)} were made")
+    return {
+        **steps.seconds,
+        "total": round(sum(steps.seconds.values()), 1),
+        "etcd_members": len(members),
+        "ready_nodes": len(nodes),
+    }
+
+
+def main() -> None:
+    """Run, print, and clean up."""
+    cache = os.environ.get("KUBEADM_CONTROL_PLANE_CACHE") or os.path.expanduser("~/.cache/kubeadm-control-plane")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--workdir", default="/var/lib/kubeadm-control-plane/plain", help="where the machines live meanwhile"
+    )
+    parser.add_argument("--cache", default=cache, help="where machine images are")
+    parser.add_argument("--version", default="v1.20.2", help="Kubernetes version")
+    parser.add_argument("--keep", action="store_true", help="leave the machines running")
+    arguments = parser.parse_args()
+    host.require_root()
+    os.umask(0o022)
+    layout = Layout(arguments.workdir)
+    clean.everything(layout)
+    try:
+        print(json.dumps(bench(layout, Cache(arguments.cache), arguments.version), indent=2))
+    finally:
+        if not arguments.keep:
+            clean.everything(layout)
+
+
+if __name__ == "__main__":
+    main()

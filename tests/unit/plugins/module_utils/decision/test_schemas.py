@@ -1,0 +1,84 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The documents that are read and produced fit the schemas that users validate against."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan import plan
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.predict import predict
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import check_snapshot
+from builders import Builder, cluster, healthy
+
+REFERENCE = Path(__file__).parents[5] / "docs" / "reference"
+
+
+def validator(name: str) -> Any:
+    schema = json.loads((REFERENCE / f"{name}.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+SNAPSHOT = validator("snapshot")
+DECISION = validator("decision")
+
+
+def some_snapshots() -> list[Builder]:
+    return [
+        cluster(3).bare().domains("a", "b", "c"),
+        cluster(3),
+        cluster(3).machine("x", "").endpoint(False),
+        cluster(3).machine("x", "Running"),
+        cluster(3).machine("x", "Failed"),
+        cluster(3).endpoint(True),
+        cluster(3).endpoint(None),
+        healthy(1, replicas=3),
+        healthy(2, replicas=3).machine("m3", "Failed"),
+        healthy(3),
+        healthy(3).unreachable(),
+        healthy(3).sick_member("m2"),
+        healthy(3).deleting(),
+        healthy(3).deleting("m3"),
+        healthy(5).pod("m1", "kube-scheduler"),
+    ]
+
+
+@pytest.mark.parametrize("builder", some_snapshots())
+def test_snapshots_decisions_and_predictions_fit_their_schemas(builder: Builder) -> None:
+    snapshot = builder.build()
+    for step in plan(snapshot):
+        SNAPSHOT.validate(snapshot)
+        assert check_snapshot(snapshot) == []
+        DECISION.validate(step)
+        snapshot = predict(snapshot, step)
+
+
+def test_a_decision_is_plain_json() -> None:
+    decision = decide(healthy(3).build())
+    assert json.loads(json.dumps(decision)) == decision
+
+
+@pytest.mark.parametrize(
+    "break_it",
+    [
+        lambda s: s.pop("now"),
+        lambda s: s.update(snapshotVersion="v2"),
+        lambda s: s.update(machines={}),
+        lambda s: s["workload"].update(reachable="yes"),
+        lambda s: s["workload"]["nodes"][0].update(ready=True),
+        lambda s: s["machines"][0]["machine"]["status"]["bootstrap"].update(state="Odd"),
+        lambda s: s["workload"]["etcd"]["members"][0].update(id="not hex"),
+    ],
+)
+def test_schema_and_check_refuse_the_same_breaks(break_it: Any) -> None:
+    snapshot = healthy(3).build()
+    break_it(snapshot)
+    assert not SNAPSHOT.is_valid(snapshot)
+    assert check_snapshot(snapshot)

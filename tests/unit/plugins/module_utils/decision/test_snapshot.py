@@ -1,0 +1,179 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A snapshot that breaks its schema or contradicts itself is refused with the path of the field; machines find their parts."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import pytest
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import check_snapshot, read_snapshot
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, host_of, parse_time
+from builders import at, cluster, healthy, member_id
+from hypothesis import given
+from hypothesis import strategies as st
+
+Break = Callable[[Any], Any]
+
+
+def machine(snapshot: Any, index: int) -> Any:
+    return snapshot["machines"][index]["machine"]
+
+
+BREAKS: list[tuple[str, Break]] = [
+    ("snapshotVersion", lambda s: s.update(snapshotVersion="v9")),
+    ("now", lambda s: s.update(now="yesterday")),
+    ("now", lambda s: s.update(now="2026-13-31T12:00:00Z")),
+    ("now", lambda s: s.update(now=at(7200))),
+    ("cluster", lambda s: s.update(cluster=[])),
+    ("cluster.metadata.name", lambda s: s["cluster"].update(metadata={})),
+    ("controlPlane.spec", lambda s: s["controlPlane"].update(spec="x")),
+    ("certificates", lambda s: s.update(certificates=[])),
+    ("certificates.ca.present", lambda s: s["certificates"]["ca"].update(present="yes")),
+    ("certificates.ca.notAfter", lambda s: s["certificates"]["ca"].update(notAfter="soon")),
+    ("machines", lambda s: s.update(machines=None)),
+    ("machines[1]", lambda s: s["machines"].__setitem__(1, "m2")),
+    ("machines[0].machine.spec", lambda s: machine(s, 0).pop("spec")),
+    ("machines[1].machine.metadata.name", lambda s: machine(s, 1)["metadata"].update(name="m1")),
+    ("machines[1].machine.status.nodeRef.name", lambda s: machine(s, 1)["status"].update(nodeRef={"name": "m1"})),
+    ("machines[1].machine.spec.providerID", lambda s: machine(s, 1)["spec"].update(providerID="nspawn:///prod/m1")),
+    ("machines[0].machine.status.bootstrap.state", lambda s: machine(s, 0)["status"]["bootstrap"].update(state="Odd")),
+    ("machines[0].machine.metadata.creationTimestamp", lambda s: machine(s, 0)["metadata"].update(creationTimestamp=5)),
+    ("machines[0].machine.status.conditions[0]", lambda s: machine(s, 0)["status"].update(conditions=[{"type": "A"}])),
+    ("workload", lambda s: s.update(workload=None)),
+    ("workload.reachable", lambda s: s["workload"].update(reachable=None)),
+    ("workload.initialized", lambda s: s["workload"].update(initialized="no")),
+    ("workload.initialized", lambda s: s["workload"].update(reachable=False)),
+    ("workload.via", lambda s: s["workload"].update(via="stranger")),
+    ("workload.endpoint.answers", lambda s: s["workload"]["endpoint"].update(answers="yes")),
+    ("workload.nodes[1].name", lambda s: s["workload"]["nodes"][1].update(name="m1")),
+    ("workload.nodes[0].ready", lambda s: s["workload"]["nodes"][0].update(ready=True)),
+    ("workload.pods[m1]", lambda s: s["workload"]["pods"].update(m1=[])),
+    ("workload.pods[m1].etcd", lambda s: s["workload"]["pods"]["m1"].update(etcd="up")),
+    ("workload.workerNodes", lambda s: s["workload"].update(workerNodes="w1")),
+    ("workload.etcd", lambda s: s["workload"].update(etcd=[])),
+    ("workload.etcd.members[1].id", lambda s: s["workload"]["etcd"]["members"][1].update(id=member_id("m1"))),
+    ("workload.etcd.members[1].name", lambda s: s["workload"]["etcd"]["members"][1].update(name="m1")),
+    ("workload.etcd.members[0].id", lambda s: s["workload"]["etcd"]["members"][0].update(id="0xzz")),
+    ("workload.etcd.leader", lambda s: s["workload"]["etcd"].update(leader="ff")),
+    ("workload.etcd.statuses[ff]", lambda s: s["workload"]["etcd"]["statuses"].update(ff={"healthy": True})),
+    ("workload.etcd.memberListAgrees", lambda s: s["workload"]["etcd"].update(memberListAgrees="yes")),
+]
+
+
+def test_a_good_snapshot_has_no_problem() -> None:
+    assert check_snapshot(healthy(3).build()) == []
+    assert check_snapshot(cluster(3).bare().build()) == []
+
+
+@pytest.mark.parametrize(("path", "break_it"), BREAKS)
+def test_a_broken_snapshot_is_refused_with_the_path(path: str, break_it: Break) -> None:
+    snapshot = healthy(3).build()
+    break_it(snapshot)
+    assert path in [problem.path for problem in check_snapshot(snapshot)]
+
+
+def test_a_clock_that_went_back_behind_a_stored_condition_is_refused() -> None:
+    snapshot = healthy(3).stored("Available", "True", -31).build()
+    assert [problem.path for problem in check_snapshot(snapshot)] == ["now"]
+    assert check_snapshot(healthy(3).stored("Available", "True", -30).build()) == []
+
+
+@pytest.mark.parametrize("document", [None, [], "text", 5, {}, {"snapshotVersion": "v1"}])
+def test_anything_else_is_refused_without_raising(document: Any) -> None:
+    assert check_snapshot(document)
+
+
+JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=5)
+
+
+@given(value=JSON, path=st.sampled_from(["cluster", "controlPlane", "machines", "workload", "certificates", "now", "preparedMachines"]))
+def test_the_check_never_raises(value: Any, path: str) -> None:
+    snapshot = healthy(2).build()
+    snapshot[path] = value
+    check_snapshot(snapshot)
+
+
+@given(value=JSON, path=st.sampled_from(["nodes", "pods", "etcd", "endpoint", "workerNodes", "via", "initialized"]))
+def test_the_check_never_raises_inside_the_workload(value: Any, path: str) -> None:
+    snapshot = healthy(2).build()
+    snapshot["workload"][path] = value
+    check_snapshot(snapshot)
+
+
+def test_a_machine_finds_its_node_by_machine_id_before_it_is_recorded() -> None:
+    builder = healthy(1)
+    entry = builder.entry("m1")
+    del entry["machine"]["status"]["nodeRef"]
+    builder.workload["nodes"][0]["name"] = "other-name"
+    view = read_snapshot(builder.build())
+    assert view.machines[0].node_name == "other-name"
+
+
+def test_a_host_with_another_machine_id_is_not_the_machine() -> None:
+    builder = healthy(2)
+    builder.workload["nodes"][1]["machineID"] = "reinstalled"
+    view = read_snapshot(builder.build())
+    assert view.machines[1].node is None
+    assert view.machines[1].impostor == "m2"
+
+
+def test_a_member_without_a_name_is_found_by_its_peer_address() -> None:
+    builder = healthy(2, replicas=3).machine("m3", "Failed").member("m3", unnamed=True, address="10.0.0.3")
+    view = read_snapshot(builder.build())
+    assert [machine.member.id if machine.member else None for machine in view.machines][-1] == member_id("m3")
+
+
+def test_member_names_are_compared_whole() -> None:
+    builder = healthy(1).machine("m10", "Failed")
+    builder.member("m1")
+    view = read_snapshot(builder.build())
+    assert next(machine for machine in view.machines if machine.name == "m10").member is None
+
+
+def test_initialized_is_unknown_while_no_api_answers() -> None:
+    assert read_snapshot(healthy(3).unreachable().build()).initialized is None
+
+
+def test_reading_does_not_change_the_snapshot() -> None:
+    snapshot = healthy(3).build()
+    read_snapshot(snapshot)
+    assert snapshot == healthy(3).build()
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("1970-01-01T00:00:10Z", 10),
+        ("1970-01-01T00:00:10.5Z", 10),
+        ("1970-01-01T01:00:10+01:00", 10),
+        ("1969-12-31T23:00:10-01:00", 10),
+        ("1970-01-01 00:00:10Z", None),
+        ("1970-02-30T24:00:00Z", None),
+        ("", None),
+        (None, None),
+        (10, None),
+    ],
+)
+def test_times(text: Any, seconds: Any) -> None:
+    assert parse_time(text) == seconds
+
+
+def test_text_from_hosts_becomes_one_short_line() -> None:
+    assert clip("a\nb\x1b[31m{{ x }}\u2028c") == "a b [31m{{ x }} c"
+    assert len(clip("x" * 10000)) == 240
+    assert clip(None) == ""
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://10.0.0.1:2380", "10.0.0.1"),
+        ("https://[fd00::1]:2380", "fd00::1"),
+        ("https://name/path", "name"),
+        ("nonsense", ""),
+    ],
+)
+def test_hosts_of_urls(url: str, host: str) -> None:
+    assert host_of(url) == host

@@ -1,0 +1,96 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which machines are up to date, and why not (kcp-behaviour.md §1.4)."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import pytest
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import read_snapshot
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.uptodate import Desired, outdated
+from builders import Builder, at, healthy
+
+Change = Callable[[Builder], Any]
+
+
+def reasons(builder: Builder, name: str = "m2") -> list[str]:
+    view = read_snapshot(builder.build())
+    machine = next(each for each in view.machines if each.name == name)
+    return [each.reason for each in outdated(view, Desired(view), machine)]
+
+
+def spec(builder: Builder) -> Any:
+    return builder.spec["kubeadmConfigSpec"]
+
+
+def config(builder: Builder, name: str = "m2") -> Any:
+    return builder.entry(name)["kubeadmConfig"]["spec"]
+
+
+CASES: list[tuple[str, list[str], Change]] = [
+    ("nothing changed", [], lambda b: None),
+    ("version", ["VersionDiffers"], lambda b: b.spec.update(version="v1.21.0")),
+    ("rollout after passed", ["RolloutAfterExpired"], lambda b: b.spec.update(rollout={"after": at(60)})),
+    ("rollout after to come", [], lambda b: b.spec.update(rollout={"after": at(-60)})),
+    ("rollout after before the machine", [], lambda b: b.spec.update(rollout={"after": at(7200)})),
+    ("argument", ["KubeadmConfigDiffers"], lambda b: spec(b)["clusterConfiguration"]["apiServer"]["extraArgs"][0].update(value="9")),
+    ("pre command", ["KubeadmConfigDiffers"], lambda b: spec(b).update(preKubeadmCommands=["true"])),
+    ("join registration", ["KubeadmConfigDiffers"], lambda b: spec(b)["joinConfiguration"]["nodeRegistration"].update(kubeletExtraArgs=[])),
+    ("init registration of a joined machine", [], lambda b: spec(b)["initConfiguration"].update(nodeRegistration={"name": "x"})),
+    ("endpoint", [], lambda b: spec(b)["clusterConfiguration"].update(controlPlaneEndpoint="x:6443")),
+    ("dns", [], lambda b: spec(b)["clusterConfiguration"].update(dns={"imageTag": "v1"})),
+    ("discovery", [], lambda b: config(b)["joinConfiguration"].update(discovery={"bootstrapToken": {}})),
+    ("CA path", [], lambda b: config(b)["joinConfiguration"].update(caCertPath="/x")),
+    ("empty list", [], lambda b: spec(b).update(files=[], users=None, preKubeadmCommands=[])),
+    ("default format", [], lambda b: config(b).update(format="cloud-config")),
+    ("other format", ["KubeadmConfigDiffers"], lambda b: config(b).update(format="ignition")),
+    ("default gate", [], lambda b: config(b)["clusterConfiguration"].update(featureGates={"ControlPlaneKubeletLocalMode": True})),
+    ("gate", ["KubeadmConfigDiffers"], lambda b: config(b)["clusterConfiguration"].update(featureGates={"EtcdLearnerMode": True})),
+    ("taints absent against empty", ["KubeadmConfigDiffers"], lambda b: spec(b)["joinConfiguration"]["nodeRegistration"].update(taints=[])),
+    ("component timeout", [], lambda b: config(b)["joinConfiguration"].update(timeouts={"tlsBootstrapSeconds": 5})),
+    ("other timeout", ["KubeadmConfigDiffers"], lambda b: spec(b)["joinConfiguration"].update(timeouts={"etcdAPICallSeconds": 5})),
+    ("labels", [], lambda b: b.spec["machineTemplate"].update(metadata={"labels": {"a": "b"}})),
+    ("drain timeout", [], lambda b: b.spec["machineTemplate"]["spec"].update(deletion={"nodeDrainTimeoutSeconds": 5})),
+    ("template", ["InfrastructureDiffers"], lambda b: b.spec["machineTemplate"]["spec"]["infrastructureRef"].update(name="big")),
+    ("template kind", ["InfrastructureDiffers"], lambda b: b.spec["machineTemplate"]["spec"]["infrastructureRef"].update(kind="OtherTemplate")),
+    ("no provenance", [], lambda b: b.entry("m2")["infrastructureMachine"]["metadata"].update(annotations={})),
+    ("no config", [], lambda b: b.entry("m2").update(kubeadmConfig=None)),
+    ("no infrastructure", [], lambda b: b.entry("m2").update(infrastructureMachine=None)),
+    ("expiry unknown", [], lambda b: b.spec.update(rollout={"before": {"certificatesExpiryDays": 10}})),
+]
+
+
+@pytest.mark.parametrize(("what", "expected", "change"), CASES, ids=[case[0] for case in CASES])
+def test_reasons(what: str, expected: list[str], change: Change) -> None:
+    builder = healthy(3)
+    change(builder)
+    assert reasons(builder) == expected
+
+
+@pytest.mark.parametrize(("days", "expected"), [(10, ["CertificatesExpireSoon"]), (8, [])])
+def test_certificates_that_expire_soon(days: int, expected: list[str]) -> None:
+    builder = healthy(3)
+    builder.spec["rollout"] = {"before": {"certificatesExpiryDays": days}}
+    builder.entry("m2")["machine"]["status"]["certificatesExpiryDate"] = at(-9 * 86400)
+    assert reasons(builder) == expected
+
+
+def test_the_first_machine_is_compared_as_join_and_then_as_init() -> None:
+    builder = healthy(3)
+    spec(builder)["initConfiguration"]["nodeRegistration"] = {"name": "other"}
+    assert reasons(builder, "m1") == []
+    spec(builder)["joinConfiguration"]["nodeRegistration"] = {"name": "other"}
+    assert reasons(builder, "m1") == ["KubeadmConfigDiffers"]
+    builder = healthy(3)
+    spec(builder)["joinConfiguration"]["nodeRegistration"] = {"name": "other"}
+    assert reasons(builder, "m1") == []
+
+
+def test_paths_are_named_and_values_never() -> None:
+    builder = healthy(3)
+    spec(builder)["files"] = [{"path": "/x", "content": "s3cret"}]
+    view = read_snapshot(builder.build())
+    messages = [each.message for each in outdated(view, Desired(view), view.machines[0])]
+    assert messages == ["KubeadmConfig is not up-to-date (files)"]
