@@ -37,6 +37,7 @@ class ActionModule(ControlPlaneAction):
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "wait_timeout": {"type": "int", "default": 600},
         "run": {"type": "str", "default": ""},
+        "step_limit": {"type": "int", "default": 60},
         "manifests": {"type": "list", "elements": "path", "default": []},
         "providers": {"type": "dict", "default": {}},
         "delete": {"type": "bool", "default": False},
@@ -73,7 +74,7 @@ class ActionModule(ControlPlaneAction):
                     "Look at what it waits for (playbook kubeadm.control_plane.status) and run reconcile again.",
                     decision=_public(decision),
                 )
-        return self._answer(objects, journal, decision, arguments["run"])
+        return self._answer(objects, journal, decision, arguments)
 
     def _as_if(self, store: Store, arguments: dict[str, t.Any]) -> None:
         # The store of check mode keeps this in memory; the run's own tasks before this one wrote nothing either.
@@ -85,12 +86,18 @@ class ActionModule(ControlPlaneAction):
         if arguments["delete"]:
             cluster_records.mark_deleting(self.open_objects(arguments, store), False)
 
-    def _answer(self, objects: ClusterObjects, journal: t.Any, decision: Object, run: str) -> dict[str, t.Any]:
+    def _answer(self, objects: ClusterObjects, journal: t.Any, decision: Object, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         said = text.describe(decision)
         if decision["action"] == "blocked":
             raise ControlPlaneFailure(f"{objects.name} is blocked: {said}", decision=_public(decision))
         act = decision["action"] in ACTING
         if act:
+            run = arguments["run"]
+            if run and sum(1 for entry in journal.entries(4 * arguments["step_limit"]) if entry.get("run") == run) >= arguments["step_limit"]:
+                raise ControlPlaneFailure(
+                    f"{objects.name} was still not done after {arguments['step_limit']} steps of this run; the next would be: {said}. "
+                    "No plan needs as many, so the run stopped. Look at the journal in the store, then run it again."
+                )
             self.progress(objects.name, said)
             target = (decision.get("target") or {}).get("machine") or ""
             journal.intent(decision["action"], target, run, {"message": said})

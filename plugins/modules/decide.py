@@ -27,6 +27,10 @@ options:
     description: The run's name in the journal, as M(kubeadm.control_plane.cluster_lock) returns it.
     type: str
     default: ""
+  step_limit:
+    description: After how many steps a run stops although it is not done, so that a fault can't make it go on for ever.
+    type: int
+    default: 60
   manifests:
     description: In check mode, the manifest files that are taken as if they were in the store already.
     type: list

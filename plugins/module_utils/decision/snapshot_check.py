@@ -158,11 +158,11 @@ class _Checker:
             self.boolean(endpoint, "answers", "workload.endpoint.answers", nullable=True)
         via = workload.get("via")
         machines = {
-            entry["machine"]["metadata"].get("name")
+            str(entry["machine"]["metadata"].get("name"))
             for _index, entry in self.items(document, "machines", "machines", quiet=True)
             if isinstance(entry.get("machine"), dict) and isinstance(entry["machine"].get("metadata"), dict)
         }
-        if via is not None and via not in machines:
+        if via is not None and (not isinstance(via, str) or via not in machines):
             self.say("workload.via", f"{via!r} is not one of the machines")
         if workload.get("initialized") is True and workload.get("reachable") is False:
             self.say("workload.initialized", "is true, though no API answered that could have said so")
@@ -199,7 +199,7 @@ class _Checker:
             if not isinstance(urls, list) or not all(isinstance(url, str) for url in urls):
                 self.say(f"workload.etcd.members[{index}].peerURLs", "must be a list of URLs")
         leader = etcd.get("leader")
-        if leader is not None and leader not in identities:
+        if leader is not None and (not isinstance(leader, str) or leader not in identities):
             self.say("workload.etcd.leader", f"{leader!r} is not a member; members are {sorted(identities)}")
         for identity in self.mapping(etcd, "statuses", "workload.etcd.statuses") or {}:
             if identity not in identities:

@@ -167,7 +167,7 @@ def members_view(
             break
         for url, witness in _ask_all(list(wanted), credentials, timeout).items():
             witnesses[wanted[url]] = _checked(witness, wanted[url])
-    return _put_together(witnesses)
+    return put_together(witnesses)
 
 
 def look_again(look: t.Callable[[], View], looks: int, interval: float) -> View:
@@ -226,7 +226,8 @@ def _checked(witness: Witness, expected: int) -> Witness:
     return witness
 
 
-def _put_together(witnesses: t.Mapping[int, Witness]) -> View:
+def put_together(witnesses: t.Mapping[int, Witness]) -> View:
+    """Return the view that witnesses make, by the ID of the member that each speaks for; one of them gave a list."""
     lists = {identity: w.members for identity, w in witnesses.items() if w.members is not None}
     counts: dict[tuple[int, tuple[Member, ...]], list[int]] = {}
     for identity, listed in lists.items():

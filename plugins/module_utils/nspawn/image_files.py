@@ -99,9 +99,10 @@ ExecStart=/usr/bin/kubelet $KUBELET_KUBECONFIG_ARGS $KUBELET_CONFIG_ARGS $KUBELE
 """
 
 # cgroupfs: the machine's systemd doesn't manage the host's controllers. The disk is the host's: its fill level says nothing about
-# this machine, and evicting or collecting images here would free nothing.
+# this machine, and evicting or collecting images here would free nothing. An old kubelet (1.20) sees that a startup probe has
+# passed only at its next look at the pod: with the default of a minute each control plane pod is Ready more than a minute late.
 KUBELET_DEFAULTS = (
-    'KUBELET_EXTRA_ARGS="--cgroup-driver=cgroupfs --fail-swap-on=false --image-gc-high-threshold=100 '
+    'KUBELET_EXTRA_ARGS="--cgroup-driver=cgroupfs --fail-swap-on=false --sync-frequency=3s --image-gc-high-threshold=100 '
     '--eviction-hard=memory.available<100Mi,nodefs.available<1%,imagefs.available<1%"\n'
 )
 

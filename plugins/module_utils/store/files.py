@@ -69,7 +69,8 @@ def write_file_exclusively(path: str, data: bytes, mode: int) -> bool:
         temporary = _write_temporary(folder, data, mode)
         try:
             os.link(temporary, path)
-        except FileExistsError:
+        except (FileExistsError, FileNotFoundError):
+            # Not found: where the file system has no working locks, a faster one took this for a leftover.
             return False
         finally:
             _forget(temporary)

@@ -122,7 +122,9 @@ def test_a_host_with_another_machine_id_is_not_the_machine() -> None:
 def test_a_member_without_a_name_is_found_by_its_peer_address() -> None:
     builder = healthy(2, replicas=3).machine("m3", "Failed").member("m3", unnamed=True, address="10.0.0.3")
     view = read_snapshot(builder.build())
-    assert [machine.member.id if machine.member else None for machine in view.machines][-1] == member_id("m3")
+    found = next(machine for machine in view.machines if machine.name == "m3").member
+    assert found is not None
+    assert found.id == member_id("m3")
 
 
 def test_member_names_are_compared_whole() -> None:

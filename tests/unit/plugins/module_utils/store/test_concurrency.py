@@ -9,7 +9,7 @@ import copy
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import base
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
@@ -93,6 +93,10 @@ class StoreAgainstModel(RuleBasedStateMachine):
         self.model = {}
         self.read = [{}, {}]
 
+    @initialize()
+    def begin(self):
+        self.create(0, "a", True)
+
     @rule(client=clients, name=names, finalizer=st.booleans())
     def create(self, client, name, finalizer):
         obj = config(name)
@@ -113,8 +117,10 @@ class StoreAgainstModel(RuleBasedStateMachine):
         if found is not None:
             self.read[client][name] = found
 
-    @rule(client=clients, name=names, number=st.integers(0, 2), release=st.booleans())
-    def update(self, client, name, number, release):
+    @rule(client=clients, name=names, number=st.integers(0, 1), release=st.booleans(), fresh=st.booleans())
+    def update(self, client, name, number, release, fresh):
+        if fresh:
+            self.look(client, name)
         if name not in self.read[client]:
             return
         obj = copy.deepcopy(self.read[client][name])

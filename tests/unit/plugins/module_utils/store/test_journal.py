@@ -104,6 +104,17 @@ def test_a_line_torn_at_any_byte_is_cut_off(journal):
         assert [entry["target"] for entry in journal.entries()] == ["m-1", "m-3"]
 
 
+def test_a_long_torn_line_is_cut_off_whole(journal):
+    journal.intent("join", "m-1", details={"message": "x" * 1000})
+    with open(journal.path, "rb+") as stream:
+        stream.truncate(800)
+    journal.intent("join", "m-2")
+    with open(journal.path, "rb") as stream:
+        content = stream.read()
+    assert content.count(b"\n") == 1 and content.endswith(b"\n")
+    assert [entry["target"] for entry in journal.entries()] == ["m-2"]
+
+
 def test_a_damaged_line_stops_no_one(journal):
     journal.intent("join", "m-1")
     with open(journal.path, "ab") as stream:

@@ -441,6 +441,49 @@ while done < 25:
     assert len(set(numbers[0]) | set(numbers[1])) == 50
 
 
+# Stopped right before one of its files appears, on a file system whose locks do nothing.
+STOPPED_WHILE_TAKING = """
+import os, signal, sys
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import files, lock, process
+files.fcntl.flock = lambda descriptor, operation: None
+def hook(event, arguments):
+    if event == "os.link" and str(arguments[1]).endswith(sys.argv[2]):
+        os.kill(os.getpid(), signal.SIGSTOP)
+me = process.identify(os.getpid())
+sys.addaudithook(hook)
+try:
+    print(lock.acquire(sys.argv[1], "default", "prod", lock.this_holder(me)).fencing, flush=True)
+except lock.Held as error:
+    print(f"held by {error.holder.pid}", flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.parametrize("stopped_at", ["/1.counter", "/1.json"])
+def test_a_run_that_stood_still_while_taking_finds_another(store, folder, python, sleepers, stopped_at):
+    run = python.start(STOPPED_WHILE_TAKING, store, stopped_at)
+    os.waitid(os.P_PID, run.pid, os.WSTOPPED)
+    lock.release(lock.acquire(store, "default", "prod"))
+    other = sleepers()
+    lease = lock.acquire(store, "default", "prod", as_run(other))
+    run.send_signal(signal.SIGCONT)
+    assert run.stdout.readline() == f"held by {other.pid}\n"
+    run.communicate("\n", timeout=30)
+    lock.check(lease)
+    assert [name for name in os.listdir(folder) if name.endswith(".json")] == ["2.json"]
+
+
+@pytest.mark.parametrize("stopped_at", ["/1.counter", "/1.json"])
+def test_a_run_that_stood_still_while_taking_never_gets_a_used_number(store, folder, python, stopped_at):
+    run = python.start(STOPPED_WHILE_TAKING, store, stopped_at)
+    os.waitid(os.P_PID, run.pid, os.WSTOPPED)
+    lock.release(lock.acquire(store, "default", "prod"))
+    run.send_signal(signal.SIGCONT)
+    assert run.stdout.readline() == "2\n"
+    run.communicate("\n", timeout=30)
+    assert sorted(name for name in os.listdir(folder) if "counter" not in name) == ["2.json"]
+
+
 def test_racing_for_a_dead_runs_lock(store, python, tmp_path):
     script = """
 import os, sys

@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# ansible-test sanity: every test, no ignore files, with the newest and the oldest supported ansible-core, on a copy of the
+# installed artefact with the tests beside it. Nothing is downloaded but Python packages.
+
+set -euo pipefail
+source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+
+# A home of our own: ansible-test keeps its venvs there, and looks there for the script that it would otherwise download.
+home="$CACHE/ansible-test-home"
+tree="$CACHE/sanity/ansible_collections/$NAMESPACE/$NAME"
+
+# ansible-test puts pip into its venvs with a script from a server of its own. This stand-in does the same from pip's wheel.
+pip_bootstrap() { # pip_bootstrap PIP_VERSION
+  local version="$1" scripts="$home/.ansible/test/cache" wheels="$home/wheels" wheel script
+  wheel="$wheels/pip-$version-py3-none-any.whl"
+  script="$scripts/get_pip_${version//./_}.py"
+  mkdir -p "$scripts" "$wheels"
+  if [ ! -e "$wheel" ]; then
+    python -m pip download --quiet --no-deps --dest "$wheels" "pip==$version" ||
+      die "pip $version could not be downloaded" "pip reaches its package index as configured on this machine (pip config list)."
+  fi
+  sed "s|@WHEEL@|$wheel|" "$REPO/tests/tools/get_pip.py.in" >"$script.new"
+  mv "$script.new" "$script"
+}
+
+# ansible-test passes HOME on and drops the PIP_ variables and the proxies, so they become a configuration file.
+pip_configuration() {
+  local file="$home/.config/pip/pip.conf" user
+  mkdir -p "$(dirname "$file")"
+  (
+    umask 077
+    for user in "${PIP_CONFIG_FILE:-}" "$1/.pip/pip.conf" "$1/.config/pip/pip.conf"; do
+      [ ! -f "$user" ] || cat "$user"
+    done >"$file.new"
+    python - >>"$file.new" <<'PYTHON'
+import os
+
+names = ("INDEX_URL", "EXTRA_INDEX_URL", "TRUSTED_HOST", "CERT", "PROXY", "FIND_LINKS", "DEFAULT_TIMEOUT")
+found = {name.lower().replace("_", "-"): os.environ["PIP_" + name] for name in names if os.environ.get("PIP_" + name)}
+proxy = os.environ.get("https_proxy") or os.environ.get("HTTPS_PROXY")
+if proxy:
+    found.setdefault("proxy", proxy)
+if found:
+    # A section of its own: a user's file may have a [global] already, and pip's parser refuses a second one.
+    for section in ("install", "download"):
+        print(f"[{section}]")
+        for name, value in found.items():
+            print(f"{name} = {value}")
+PYTHON
+  )
+  mv "$file.new" "$file"
+}
+
+# sanity PYTHON ARGUMENT...: on failure only what is wrong is shown; everything is in the log that is named.
+sanity() {
+  local python="$1" log
+  shift
+  log="$LOGS/ansible-test-$core-$python.log"
+  HOME="$home" ansible-test sanity --color no --python "$python" "$@" >"$log" 2>&1 || {
+    grep -E '^(ERROR|FATAL)' "$log" || cat "$log"
+    say "everything that ansible-test said: $log"
+    return 1
+  }
+}
+
+run_sanity() { # run_sanity VENV PIP_VERSION
+  local venv="$1" core
+  core="$(core_version "$venv")"
+  (
+    use_venv "$venv"
+    # The collection is found by where it lies. Tools that have their own place in PATH (shellcheck) come from the main venv.
+    unset PYTHONPATH ANSIBLE_COLLECTIONS_PATH ANSIBLE_COLLECTIONS_SCAN_SYS_PATH
+    pip_bootstrap "$2"
+    real_interpreters="$CACHE/pythons"
+    rm -rf "$real_interpreters" && mkdir -p "$real_interpreters"
+    versions=()
+    for minor in 9 10 11 12 13 14; do
+      if found="$(real_python "$minor")"; then
+        ln -s "$found" "$real_interpreters/python3.$minor"
+        versions+=("3.$minor")
+      fi
+    done
+    # Shims of a version manager answer only where their version is switched on, and make ansible-test stop.
+    PATH="$venv/bin:$real_interpreters:$(main_venv)/bin:$(printf '%s' "$PATH" | tr ':' '\n' | { grep -v '/shims$' || true; } | paste -sd:)"
+    export PATH
+    here_python="$(python -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
+    cd "$tree"
+    check "sanity, ansible-core $core" sanity "$here_python"
+    for version in "${versions[@]}"; do
+      [ "$version" != "$here_python" ] || continue
+      check "sanity compile, import $version, ansible-core $core" sanity "$version" --test compile --test import
+    done
+    finish_checks "sanity with ansible-core $core"
+  )
+}
+
+mkdir -p "$home" "$tree"
+# Manifests of Cluster API are several YAML documents in one file, which ansible-test's yamllint refuses in Ansible content.
+# They are none; our own yamllint and the tests of the loader check them.
+rsync --archive --delete --delete-excluded --exclude=/MANIFEST.json --exclude=/FILES.json --exclude=/pyproject.toml \
+  --exclude=/examples/manifests/ --exclude=/extensions/molecule/clusters/ "$INSTALLED/" "$tree/"
+(use_venv "$(main_venv)" && pip_configuration "$HOME")
+
+say "(the first time, ansible-test makes venvs of its own: a few minutes)"
+run_sanity "$VENV_OLDEST" 24.2

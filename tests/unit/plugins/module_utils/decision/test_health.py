@@ -1,0 +1,191 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The conditions of one machine (kcp-behaviour.md §1.14): Unknown, False and True for the right reasons."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import pytest
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
+from builders import Builder, healthy, member_id
+
+Change = Callable[[Builder], Any]
+
+
+def conditions(builder: Builder, name: str = "m2") -> dict[str, tuple[str, str]]:
+    decision = decide(builder.build())
+    return {each["type"]: (each["status"], each["reason"]) for each in decision["conditions"]["machines"][name]}
+
+
+def test_a_working_machine() -> None:
+    assert conditions(healthy(3)) == {
+        "APIServerPodHealthy": ("True", "Running"),
+        "ControllerManagerPodHealthy": ("True", "Running"),
+        "SchedulerPodHealthy": ("True", "Running"),
+        "EtcdPodHealthy": ("True", "Running"),
+        "EtcdMemberHealthy": ("True", "Healthy"),
+        "NodeKubeadmLabelsAndTaintsSet": ("True", "Set"),
+        "UpToDate": ("True", "UpToDate"),
+        "InfrastructureReady": ("True", "Ready"),
+        "BootstrapConfigReady": ("True", "Ready"),
+        "NodeHealthy": ("True", "NodeHealthy"),
+        "Ready": ("True", "Ready"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ({}, ("False", "DoesNotExist")),
+        ({"phase": "Pending"}, ("False", "Provisioning")),
+        ({"phase": "Running"}, ("False", "Provisioning")),
+        ({"phase": "Running", "waitingReason": "ContainerCreating"}, ("False", "Provisioning")),
+        ({"phase": "Running", "waitingReason": "CrashLoopBackOff", "lastExitCode": 1}, ("False", "Failed")),
+        ({"phase": "Running", "waitingReason": "CrashLoopBackOff", "lastExitCode": 0}, ("False", "Provisioning")),
+        ({"phase": "Running", "terminated": True, "lastExitCode": 2}, ("False", "Failed")),
+        ({"phase": "Running", "ready": True}, ("True", "Running")),
+        ({"phase": "Succeeded"}, ("False", "Failed")),
+        ({"phase": "Failed"}, ("False", "Failed")),
+        ({"phase": "Unknown"}, ("Unknown", "InspectionFailed")),
+        ({"phase": "Odd"}, ("Unknown", "InspectionFailed")),
+    ],
+)
+@pytest.mark.parametrize(
+    ("component", "kind"),
+    [
+        ("kube-apiserver", "APIServerPodHealthy"),
+        ("kube-controller-manager", "ControllerManagerPodHealthy"),
+        ("kube-scheduler", "SchedulerPodHealthy"),
+        ("etcd", "EtcdPodHealthy"),
+    ],
+)
+def test_static_pods(component: str, kind: str, facts: dict[str, Any], expected: tuple[str, str]) -> None:
+    assert conditions(healthy(3).pod("m2", component, **facts))[kind] == expected
+
+
+NODE_CASES: list[tuple[str, tuple[str, str], Change]] = [
+    ("node unknown", ("Unknown", "InspectionFailed"), lambda b: b.node("m2", ready="Unknown")),
+    ("node not ready still tells of its pods", ("True", "Running"), lambda b: b.node("m2", ready="False")),
+    ("node gone", ("Unknown", "InspectionFailed"), lambda b: b.workload["nodes"].pop(1)),
+    ("another host", ("Unknown", "InspectionFailed"), lambda b: b.workload["nodes"][1].update(machineID="x")),
+    (
+        "unreachable taint",
+        ("Unknown", "InspectionFailed"),
+        lambda b: b.workload["nodes"][1]["taints"].append({"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}),
+    ),
+    (
+        "unreachable but not NoExecute",
+        ("True", "Running"),
+        lambda b: b.workload["nodes"][1]["taints"].append({"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}),
+    ),
+    ("deleting", ("False", "Deleting"), lambda b: b.deleting("m2")),
+]
+
+
+@pytest.mark.parametrize(("what", "expected", "change"), NODE_CASES, ids=[case[0] for case in NODE_CASES])
+def test_what_is_known_of_a_pod_depends_on_its_node(what: str, expected: tuple[str, str], change: Change) -> None:
+    builder = healthy(3)
+    change(builder)
+    assert conditions(builder)["SchedulerPodHealthy"] == expected
+
+
+MEMBER_CASES: list[tuple[str, tuple[str, str], Change]] = [
+    ("sick", ("False", "NotHealthy"), lambda b: b.sick_member("m2")),
+    ("not listed", ("False", "NotHealthy"), lambda b: b.without_member("m2")),
+    ("learner", ("False", "NotHealthy"), lambda b: b.member("m2", learner=True)),
+    ("alarm", ("False", "NotHealthy"), lambda b: b.workload["etcd"]["alarms"].append({"memberID": member_id("m2"), "alarm": "NOSPACE"})),
+    ("alarm of another", ("True", "Healthy"), lambda b: b.workload["etcd"]["alarms"].append({"memberID": member_id("m1"), "alarm": "CORRUPT"})),
+    ("own status missing", ("Unknown", "InspectionFailed"), lambda b: b.workload["etcd"]["statuses"].pop(member_id("m2"))),
+    ("no list", ("Unknown", "InspectionFailed"), lambda b: b.workload["etcd"].update(reachable=False)),
+    ("etcd not asked", ("Unknown", "InspectionFailed"), lambda b: b.workload.update(etcd=None)),
+    ("deleting", ("False", "Deleting"), lambda b: b.deleting("m2")),
+]
+
+
+@pytest.mark.parametrize(("what", "expected", "change"), MEMBER_CASES, ids=[case[0] for case in MEMBER_CASES])
+def test_etcd_members(what: str, expected: tuple[str, str], change: Change) -> None:
+    builder = healthy(3)
+    change(builder)
+    assert conditions(builder)["EtcdMemberHealthy"] == expected
+
+
+def test_external_etcd_has_no_etcd_conditions() -> None:
+    builder = healthy(3)
+    builder.spec["kubeadmConfigSpec"]["clusterConfiguration"]["etcd"] = {"external": {"endpoints": ["https://e:2379"]}}
+    builder.workload["etcd"] = None
+    decision = decide(builder.build())
+    kinds = {each["type"] for each in decision["conditions"]["machines"]["m2"] + decision["conditions"]["controlPlane"]}
+    assert not [kind for kind in kinds if kind.startswith("Etcd")]
+
+
+@pytest.mark.parametrize(
+    ("version", "labels", "taints", "expected"),
+    [
+        ("v1.20.2", ["control-plane", "master"], ["master"], "True"),
+        ("v1.20.2", ["control-plane", "master"], [], "False"),
+        ("v1.20.2", ["master"], ["master"], "False"),
+        ("v1.19.0", ["master"], ["master"], "True"),
+        ("v1.24.0", ["control-plane"], ["master", "control-plane"], "True"),
+        ("v1.29.0", ["control-plane"], ["control-plane"], "True"),
+        ("v1.29.0", ["control-plane"], ["master"], "False"),
+    ],
+)
+def test_labels_and_taints_are_those_of_the_version(version: str, labels: list[str], taints: list[str], expected: str) -> None:
+    builder = healthy(3)
+    builder.spec["version"] = version
+    builder.entry("m2")["machine"]["spec"]["version"] = version
+    node = builder.workload["nodes"][1]
+    node["labels"] = {f"node-role.kubernetes.io/{label}": "" for label in labels}
+    node["taints"] = [{"key": f"node-role.kubernetes.io/{taint}", "effect": "NoSchedule"} for taint in taints]
+    assert conditions(builder)["NodeKubeadmLabelsAndTaintsSet"][0] == expected
+
+
+def test_taints_that_the_user_chose_are_not_kubeadms() -> None:
+    builder = healthy(3)
+    builder.entry("m2")["kubeadmConfig"]["spec"]["joinConfiguration"]["nodeRegistration"]["taints"] = []
+    builder.workload["nodes"][1]["taints"] = []
+    assert conditions(builder)["NodeKubeadmLabelsAndTaintsSet"] == ("True", "Set")
+
+
+def test_a_kubelet_of_another_version_is_being_updated() -> None:
+    builder = healthy(3)
+    builder.workload["nodes"][1]["kubeletVersion"] = "v1.19.9"
+    assert conditions(builder)["UpToDate"] == ("False", "Updating")
+
+
+class TestConnection:
+    """The API does not answer: conditions are kept for the grace period, then they are Unknown (§1.14)."""
+
+    @pytest.mark.parametrize(
+        ("down", "expected"),
+        [(None, ("True", "Kept")), (299, ("True", "Kept")), (300, ("Unknown", "ConnectionDown")), (9999, ("Unknown", "ConnectionDown"))],
+    )
+    def test_grace(self, down: Any, expected: tuple[str, str]) -> None:
+        builder = healthy(3).stored("SchedulerPodHealthy", "True", 900, "m2", reason="Kept").unreachable()
+        if down is not None:
+            builder.stored("RemoteConnectionProbe", "False", down, "cluster")
+        assert conditions(builder)["SchedulerPodHealthy"] == expected
+
+    def test_nothing_stored_is_unknown(self) -> None:
+        assert conditions(healthy(3).unreachable())["SchedulerPodHealthy"] == ("Unknown", "InspectionFailed")
+
+    def test_a_probe_that_succeeded_is_not_taken_for_a_failing_one(self) -> None:
+        builder = healthy(3).unreachable().stored("RemoteConnectionProbe", "True", 9999, "cluster")
+        assert conditions(builder)["SchedulerPodHealthy"] == ("Unknown", "InspectionFailed")
+
+
+def test_text_from_a_host_stays_short_and_plain() -> None:
+    builder = healthy(3)
+    builder.workload["nodes"][1].update(ready="False", readyReason="{{ lookup('file', '/etc/shadow') }}\n" + "x" * 9999)
+    condition = next(each for each in decide(builder.build())["conditions"]["machines"]["m2"] if each["type"] == "NodeHealthy")
+    assert "\n" not in condition["message"]
+    assert len(condition["message"]) < 200
+
+
+def test_a_machine_that_only_boots_is_not_ready() -> None:
+    found = conditions(healthy(2, replicas=3).machine("m3", "Running", age=20), "m3")
+    assert found["Ready"][0] == "False"
+    assert found["BootstrapConfigReady"] == ("False", "NotReady")
+    assert found["APIServerPodHealthy"] == ("Unknown", "InspectionFailed")

@@ -1,0 +1,147 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files of a KubeadmConfigSpec, the ends of certificates, and taking a machine back."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import os
+import stat
+import subprocess
+import typing as t
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import Credentials
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import accounts, certificates, reset
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import Places
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+
+
+def entry(path: Path, text: str = "text\n", **more: t.Any) -> dict[str, t.Any]:
+    return {"path": str(path), "content": base64.b64encode(text.encode()).decode(), **more}
+
+
+def test_a_file_is_written_once_with_its_mode(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b"
+    assert accounts.put_file(entry(path, permissions="0640"))
+    assert path.read_text() == "text\n"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert not accounts.put_file(entry(path, permissions="0640"))
+    assert accounts.put_file(entry(path, permissions="0600"))
+    assert accounts.put_file(entry(path, "other", permissions="0600"))
+    assert path.read_text() == "other"
+
+
+def test_appending_twice_appends_once(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("theirs\n")
+    assert accounts.put_file(entry(path, append=True))
+    assert not accounts.put_file(entry(path, append=True))
+    assert path.read_text() == "theirs\ntext\n"
+    assert accounts.put_file(entry(tmp_path / "new", append=True))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"path": "relative"}, "absolute"),
+        ({"path": "/tmp/../etc/x"}, "absolute"),
+        ({"owner": "nobody-at-all:root"}, "does not exist"),
+        ({"permissions": "rw"}, "octal"),
+        ({"content": "not base64 of-a-secret"}, "base64"),
+    ],
+)
+def test_a_wrong_field_is_named_without_the_content(tmp_path: Path, change: dict[str, str], message: str) -> None:
+    with pytest.raises(NodeError, match=message) as refused:
+        accounts.put_file({**entry(tmp_path / "file"), **change})
+    assert "of-a-secret" not in str(refused.value)
+
+
+def certificate(end: datetime.datetime) -> str:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test")])
+    builder = (
+        x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key()).serial_number(1)
+    )
+    builder = builder.not_valid_before(datetime.datetime(1999, 1, 1)).not_valid_after(end)
+    return builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode()
+
+
+@pytest.mark.parametrize(
+    ("end", "text"),
+    [
+        (datetime.datetime(2027, 11, 21, 6, 23, 40), "2027-11-21T06:23:40Z"),
+        (datetime.datetime(2049, 12, 31, 23, 59, 59), "2049-12-31T23:59:59Z"),
+        (datetime.datetime(2051, 1, 1), "2051-01-01T00:00:00Z"),
+        (datetime.datetime(1999, 6, 1), "1999-06-01T00:00:00Z"),
+    ],
+)
+def test_the_end_of_a_certificate_is_read_in_both_of_its_forms(end: datetime.datetime, text: str) -> None:
+    assert certificates.not_after(certificate(end)) == text
+
+
+def test_what_is_no_certificate_is_left_out(tmp_path: Path) -> None:
+    good = certificate(datetime.datetime(2030, 1, 1))
+    (tmp_path / "apiserver.crt").write_text(good)
+    (tmp_path / "ca.crt").write_text("-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n")
+    (tmp_path / "front-proxy-ca.crt").write_bytes(b"\xff\xfe")
+    (tmp_path / "apiserver-kubelet-client.crt").write_text(good[:300] + "\n-----END CERTIFICATE-----\n")
+    assert certificates.expiry(str(tmp_path)) == {"apiserver.crt": "2030-01-01T00:00:00Z"}
+
+
+def places(tmp_path: Path) -> Places:
+    kubeadm = tmp_path / "kubeadm"
+    kubeadm.write_text(f'#!/bin/sh\n[ "$1" = version ] && echo v1.20.2 && exit\necho "$*" >> {tmp_path}/calls\n')
+    kubeadm.chmod(0o755)
+    return Places(
+        state=str(tmp_path / "state"),
+        kubernetes=str(tmp_path / "kubernetes"),
+        etcd_data=str(tmp_path / "etcd"),
+        kubeadm_run=str(tmp_path / "run"),
+        sentinel=str(tmp_path / "done"),
+        kubeadm=str(kubeadm),
+    )
+
+
+def systemctl(command: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Stands in for systemd on a machine that has no unit of ours."""
+    return subprocess.CompletedProcess(list(command), 0, "LoadState=not-found\nActiveState=inactive\n", "")
+
+
+NO_ETCD = Credentials("/nonexistent/ca", "/nonexistent/crt", "/nonexistent/key")
+
+
+def undo(where: Places, *, consent: bool = False, check: bool = False) -> bool:
+    return reset.reset(discard_etcd_data=consent, check=check, places=where, runner=systemctl, credentials=NO_ETCD)
+
+
+def test_a_machine_without_traces_is_left_alone(tmp_path: Path) -> None:
+    assert undo(places(tmp_path)) is False
+    assert not (tmp_path / "calls").exists()
+
+
+def test_a_machine_is_taken_back_without_kubeadm_touching_the_membership(tmp_path: Path) -> None:
+    where = places(tmp_path)
+    for path in ("kubernetes/pki/ca.key", "kubernetes/admin.conf", "etcd/member/wal/0.wal", "state/fencing"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("1")
+    with pytest.raises(NodeError, match="loses the cluster"):
+        undo(where)
+    assert not (tmp_path / "calls").exists()
+    assert undo(where, consent=True, check=True) is True
+    assert not (tmp_path / "calls").exists()
+    assert undo(where, consent=True) is True
+    calls = (tmp_path / "calls").read_text()
+    assert calls == "reset --force --skip-phases remove-etcd-member,update-cluster-status\n"
+    assert os.listdir(tmp_path / "etcd") == []
+    assert not (tmp_path / "kubernetes" / "pki").exists()
+    # What this machine has seen of locks outlives its cluster.
+    assert (tmp_path / "state" / "fencing").read_text() == "1"

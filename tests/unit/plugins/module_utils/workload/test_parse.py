@@ -1,0 +1,174 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whatever a node sends, the controller reads the same shape, and never more than was there."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import typing as t
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import tokens, trim
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import own_server
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.parse import parse
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.just("{{ 1 }}"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+SHAPE: dict[str, t.Any] = {
+    "machine": {"bootstrap": {}, "certificates": {"ca.crt": ""}, "staticPodManifests": [], "machineID": ""},
+    "api": {"answers": True, "date": "Sat, 21 Nov 2026 06:27:06 GMT", "message": ""},
+    "endpoint": {"answers": True, "message": ""},
+    "etcd": {"reachable": True, "members": [{"id": "1"}], "statuses": {"1": {}}, "alarms": [{}], "leader": "1"},
+    "objects": {
+        "nodes": [
+            {"metadata": {"labels": {}}, "spec": {"taints": [{}]}, "status": {"conditions": [{}], "addresses": [{}]}}
+        ],
+        "pods": [{"metadata": {"labels": {}}, "spec": {"containers": [{}]}, "status": {"containerStatuses": [{}]}}],
+        "kubeadmConfig": {"data": {}},
+        "kubeProxy": {"spec": {"containers": [{}]}, "status": {}},
+        "dns": {"spec": {}, "status": {}},
+        "bootstrap": {"clusterInfo": True, "kubeletBootstrap": {"subjects": [{}]}},
+        "workerNodes": [""],
+    },
+}
+
+
+def paths(document: t.Any, prefix: tuple[t.Any, ...] = ()) -> list[tuple[t.Any, ...]]:
+    keys: t.Iterable[t.Any] = ()
+    if isinstance(document, dict):
+        keys = document
+    elif isinstance(document, list):
+        keys = range(len(document))
+    return [prefix, *(path for key in keys for path in paths(document[key], (*prefix, key)))]
+
+
+@given(st.sampled_from(paths(SHAPE)), JSON)
+@settings(max_examples=400, deadline=None)
+def test_any_value_in_any_place_gives_the_same_shape(path: tuple[t.Any, ...], value: t.Any) -> None:
+    document = json.loads(json.dumps(SHAPE))
+    if path:
+        target = document
+        for key in path[:-1]:
+            target = target[key]
+        target[path[-1]] = value
+    else:
+        document = value
+    workload = parse(document, "m")
+    assert set(workload) == set(parse(SHAPE, "m"))
+    assert isinstance(workload["reachable"], bool)
+    assert workload["initialized"] in (True, False, None)
+    json.dumps(workload)
+
+
+def test_an_api_that_did_not_answer_leaves_the_question_open() -> None:
+    silent = {**SHAPE, "api": {"answers": False, "message": "refused"}, "objects": None}
+    workload = parse(silent, "m")
+    assert (workload["reachable"], workload["initialized"], workload["now"]) == (False, None, None)
+    assert workload["message"] == "refused"
+    assert workload["addons"] == {}
+
+
+def test_a_missing_kubeadm_config_of_an_answering_api_is_a_no() -> None:
+    objects = {**SHAPE["objects"], "kubeadmConfig": None}
+    assert parse({**SHAPE, "objects": objects}, "m")["initialized"] is False
+    assert parse(SHAPE, "m")["initialized"] is True
+
+
+def test_the_clock_is_the_apis() -> None:
+    assert parse(SHAPE, "m")["now"] == "2026-11-21T06:27:06Z"
+    assert parse({**SHAPE, "api": {"answers": True, "date": "yesterday"}}, "m")["now"] is None
+
+
+def pod(**status: t.Any) -> dict[str, t.Any]:
+    container = {"name": "etcd", "image": "etcd:1", **status.pop("container", {})}
+    return {
+        "metadata": {"name": "etcd-n", "labels": {"component": "etcd", "tier": "control-plane"}},
+        "spec": {"nodeName": "n", "containers": [{"name": "etcd", "image": "etcd:1", "env": [{"name": "X"}]}]},
+        "status": {"phase": "Running", "containerStatuses": [container], **status},
+    }
+
+
+def facts(item: dict[str, t.Any]) -> dict[str, t.Any]:
+    objects = {**SHAPE["objects"], "pods": [trim.pod(item)]}
+    return t.cast("dict[str, t.Any]", parse({**SHAPE, "objects": objects}, "m")["pods"]["n"]["etcd"])
+
+
+def test_a_crashing_static_pod_shows_why() -> None:
+    state = {"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": {"exitCode": 2}}}
+    seen = facts(pod(container=state))
+    assert (seen["ready"], seen["waitingReason"], seen["lastExitCode"]) == (False, "CrashLoopBackOff", 2)
+    ended = facts(pod(container={"state": {"terminated": {"exitCode": 0}}}))
+    assert (ended["terminated"], ended["lastExitCode"]) == (True, 0)
+    ready = facts(pod(conditions=[{"type": "Ready", "status": "True"}], container={"state": {"running": {}}}))
+    assert (ready["ready"], ready["lastExitCode"], ready["terminated"]) == (True, None, False)
+
+
+def test_a_pod_that_only_carries_the_labels_is_not_taken_for_a_static_one() -> None:
+    item = pod()
+    item["metadata"]["name"] = "not-of-kubeadm"
+    objects = {**SHAPE["objects"], "pods": [trim.pod(item)]}
+    assert parse({**SHAPE, "objects": objects}, "m")["pods"] == {}
+
+
+def test_trimming_keeps_no_arguments_environment_or_unknown_annotations() -> None:
+    text = json.dumps(trim.pod(pod()))
+    assert "env" not in text
+    node = {
+        "metadata": {
+            "name": "n",
+            "annotations": {"secret": "s3cret", "cluster.x-k8s.io/machine": "m"},
+            "managedFields": [1],
+        }
+    }
+    kept = trim.node(node)
+    assert kept["metadata"]["annotations"] == {"cluster.x-k8s.io/machine": "m"}
+    assert "managedFields" not in json.dumps(kept)
+
+
+@pytest.mark.parametrize(
+    ("label", "expected"),
+    [("node-role.kubernetes.io/master", True), ("node-role.kubernetes.io/control-plane", True), ("x", False)],
+)
+def test_control_plane_nodes_are_told_by_the_old_and_the_new_label(label: str, expected: bool) -> None:
+    assert trim.is_control_plane({"metadata": {"labels": {label: ""}}}) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "server"),
+    [
+        (
+            "    kubeadm.kubernetes.io/kube-apiserver.advertise-address.endpoint: 10.0.0.1:6443\n",
+            "https://10.0.0.1:6443",
+        ),
+        ("    - --advertise-address=10.0.0.1\n    - --secure-port=7443\n", "https://10.0.0.1:7443"),
+        ("    - --advertise-address=fd00::1\n", "https://[fd00::1]:6443"),
+        ("kind: Pod\n", None),
+        ("", None),
+    ],
+)
+def test_the_own_address_of_an_api_server_is_in_its_manifest(
+    tmp_path: t.Any, text: str, server: t.Optional[str]
+) -> None:
+    (tmp_path / "kube-apiserver.yaml").write_text(text)
+    assert own_server(str(tmp_path)) == server
+
+
+def test_a_token_is_random_well_formed_and_never_in_an_error() -> None:
+    made = {tokens.new_token() for _unused in range(100)}
+    assert len(made) == 100
+    assert all(tokens.TOKEN_PATTERN.fullmatch(token) for token in made)
+    now = datetime.datetime(2026, 11, 21, tzinfo=datetime.timezone.utc)
+    document = tokens.secret_document("abcdef.0123456789abcdef", 900, "d", now)
+    assert document["metadata"]["name"] == "bootstrap-token-abcdef"
+    assert document["stringData"]["expiration"] == "2026-11-21T00:15:00Z"
+    with pytest.raises(ValueError, match="not a bootstrap token") as refused:
+        tokens.secret_document("abcdef.0123456789ABCDEF", 900, "d", now)
+    assert "0123456789" not in str(refused.value)
