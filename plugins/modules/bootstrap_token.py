@@ -13,7 +13,8 @@ version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
-  - Runs on a control plane node. With O(state=present), makes a bootstrap token in the cluster, as C(kubeadm token create) does, but never shows it on a command line, and
+  - Runs on a control plane node. With O(state=present), makes a bootstrap token in the cluster, as C(kubeadm token
+    create) does, but never shows it on a command line, and
     waits until the cluster's public information is signed with it, so that C(kubeadm join) finds it at once.
   - With O(state=absent), deletes a token. Its ID, the part before the point, is enough, and is not secret.
 options:
@@ -25,7 +26,8 @@ options:
   token:
     description:
       - The token. With O(state=present) and without it, one is made up and returned.
-      - A token that is given is not returned, so that it can't be seen in the output of a connection plugin at high verbosity.
+      - A token that is given is not returned, so that it can't be seen in the output of a connection plugin at high
+        verbosity.
     type: str
   token_id:
     description: With O(state=absent), the first six characters of the token.

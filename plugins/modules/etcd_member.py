@@ -14,9 +14,11 @@ author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
   - Removes one member, by its ID or by its name. Run it on a control plane node that stays.
-  - In the same call, every member is asked for its own member list, its status, its alarms and a linearizable read. The member is removed only if those that answered agree, at least two of them,
+  - In the same call, every member is asked for its own member list, its status, its alarms and a linearizable read.
+    The member is removed only if those that answered agree, at least two of them,
     and a majority of the members that remain is proven healthy. What is unknown counts as unhealthy. The last voter is never removed.
-  - If the member leads, leadership moves to a healthy member first. Afterwards the module waits until no member that answers lists it any more.
+  - If the member leads, leadership moves to a healthy member first. Afterwards the module waits until no member
+    that answers lists it any more.
   - What it refuses it explains with the figures. There is no option to force it.
 options:
   state:
@@ -25,7 +27,9 @@ options:
     choices: [absent]
     default: absent
   member_id:
-    description: The member's ID, up to 16 hexadecimal digits, as M(kubeadm.control_plane.etcd_member_info) or C(etcdctl member list) shows it.
+    description:
+      - The member's ID, up to 16 hexadecimal digits, as M(kubeadm.control_plane.etcd_member_info) or C(etcdctl member
+        list) shows it.
     type: str
   name:
     description:
@@ -91,7 +95,8 @@ new_leader:
   returned: changed
   type: str
 etcd:
-  description: The cluster as it was found afterwards, or before where nothing was changed. IDs are 16 hexadecimal digits.
+  description:
+    - The cluster as it was found afterwards, or before where nothing was changed. IDs are 16 hexadecimal digits.
   returned: success
   type: dict
   contains:
@@ -126,7 +131,9 @@ etcd:
       elements: dict
       returned: success
     statuses:
-      description: For each member, by its ID, whether it is proven healthy, why not, its version, its sizes in bytes, and where its log stands.
+      description:
+        - For each member, by its ID, whether it is proven healthy, why not, its version, its sizes in bytes, and
+          where its log stands.
       type: dict
       returned: success
 """

@@ -13,7 +13,8 @@ version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
-  - Asks every member of an etcd cluster itself for its member list, its status, its alarms and a linearizable read, all at once, and says whether they agree.
+  - Asks every member of an etcd cluster itself for its member list, its status, its alarms and a linearizable read,
+    all at once, and says whether they agree.
   - It needs nothing on the machine but Python - no C(etcdctl). It uses etcd's JSON gateway, which is on by default.
 extends_documentation_fragment:
   - kubeadm.control_plane._etcd
@@ -73,7 +74,9 @@ etcd:
       elements: dict
       returned: success
     statuses:
-      description: For each member, by its ID, whether it is proven healthy, why not, its version, its sizes in bytes, and where its log stands.
+      description:
+        - For each member, by its ID, whether it is proven healthy, why not, its version, its sizes in bytes, and
+          where its log stands.
       type: dict
       returned: success
 """

@@ -13,13 +13,19 @@ version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
-  - With O(state=present) and O(data), writes the users, the files and kubeadm's configuration, and runs the commands before kubeadm, C(kubeadm init) or C(kubeadm join), and the commands after
+  - With O(state=present) and O(data), writes the users, the files and kubeadm's configuration, and runs the
+    commands before kubeadm, C(kubeadm init) or C(kubeadm join), and the commands after
     it, as one transient systemd unit C(kubeadm-control-plane-<step>), which outlives this call and its caller.
-  - A later call with the same O(step) finds that unit, waits for it and takes its result. A second one is never started, whatever O(data) says.
-  - A machine that carries another cluster or another bootstrap is refused and left as it is, and so is one whose kubeadm is of another version than the data is for.
-  - Where it fails, the machine is left for diagnosis - the output is in C(/var/lib/kubeadm-control-plane/bootstrap/output). Where it succeeds, kubeadm's configuration with its token, the
+  - A later call with the same O(step) finds that unit, waits for it and takes its result. A second one is never
+    started, whatever O(data) says.
+  - A machine that carries another cluster or another bootstrap is refused and left as it is, and so is one whose
+    kubeadm is of another version than the data is for.
+  - Where it fails, the machine is left for diagnosis - the output is in
+    C(/var/lib/kubeadm-control-plane/bootstrap/output). Where it succeeds, kubeadm's configuration with its token,
+    the
     commands and the output are deleted.
-  - With O(state=absent), takes the machine back with C(kubeadm reset) - static pods, certificates, kubeconfigs, etcd's data, and what this module keeps. The machine's etcd member must have been
+  - With O(state=absent), takes the machine back with C(kubeadm reset) - static pods, certificates, kubeconfigs,
+    etcd's data, and what this module keeps. The machine's etcd member must have been
     removed before, see M(kubeadm.control_plane.etcd_member). Users, and files outside kubeadm's folders, are left.
 options:
   state:
@@ -34,7 +40,8 @@ options:
     type: str
   data:
     description:
-      - What to do. Without it, only the attempt named by O(step) is looked for, and RV(state) is V(Absent) where there is none.
+      - What to do. Without it, only the attempt named by O(step) is looked for, and RV(state) is V(Absent) where
+        there is none.
       - Nothing of it is logged.
     type: dict
     suboptions:
@@ -48,16 +55,22 @@ options:
         type: str
         required: true
       config:
-        description: Kubeadm's configuration, YAML text. It is written to the file that O(data.kubeadmArgs) names with C(--config).
+        description:
+          - Kubeadm's configuration, YAML text. It is written to the file that O(data.kubeadmArgs) names with
+            C(--config).
         type: str
         required: true
       kubeadmArgs:
-        description: Arguments of kubeadm, beginning with the kind. C(--config) must name a file in C(/run/kubeadm). Nothing secret belongs here.
+        description:
+          - Arguments of kubeadm, beginning with the kind. C(--config) must name a file in C(/run/kubeadm). Nothing
+            secret belongs here.
         type: list
         elements: str
         required: true
       files:
-        description: Files to write, each with C(path), C(content) (base64), C(owner), C(permissions) and C(append), as in a KubeadmConfigSpec.
+        description:
+          - Files to write, each with C(path), C(content) (base64), C(owner), C(permissions) and C(append), as in a
+            KubeadmConfigSpec.
         type: list
         elements: dict
         default: []
@@ -78,12 +91,14 @@ options:
         default: []
   wait:
     description:
-      - Seconds to wait for the end within this call. When they are over and it goes on, RV(state) is V(Running), which is no failure.
+      - Seconds to wait for the end within this call. When they are over and it goes on, RV(state) is V(Running),
+        which is no failure.
     type: int
     default: 900
   discard_etcd_data:
     description:
-      - With O(state=absent), consent to delete etcd's data on this machine. If it is the last member, the cluster's data is lost.
+      - With O(state=absent), consent to delete etcd's data on this machine. If it is the last member, the cluster's
+        data is lost.
       - Even then, a machine whose etcd still runs as a member beside others is refused.
     type: bool
     default: false

@@ -13,7 +13,8 @@ version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
-  - Gives, in one call, what one machine can tell of its control plane - its own facts, the control plane Nodes and static pods, kubeadm's configuration, kube-proxy,
+  - Gives, in one call, what one machine can tell of its control plane - its own facts, the control plane Nodes and
+    static pods, kubeadm's configuration, kube-proxy,
     CoreDNS, what new Nodes need to register, the whole etcd cluster, and whether the control plane endpoint answers as this cluster.
   - The API server is asked at the machine's own address, never through the endpoint. Every etcd member is asked itself.
   - What answers is returned at once. What seems dead is looked at again before it is called dead.
@@ -70,7 +71,9 @@ observation:
       returned: success
       sample: v1
     machine:
-      description: The machine's own facts - machine-id, boot ID, clock, versions, ends of its certificates, free disk space, state of its bootstrap.
+      description:
+        - The machine's own facts - machine-id, boot ID, clock, versions, ends of its certificates, free disk space,
+          state of its bootstrap.
       type: dict
       returned: success
     api:
@@ -86,7 +89,9 @@ observation:
       type: dict
       returned: success
     objects:
-      description: Nodes, pods and other Kubernetes objects, cut down to what is needed; null where the API server did not answer.
+      description:
+        - Nodes, pods and other Kubernetes objects, cut down to what is needed; null where the API server did not
+          answer.
       type: dict
       returned: success
 """

@@ -51,26 +51,52 @@ def observe(objects: ClusterObjects, caller: MachineCaller, now: str, look_again
 
 
 def _workload(objects: ClusterObjects, caller: MachineCaller, look_again: bool) -> Object:
-    candidates = [str(each["metadata"]["name"]) for each in objects.bootstrapped_machines()]
+    # The newest machine first: only on its own machine can a component be asked itself, and of the newest the kubelet knows least.
+    candidates = [str(each["metadata"]["name"]) for each in reversed(objects.bootstrapped_machines())]
     endpoint = objects.endpoint()
+    if not candidates:
+        return unreachable("no machine has been bootstrapped yet", endpoint)
+    # A first round takes what answers at once; only what seems dead is looked at for longer, before it is called so.
+    found, failures = _ask(objects, caller, candidates, endpoint, look_again=False)
+    if look_again and not (found is not None and _whole(found)):
+        again = candidates if found is None or not found.get("reachable") else [str(found["via"])]
+        found, failures = _ask(objects, caller, again, endpoint, look_again=True)
+    if found is None:
+        return unreachable("; ".join(failures))
+    if failures and not found.get("reachable"):
+        found["message"] = "; ".join(failures)
+    return found
+
+
+def _ask(
+    objects: ClusterObjects,
+    caller: MachineCaller,
+    candidates: t.Sequence[str],
+    endpoint: t.Optional[Object],
+    look_again: bool,
+) -> tuple[t.Optional[Object], list[str]]:
+    """Ask one candidate after another until an API server answers; returns the best answer and what failed."""
     failures: list[str] = []
     partial: t.Optional[Object] = None
     for name in candidates:
         arguments: dict[str, t.Any] = {"look_again": look_again}
         if endpoint:
             arguments["endpoint"] = f"{endpoint['host']}:{endpoint['port']}"
-        answer = caller.call(objects.reach(name), "node_observe", arguments)
-        workload = _parsed(name, answer, failures)
+        workload = _parsed(name, caller.call(objects.reach(name), "node_observe", arguments), failures)
         if workload is None:
             continue
         if workload.get("reachable"):
-            return workload
+            return workload, failures
         failures.append(f"{name}: {workload.get('message', 'its API server does not answer')}")
         partial = partial or workload
-    if partial is not None:
-        partial["message"] = "; ".join(failures)
-        return partial
-    return unreachable("; ".join(failures) or "no machine has been bootstrapped yet", endpoint if not candidates else None)
+    return partial, failures
+
+
+def _whole(workload: Object) -> bool:
+    """Whether nothing in an answer seems dead."""
+    etcd = workload.get("etcd")
+    members = all(each.get("healthy") for each in (etcd.get("statuses") or {}).values()) if etcd else True
+    return bool(workload.get("reachable") and workload["endpoint"].get("answers") and members and (not etcd or etcd.get("reachable")))
 
 
 def _parsed(name: str, answer: Answer, failures: list[str]) -> t.Optional[Object]:

@@ -166,12 +166,9 @@ def bench(layout: Layout, cache: Cache, version: str) -> dict[str, t.Any]:
         nodes = machines.ssh(NAMES[0], f"{KUBECTL} get nodes --no-headers").splitlines()
     if len(members) != len(NAMES) or any(each.get("isLearner") for each in members):
         sys.exit(f"etcd has {len(members)} members, {len(NAMES)} were made")
-    return {
-        **steps.seconds,
-        "total": round(sum(steps.seconds.values()), 1),
-        "etcd_members": len(members),
-        "ready_nodes": len(nodes),
-    }
+    # Whoever types the commands is done after the last join; how long the cluster then takes is told apart.
+    total = sum(seconds for step, seconds in steps.seconds.items() if step != "ready")
+    return {**steps.seconds, "total": round(total, 1), "etcd_members": len(members), "ready_nodes": len(nodes)}
 
 
 def main() -> None:

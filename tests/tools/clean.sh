@@ -27,6 +27,7 @@ if [ -e "$machines" ]; then
   [ ! -e "$machines" ] || die "$machines is still there" "The log is $LOGS/clean.log"
 fi
 
+[ ! -d "$(dirname "$machines")" ] || rmdir --ignore-fail-on-non-empty "$(dirname "$machines")"
 rm -rf "$REPO/demo"
 rm -rf "$CACHE/molecule" "$CACHE/importer" "$CACHE/results" "$CACHE/sanity" "$CACHE/ansible-lint" "$CACHE/build"
 rm -rf "$ARTEFACTS" "$UNDER_TEST" "$CHECKOUT_TREE" "$CACHE/mypy" "$CACHE/pythons" "$CACHE/hypothesis"

@@ -136,7 +136,8 @@ def _pod(machine: MachineView, component: str, kind: str, title: str) -> Object:
         return condition(kind, names.FALSE, "Failed", f"The {title}'s Pod ended ({phase})")
     if phase != "Running":
         return condition(kind, names.UNKNOWN, INSPECTION_FAILED, "The Pod's phase is unknown")
-    if pod.get("ready") is True:
+    # The component's own answer on its machine is a nearer witness than what the kubelet has written of it so far.
+    if pod.get("ready") is True or pod.get("answers") is True:
         return condition(kind, names.TRUE, "Running")
     code = pod.get("lastExitCode")
     if waiting:

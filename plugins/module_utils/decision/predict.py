@@ -196,7 +196,7 @@ def _with_node(snapshot: Object, machine: Object) -> Object:
 
 def _managed(snapshot: Object) -> bool:
     configuration = (snapshot["controlPlane"]["spec"].get("kubeadmConfigSpec") or {}).get("clusterConfiguration") or {}
-    return not (configuration.get("etcd") or {}).get("external")
+    return (configuration.get("etcd") or {}).get("external") is None
 
 
 def _with_member(etcd: Object, name: str, machine: Object) -> Object:

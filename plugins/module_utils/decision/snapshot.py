@@ -243,7 +243,7 @@ def read_snapshot(raw: Object) -> View:
     configuration = ((control_plane.get("spec") or _EMPTY).get("kubeadmConfigSpec") or _EMPTY).get(
         "clusterConfiguration"
     )
-    managed = not ((configuration or _EMPTY).get("etcd") or _EMPTY).get("external")
+    managed = ((configuration or _EMPTY).get("etcd") or _EMPTY).get("external") is None
     etcd = workload.get("etcd") or {}
     latches = [(obj.get("status") or _EMPTY) for obj in (control_plane, cluster)]
     reachable = workload.get("reachable") is True

@@ -10,9 +10,9 @@ import binascii
 import grp
 import os
 import pwd
-import subprocess
 import typing as t
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import command
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError, write_atomically
 
 _SUDOERS = "/etc/sudoers.d"
@@ -139,10 +139,7 @@ def _create(name: str, entry: t.Mapping[str, t.Any]) -> None:
         _run(name, ["usermod", "--lock", "--", name])
 
 
-def _run(user: str, command: t.Sequence[str], text: str = "") -> None:
-    try:
-        done = subprocess.run(list(command), input=text, capture_output=True, text=True, timeout=30, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise NodeError(f"users: {user}: {command[0]} can't be run: {error}") from error
+def _run(user: str, words: t.Sequence[str], text: str = "") -> None:
+    done = command.run(words, text=text, why=f"It is needed for users: {user}.")
     if done.returncode != 0:
-        raise NodeError(f"users: {user}: {command[0]} failed: {done.stderr.strip()[:300]}")
+        raise NodeError(f"users: {user}: {words[0]} failed: {done.stderr.strip()[:300]}")

@@ -8,17 +8,16 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import KUBEADM_CREDENTIALS, Credentials
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.view import members_view
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import units
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import command, units
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import UNIT_PREFIX, Bootstrap, Places
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError, exclusive
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 
-_RESET_SECONDS = 300
+_RESET_SECONDS = 300.0
 _LOCAL_ETCD = "https://127.0.0.1:2379"
 
 
@@ -86,28 +85,17 @@ def _require_no_membership(consent: bool, where: Places, url: str, credentials: 
 
 
 def _kubeadm_reset(where: Places) -> None:
-    command = [where.kubeadm, "reset", "--force"]
     skipped = ["remove-etcd-member"]
-    done = _run([where.kubeadm, "version", "-o", "short"])
+    done = command.run([where.kubeadm, "version", "-o", "short"])
     version = re.match(r"v(\d+)\.(\d+)", done.stdout)
     if version and (int(version.group(1)), int(version.group(2))) < (1, 22):
         # It edits ConfigMap kubeadm-config through the API; the phase is gone since 1.22 (kubeadm.md A9).
         skipped.append("update-cluster-status")
-    done = _run([*command, "--skip-phases", ",".join(skipped)])
+    words = [where.kubeadm, "reset", "--force", "--skip-phases", ",".join(skipped)]
+    done = command.run(words, seconds=_RESET_SECONDS, why="It is needed to take the machine back.")
     if done.returncode != 0:
         output = redact(done.stdout + done.stderr)[-4096:]
         raise NodeError(f"kubeadm reset failed with exit status {done.returncode}: {output}", "Run it again.")
-
-
-def _run(command: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run(
-            list(command), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_RESET_SECONDS, check=False
-        )
-    except FileNotFoundError as error:
-        raise NodeError(f"{command[0]} is not on this machine.", "It is needed to take the machine back.") from error
-    except subprocess.TimeoutExpired as error:
-        raise NodeError(f"{' '.join(command)} did not end within {_RESET_SECONDS} s.", "Run it again.") from error
 
 
 def _empty(directory: str) -> None:

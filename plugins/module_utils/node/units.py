@@ -9,12 +9,12 @@ import subprocess
 import typing as t
 from dataclasses import dataclass
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import command
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 
 # What cloud-init gives the commands that Cluster API's bootstrap data lists.
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _RUNNING = ("active", "activating", "reloading", "deactivating")
-_CALL_SECONDS = 30
 
 # Runs a command; the tests that have no systemd give one that answers as systemctl and systemd-run do.
 Runner = t.Callable[[t.Sequence[str]], "subprocess.CompletedProcess[str]"]
@@ -30,20 +30,9 @@ class UnitState:
     exit_status: int
 
 
-def run(command: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Run a short command and return how it ended, with its output as text.
-
-    Raises:
-        NodeError: it is not installed, or does not end within 30 s.
-    """
-    try:
-        return subprocess.run(
-            list(command), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_CALL_SECONDS, check=False
-        )
-    except FileNotFoundError as error:
-        raise NodeError(f"{command[0]} is not on this machine.", "A control plane machine needs systemd.") from error
-    except subprocess.TimeoutExpired as error:
-        raise NodeError(f"{command[0]} did not end within {_CALL_SECONDS} s.", "Is systemd hanging?") from error
+def run(words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run a short command; raises NodeError as :func:`command.run` does."""
+    return command.run(words, why="A control plane machine needs systemd and kubeadm.")
 
 
 def state(unit: str, runner: Runner = run) -> UnitState:
@@ -62,10 +51,10 @@ def state(unit: str, runner: Runner = run) -> UnitState:
     )
 
 
-def start(unit: str, description: str, command: t.Sequence[str], runner: Runner = run) -> None:
+def start(unit: str, description: str, words: t.Sequence[str], runner: Runner = run) -> None:
     """Start a command as a transient unit. systemd itself refuses a name that is in use.
 
-    ``command`` must hold nothing secret: it can be seen in the process list.
+    ``words`` must hold nothing secret: it can be seen in the process list.
 
     Raises:
         NodeError: systemd refused.
@@ -82,7 +71,7 @@ def start(unit: str, description: str, command: t.Sequence[str], runner: Runner 
         "--property=KillMode=process",
         "--property=UMask=0022",
         "--",
-        *command,
+        *words,
     ]
     done = runner(arguments)
     if done.returncode != 0:

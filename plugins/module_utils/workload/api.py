@@ -10,11 +10,11 @@ import binascii
 import json
 import re
 import ssl
-import subprocess
 import typing as t
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import command
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError, read_text
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import (
     Answer,
@@ -51,16 +51,11 @@ def read_access(kubeconfig: str = ADMIN_KUBECONFIG, kubectl: str = "kubectl") ->
     Raises:
         NodeError: the file or kubectl is missing, or the credentials are of a kind that needs a plugin.
     """
-    command = [kubectl, "--kubeconfig", kubeconfig, "config", "view", "--raw", "--flatten", "--minify", "-o", "json"]
-    try:
-        # Its output holds the admin's key: it stays in this process.
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=10, check=False)
-    except FileNotFoundError as error:
-        raise NodeError("kubectl is not on this machine.", "Install it: every kubeadm node needs it.") from error
-    except subprocess.TimeoutExpired as error:
-        raise NodeError(f"kubectl did not read {kubeconfig} within 10 s.") from error
+    words = [kubectl, "--kubeconfig", kubeconfig, "config", "view", "--raw", "--flatten", "--minify", "-o", "json"]
+    # Its output holds the admin's key: it stays in this process.
+    done = command.run(words, seconds=10, why="Every kubeadm node needs it: install it.")
     if done.returncode != 0:
-        reason = done.stderr.decode(errors="replace").strip()[:400]
+        reason = done.stderr.strip()[:400]
         raise NodeError(f"{kubeconfig} can't be used: {reason}", "Is this machine a control plane node?")
     try:
         document = json.loads(done.stdout)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import time
 import typing as t
 from concurrent.futures import ThreadPoolExecutor
@@ -15,9 +14,10 @@ from dataclasses import dataclass, field
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import KUBEADM_CREDENTIALS, Credentials
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.view import View, look_again, members_view
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import bootstrap, certificates, guard
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import bootstrap, certificates, command, guard
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import trim
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.component_health import component_health
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import (
     ADMIN_KUBECONFIG,
     MANIFESTS_DIRECTORY,
@@ -103,19 +103,18 @@ def collect(looks: Looks, endpoint: t.Optional[str] = None, places: t.Optional[P
             "etcdData": os.path.isdir(where.etcd_data),
             "diskFreeBytes": disk.f_bavail * disk.f_frsize,
             "certificates": certificates.expiry(where.pki),
+            "componentHealth": component_health(manifests),
             "bootstrap": bootstrap.read_state(where.bootstrap),
         }
         return {"observationVersion": OBSERVATION_VERSION, "machine": machine, "etcd": etcd.result(), **cluster}
 
 
-def _output(command: list[str]) -> str:
+def _output(words: list[str]) -> str:
     try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=5, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        done = command.run(words, seconds=5)
+    except guard.NodeError:
         return ""
-    return done.stdout.decode(errors="replace").strip()[:200] if done.returncode == 0 else ""
+    return done.stdout.strip()[:200] if done.returncode == 0 else ""
 
 
 def _etcd(expected: bool, looks: Looks, where: Places) -> t.Optional[dict[str, t.Any]]:
@@ -182,7 +181,7 @@ def _api(access: ApiAccess, server: str, timeout: float) -> dict[str, t.Any]:
     try:
         with ApiClient(access, server, timeout) as client:
             objects = _objects(client)
-            api.update(answers=True, date=client.date)
+            api.update(answers=True, date=client.date, ready=client.send("GET", "/readyz").status == 200)
     except (Unreachable, ApiError, ValueError) as error:
         # A list that can't be read is no list: decisions must not take a part of the picture for the whole.
         api["message"] = str(error)

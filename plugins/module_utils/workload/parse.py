@@ -55,7 +55,7 @@ def parse(observation: t.Any, via: t.Optional[str]) -> Object:
             "clusterStatus": _text(config.get("ClusterStatus"), _MAX_CONFIG) or None,
         },
         "nodes": [_node(item) for item in _mappings(objects.get("nodes"))],
-        "pods": _pods(_mappings(objects.get("pods"))),
+        "pods": _with_answers(_pods(_mappings(objects.get("pods"))), raw),
         "etcd": _etcd(raw.get("etcd")),
         "addons": _addons(objects, reachable),
         "workerNodes": sorted(name for name in map(_text, _sequence(objects.get("workerNodes"))) if name),
@@ -126,6 +126,21 @@ def _pods(items: list[Object]) -> Object:
     return pods
 
 
+def _with_answers(pods: Object, raw: Object) -> Object:
+    """Put beside the pods of the machine that was asked what their components answered themselves."""
+    machine, api = _mapping(raw.get("machine")), _mapping(raw.get("api"))
+    answers = dict(_mapping(machine.get("componentHealth")))
+    answers["kube-apiserver"] = api.get("ready")
+    for item in _mappings(_mapping(raw.get("objects")).get("nodes")):
+        name = _text(_mapping(item.get("metadata")).get("name"))
+        info = _mapping(_mapping(item.get("status")).get("nodeInfo"))
+        if machine.get("machineID") and info.get("machineID") == machine["machineID"]:
+            for component, pod in _mapping(pods.get(name)).items():
+                if isinstance(answers.get(component), bool):
+                    pod["answers"] = answers[component]
+    return pods
+
+
 def _pod(item: Object, component: str) -> Object:
     metadata, spec, status = (_mapping(item.get(name)) for name in ("metadata", "spec", "status"))
     ready = next((each for each in _mappings(status.get("conditions")) if each.get("type") == "Ready"), {})
@@ -136,13 +151,21 @@ def _pod(item: Object, component: str) -> Object:
     code = ended.get("exitCode")
     return {
         "phase": _text(status.get("phase")) or "Unknown",
-        "ready": ready.get("status") == "True",
+        "ready": ready.get("status") == "True" or _is_ready_in_effect(container, spec, component),
         "waitingReason": _text(waiting.get("reason")),
         "terminated": bool(_mapping(state.get("terminated"))),
         "lastExitCode": code if isinstance(code, int) and not isinstance(code, bool) else None,
         "image": _text(_named(spec.get("containers"), component).get("image")),
         "creationTimestamp": _text(metadata.get("creationTimestamp")),
     }
+
+
+def _is_ready_in_effect(container: Object, spec: Object, component: str) -> bool:
+    # Without a readiness probe a started container is ready. The kubelet says "started" at once, but before 1.21 it
+    # writes the Ready condition that follows only with its next full sync, a minute and more later.
+    probed = bool(_named(spec.get("containers"), component).get("readinessProbe", True))
+    running = "running" in _mapping(container.get("state"))
+    return running and container.get("started") is True and not probed
 
 
 def _named(containers: t.Any, name: str) -> Object:

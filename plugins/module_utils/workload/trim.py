@@ -60,7 +60,7 @@ def pod(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     metadata["labels"] = _pick(labels, "component", "tier")
     status = item.get("status") or {}
     containers = [
-        _pick(container, "name", "ready", "restartCount", "image", "state", "lastState")
+        _pick(container, "name", "ready", "started", "restartCount", "image", "state", "lastState")
         for container in _items(status, "containerStatuses")
     ]
     conditions = [
@@ -73,7 +73,10 @@ def pod(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
         "metadata": metadata,
         "spec": {
             "nodeName": spec.get("nodeName", ""),
-            "containers": [_pick(container, "name", "image") for container in _items(spec, "containers")],
+            "containers": [
+                {**_pick(container, "name", "image"), "readinessProbe": bool(container.get("readinessProbe"))}
+                for container in _items(spec, "containers")
+            ],
         },
         "status": {"phase": status.get("phase", ""), "conditions": conditions, "containerStatuses": containers},
     }

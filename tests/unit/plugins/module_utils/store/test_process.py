@@ -86,7 +86,7 @@ def ask():
     sys.stdin.readline()
 if sys.argv[1] == "nested":
     def then():
-        subprocess.run(["sh", "-c", f"{sys.executable} {sys.argv[0]} worker inner.yml; true"], check=True)
+        subprocess.run([sys.executable, sys.argv[0], "worker", "inner.yml"], check=True)
     worker(then)
 else:
     worker(lambda: worker(ask))

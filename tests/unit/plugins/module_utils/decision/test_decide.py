@@ -1,0 +1,516 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is done next, rule by rule (kcp-behaviour.md §1.1)."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Optional
+
+import pytest
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
+from builders import Builder, at, cluster, healthy, member_id
+
+Change = Callable[[Builder], Any]
+
+
+def step(builder: Builder) -> tuple[str, Optional[str]]:
+    """The action, and the reason of what it is blocked on or else of the action."""
+    decision = decide(builder.build())
+    listed = decision["blockedOn"] or decision["reasons"]
+    return decision["action"], listed[0]["reason"]
+
+
+def changed(builder: Builder, change: Change) -> Builder:
+    change(builder)
+    return builder
+
+
+class TestOrder:
+    def test_a_new_cluster_step_by_step(self) -> None:
+        builder = cluster(3).bare()
+        assert step(builder) == ("createInfrastructure", "InfrastructureNotReady")
+        builder.snapshot["infrastructureCluster"]["status"] = {"initialization": {"provisioned": True}}
+        assert step(builder) == ("createInfrastructure", "WaitingForEndpoint")
+        builder.snapshot["cluster"]["spec"]["controlPlaneEndpoint"] = {"host": "10.0.0.100", "port": 6443}
+        assert step(builder) == ("createCertificates", "CertificatesNotAvailable")
+        for facts in builder.snapshot["certificates"].values():
+            facts.update(present=True, hasKey=True)
+        builder.endpoint(False)
+        assert step(builder) == ("initialize", "NotInitialized")
+
+    def test_nothing_to_do(self) -> None:
+        assert step(healthy(3)) == ("none", "UpToDate")
+
+    def test_a_cluster_without_its_control_plane_object_is_named(self) -> None:
+        builder = cluster(3)
+        builder.snapshot["controlPlane"] = None
+        assert step(builder) == ("blocked", "ControlPlaneNotFound")
+
+    def test_a_missing_infrastructure_cluster_is_named(self) -> None:
+        builder = cluster(3)
+        builder.snapshot["infrastructureCluster"] = None
+        assert step(builder) == ("blocked", "InfrastructureClusterNotFound")
+
+    def test_the_same_snapshot_gives_the_same_decision(self) -> None:
+        snapshot = healthy(5).build()
+        shuffled = healthy(5).build()
+        shuffled["machines"].reverse()
+        shuffled["workload"]["nodes"].reverse()
+        assert decide(snapshot)["action"] == decide(shuffled)["action"]
+        assert decide(snapshot) == decide(snapshot)
+        assert snapshot == healthy(5).build()
+
+
+class TestPaused:
+    SWITCHES: tuple[Change, ...] = (
+        lambda b: b.snapshot["cluster"]["spec"].update(paused=True),
+        lambda b: b.snapshot["controlPlane"]["metadata"]["annotations"].update({"cluster.x-k8s.io/paused": ""}),
+        lambda b: b.snapshot["cluster"]["metadata"]["annotations"].update({"cluster.x-k8s.io/paused": "true"}),
+    )
+
+    @pytest.mark.parametrize("switch", SWITCHES)
+    def test_everything_stops_also_a_deletion(self, switch: Change) -> None:
+        assert step(changed(healthy(1, replicas=3), switch)) == ("none", "Paused")
+        assert step(changed(cluster(3).bare(), switch)) == ("none", "Paused")
+        assert step(changed(healthy(3).deleting(), switch)) == ("none", "Paused")
+
+
+class TestCertificates:
+    def test_missing_ones_are_made_before_the_first_machine(self) -> None:
+        builder = cluster(3)
+        builder.snapshot["certificates"]["sa"].update(present=False)
+        assert step(builder) == ("createCertificates", "CertificatesNotAvailable")
+
+    def test_never_again_once_a_control_plane_exists(self) -> None:
+        builder = healthy(2, replicas=3)
+        builder.snapshot["certificates"]["sa"].update(present=False)
+        assert step(builder) == ("blocked", "CertificatesNotAvailable")
+        assert "prod-sa" in decide(builder.build())["blockedOn"][0]["message"]
+
+    @pytest.mark.parametrize("state", ["Running", "Failed"])
+    def test_nor_while_one_may_exist(self, state: str) -> None:
+        builder = cluster(3).machine("x", state)
+        builder.snapshot["certificates"]["ca"].update(present=False)
+        assert step(builder)[0] != "createCertificates"
+
+    def test_a_users_ca_without_its_key_is_enough(self) -> None:
+        builder = cluster(3)
+        builder.snapshot["certificates"]["ca"].update(hasKey=False)
+        builder.snapshot["certificates"]["kubeconfig"].update(present=False)
+        assert step(builder) == ("initialize", "NotInitialized")
+
+    def test_a_missing_kubeconfig_is_made_at_any_time(self) -> None:
+        builder = healthy(3)
+        builder.snapshot["certificates"]["kubeconfig"].update(present=False)
+        assert step(builder) == ("createCertificates", "KubeconfigNotAvailable")
+
+    def test_an_external_etcds_ca_is_the_users(self) -> None:
+        builder = cluster(3)
+        builder.spec["kubeadmConfigSpec"]["clusterConfiguration"]["etcd"] = {"external": {}}
+        builder.snapshot["certificates"]["etcd"].update(present=False)
+        assert step(builder) == ("blocked", "CertificatesNotAvailable")
+
+    def test_expired_ones_block(self) -> None:
+        builder = cluster(3)
+        builder.snapshot["certificates"]["ca"].update(notAfter=at(1))
+        assert step(builder) == ("blocked", "CertificatesExpired")
+
+
+class TestFirstMachine:
+    def test_an_answering_endpoint_without_machines_is_somebody_elses(self) -> None:
+        assert step(cluster(3).endpoint(True)) == ("blocked", "ForeignControlPlane")
+        assert step(cluster(3).bare().endpoint(True)) == ("blocked", "ForeignControlPlane")
+        assert step(cluster(3).machine("x", "").endpoint(True)) == ("blocked", "ForeignControlPlane")
+
+    def test_a_control_plane_that_was_there_and_has_no_machine_left(self) -> None:
+        builder = cluster(3)
+        builder.snapshot["controlPlane"]["status"] = {"initialization": {"controlPlaneInitialized": True}}
+        assert step(builder) == ("blocked", "ControlPlaneLost")
+
+    def test_an_endpoint_that_cannot_be_asked_is_looked_at_again_and_then_blocks(self) -> None:
+        assert step(cluster(3).endpoint(None)) == ("wait", "EndpointUnknown")
+        assert step(cluster(3).endpoint(None).stored("ControlPlaneEndpointReachable", "Unknown", 61, "cluster")) == ("blocked", "EndpointUnknown")
+
+    def test_unless_the_user_says_that_nothing_is_there(self) -> None:
+        builder = cluster(3).endpoint(None)
+        builder.snapshot["cluster"]["metadata"]["annotations"]["kubeadm.control-plane/endpoint-is-unused"] = "true"
+        assert step(builder) == ("initialize", "NotInitialized")
+        builder.endpoint(True)
+        assert step(builder) == ("blocked", "ForeignControlPlane")
+
+    @pytest.mark.parametrize("state", ["", "Running"])
+    def test_a_machine_that_was_begun_is_gone_on_with(self, state: str) -> None:
+        decision = decide(cluster(3).machine("x", state).build())
+        assert decision["action"] == "initialize"
+        assert decision["target"] == {"machine": "x", "failureDomain": None, "resume": True, "memberID": None}
+
+    def test_a_running_init_is_gone_on_with_whatever_answers(self) -> None:
+        assert step(cluster(3).machine("x", "Running").endpoint(True))[0] == "initialize"
+        assert step(cluster(3).machine("x", "Running").endpoint(None))[0] == "initialize"
+
+    @pytest.mark.parametrize("state", [None, "missing"])
+    def test_a_machine_that_never_booted_is_provisioned_again(self, state: Optional[str]) -> None:
+        builder = cluster(3).machine("x", "")
+        builder.entry("x")["infrastructureMachine"]["status"] = {"state": state}
+        assert step(builder)[0] == "initialize"
+
+    def test_a_failed_one_is_removed_on_evidence_that_there_is_nothing(self) -> None:
+        decision = decide(cluster(3).machine("x", "Failed").build())
+        assert (decision["action"], decision["target"]["machine"]) == ("remove", "x")
+
+    def test_a_failed_one_whose_api_has_no_kubeadm_config_is_removed(self) -> None:
+        builder = cluster(3).machine("x", "Failed")
+        builder.workload.update(reachable=True, via="x", initialized=False)
+        builder.endpoint(True)
+        assert step(builder) == ("remove", "BootstrapFailed")
+
+    @pytest.mark.parametrize(
+        ("answers", "reason"), [(None, "InitializationUnknown"), (True, "CannotBeRemediated")]
+    )
+    def test_unknown_is_no_evidence(self, answers: Optional[bool], reason: str) -> None:
+        assert step(cluster(3).machine("x", "Failed").endpoint(answers)) == ("blocked", reason)
+
+    def test_a_failed_one_that_initialized_is_kept(self) -> None:
+        builder = healthy(1, replicas=3)
+        builder.entry("m1")["machine"]["status"]["bootstrap"]["state"] = "Failed"
+        assert step(builder) in (("blocked", "CannotBeRemediated"), ("wait", "CannotBeRemediated"))
+
+    def test_a_bootstrap_that_lost_its_machine_counts_as_failed(self) -> None:
+        builder = cluster(3).machine("x", "Running")
+        builder.entry("x")["infrastructureMachine"]["status"]["state"] = "dead"
+        assert step(builder) == ("remove", "BootstrapFailed")
+
+    def test_one_that_would_be_made_differently_now_is_replaced_before_it_starts(self) -> None:
+        builder = cluster(3).machine("x", "")
+        builder.spec["version"] = "v1.21.0"
+        assert step(builder) == ("remove", "NeverBootstrapped")
+
+    def test_one_that_was_made_to_join_nothing_is_replaced(self) -> None:
+        assert step(cluster(3).machine("x", "", init=False)) == ("remove", "NeverBootstrapped")
+
+    def test_a_missing_template_is_named(self) -> None:
+        builder = cluster(3)
+        builder.snapshot["machineTemplate"] = None
+        assert step(builder) == ("blocked", "MachineTemplateNotFound")
+
+    def test_the_next_machines_are_prepared_meanwhile(self) -> None:
+        decision = decide(cluster(3).domains("a", "b", "c").build())
+        assert decision["target"]["failureDomain"] == "a"
+        assert decision["prepare"] == ["b", "c"]
+        assert decide(cluster(1).build())["prepare"] == []
+
+    def test_never_ahead_with_max_surge_0(self) -> None:
+        builder = cluster(3)
+        builder.spec["rollout"] = {"strategy": {"rollingUpdate": {"maxSurge": 0}}}
+        assert decide(builder.build())["prepare"] == []
+
+
+class TestJoin:
+    def test_the_next_machine_in_the_emptiest_domain(self) -> None:
+        builder = cluster(3).domains("a", "b", "c").machine("m1", domain="b").machine("m2", domain="a")
+        decision = decide(builder.build())
+        assert decision["action"] == "join"
+        assert decision["target"] == {"machine": None, "failureDomain": "c", "resume": False, "memberID": None}
+        assert {each["result"] for each in decision["preflight"]} == {"pass", "skip"}
+        assert decision["quorum"]["before"] == {"voters": 2, "healthy": 2, "quorum": 2, "tolerance": 0}
+        assert decision["quorum"]["after"] == {"voters": 3, "healthy": 2, "quorum": 2, "tolerance": 0}
+        assert decision["quorum"]["leader"] == "m1"
+
+    def test_the_risk_of_the_second_voter_is_stated(self) -> None:
+        why = decide(healthy(1, replicas=3).build())["quorum"]["whyThisOrder"]
+        assert "RISK" in why
+        assert "learner" not in why
+        assert "RISK" not in decide(healthy(2, replicas=3).build())["quorum"]["whyThisOrder"]
+
+    @pytest.mark.parametrize(
+        ("version", "gates", "learner"),
+        [
+            ("v1.29.0", {}, True),
+            ("v1.29.0", {"EtcdLearnerMode": False}, False),
+            ("v1.28.0", {}, False),
+            ("v1.28.0", {"EtcdLearnerMode": True}, True),
+            ("v1.26.0", {"EtcdLearnerMode": True}, False),
+        ],
+    )
+    def test_learners_make_it_smaller(self, version: str, gates: dict[str, bool], learner: bool) -> None:
+        builder = cluster(3, version)
+        builder.spec["kubeadmConfigSpec"]["clusterConfiguration"]["featureGates"] = gates
+        builder.machine("m1")
+        assert ("learner" in decide(builder.build())["quorum"]["whyThisOrder"]) is learner
+
+    @pytest.mark.parametrize("state", ["", "Running"])
+    def test_one_that_was_begun_is_gone_on_with_and_no_second_one_starts(self, state: str) -> None:
+        decision = decide(healthy(1, replicas=5).machine("m2", state, age=30).build())
+        assert (decision["action"], decision["target"]["machine"], decision["target"]["resume"]) == ("join", "m2", True)
+
+    def test_a_running_join_is_waited_for_while_the_api_is_away(self) -> None:
+        assert step(healthy(1, replicas=3).machine("m2", "Running", age=30).unreachable())[0] == "join"
+
+    def test_one_that_never_started_waits_for_preflight(self) -> None:
+        builder = healthy(1, replicas=3).machine("m2", "").pod("m1", "kube-scheduler", phase="Pending")
+        assert step(builder) == ("wait", "ComponentProvisioning")
+
+    def test_one_that_never_started_and_is_not_wanted_any_more_goes(self) -> None:
+        assert step(healthy(1, replicas=1).machine("m2", "")) == ("remove", "NeverBootstrapped")
+
+    def test_the_running_one_comes_before_the_failed_one(self) -> None:
+        builder = healthy(2, replicas=5).machine("m3", "Failed").machine("m4", "Running", age=10)
+        assert decide(builder.build())["target"]["machine"] == "m4"
+
+    def test_external_etcd_has_no_quorum(self) -> None:
+        builder = healthy(1, replicas=2)
+        builder.spec["kubeadmConfigSpec"]["clusterConfiguration"]["etcd"] = {"external": {}}
+        builder.entry("m1")["kubeadmConfig"]["spec"]["clusterConfiguration"]["etcd"] = {"external": {}}
+        builder.workload["etcd"] = None
+        decision = decide(builder.build())
+        assert (decision["action"], decision["quorum"]) == ("join", None)
+        builder.workload["etcd"] = {"reachable": False, "message": "timeout"}
+        assert step(builder)[1] == "EtcdUnreachable"
+
+
+# What is wrong, what it is called, and whether it is waited for when it is new and when it has lasted.
+TROUBLES: list[tuple[str, str, str, str, Change, Optional[Change]]] = [
+    (
+        "nobody answers",
+        "APIUnreachable",
+        "wait",
+        "blocked",
+        lambda b: b.unreachable(),
+        lambda b: b.stored("RemoteConnectionProbe", "False", 61, "cluster"),
+    ),
+    (
+        "endpoint does not lead here",
+        "EndpointNotReachable",
+        "wait",
+        "blocked",
+        lambda b: b.endpoint(False),
+        lambda b: b.stored("ControlPlaneEndpointReachable", "False", 61, "cluster"),
+    ),
+    (
+        "endpoint unknown",
+        "EndpointUnknown",
+        "wait",
+        "blocked",
+        lambda b: b.endpoint(None),
+        lambda b: b.stored("ControlPlaneEndpointReachable", "Unknown", 61, "cluster"),
+    ),
+    (
+        "crash loop",
+        "ComponentFailed",
+        "wait",
+        "blocked",
+        lambda b: b.pod("m2", "kube-scheduler", waitingReason="CrashLoopBackOff", lastExitCode=1),
+        lambda b: b.stored("SchedulerPodHealthy", "False", 61, "m2"),
+    ),
+    (
+        "no pod",
+        "ComponentMissing",
+        "wait",
+        "blocked",
+        lambda b: b.pod("m2", "kube-apiserver"),
+        lambda b: b.stored("APIServerPodHealthy", "False", 61, "m2"),
+    ),
+    (
+        "pending",
+        "ComponentProvisioning",
+        "wait",
+        "wait",
+        lambda b: b.pod("m2", "kube-apiserver", phase="Pending"),
+        lambda b: b.stored("APIServerPodHealthy", "False", 61, "m2"),
+    ),
+    (
+        "pending for ten minutes",
+        "ComponentProvisioning",
+        "wait",
+        "blocked",
+        lambda b: b.pod("m2", "kube-apiserver", phase="Pending"),
+        lambda b: b.stored("APIServerPodHealthy", "False", 601, "m2"),
+    ),
+    (
+        "node unknown",
+        "ComponentUnknown",
+        "wait",
+        "blocked",
+        lambda b: b.node("m2", ready="Unknown"),
+        lambda b: [b.stored(kind, "Unknown", 61, "m2") for kind in ("APIServerPodHealthy", "ControllerManagerPodHealthy")],
+    ),
+    (
+        "node deleted",
+        "NodeNotFound",
+        "wait",
+        "blocked",
+        lambda b: b.workload["nodes"].pop(1),
+        lambda b: b.stored("NodeHealthy", "False", 61, "m2"),
+    ),
+    (
+        "member sick",
+        "EtcdMemberUnhealthy",
+        "wait",
+        "blocked",
+        lambda b: b.sick_member("m2"),
+        lambda b: b.stored("EtcdMemberHealthy", "False", 61, "m2"),
+    ),
+    (
+        "no etcd",
+        "EtcdUnreachable",
+        "wait",
+        "blocked",
+        lambda b: b.workload["etcd"].update(reachable=False),
+        lambda b: b.stored("EtcdClusterHealthy", "Unknown", 61),
+    ),
+    (
+        "quorum lost",
+        "EtcdQuorumLost",
+        "wait",
+        "blocked",
+        lambda b: b.sick_member("m2").sick_member("m3"),
+        lambda b: b.stored("EtcdClusterHealthy", "False", 61),
+    ),
+    (
+        "no leader",
+        "EtcdNoLeader",
+        "wait",
+        "blocked",
+        lambda b: b.workload["etcd"].update(leader=None),
+        lambda b: b.stored("EtcdClusterHealthy", "False", 61),
+    ),
+    (
+        "list not confirmed",
+        "ViewsDisagree",
+        "wait",
+        "blocked",
+        lambda b: b.workload["etcd"].update(memberListAgrees=None),
+        lambda b: b.stored("EtcdClusterHealthy", "False", 61),
+    ),
+    ("lists differ", "ViewsDisagree", "blocked", "blocked", lambda b: b.workload["etcd"].update(memberListAgrees=False), None),
+    (
+        "no space",
+        "EtcdAlarm",
+        "blocked",
+        "blocked",
+        lambda b: b.workload["etcd"]["alarms"].append({"memberID": member_id("m2"), "alarm": "NOSPACE"}),
+        None,
+    ),
+    (
+        "corrupt",
+        "EtcdAlarm",
+        "blocked",
+        "blocked",
+        lambda b: b.workload["etcd"]["alarms"].append({"memberID": member_id("m2"), "alarm": "CORRUPT"}),
+        None,
+    ),
+    ("stray member", "StrayMember", "blocked", "blocked", lambda b: b.member("stray"), None),
+    ("stray node", "UnmanagedNode", "blocked", "blocked", lambda b: b.node("stray"), None),
+    ("other host", "NodeIdentityDiffers", "blocked", "blocked", lambda b: b.workload["nodes"][1].update(machineID="x"), None),
+    (
+        "dead machine",
+        "InfrastructureGone",
+        "blocked",
+        "blocked",
+        lambda b: b.entry("m2")["infrastructureMachine"]["status"].update(state="dead"),
+        None,
+    ),
+    (
+        "other etcd",
+        "EtcdClusterIDDiffers",
+        "blocked",
+        "blocked",
+        lambda b: b.snapshot["controlPlane"]["status"].update(etcdClusterID="00000000000000dd"),
+        None,
+    ),
+    ("clocks", "ClockSkew", "blocked", "blocked", lambda b: b.workload.update(clockSkewSeconds=-31), None),
+]
+NAMES = [case[0] for case in TROUBLES]
+
+
+@pytest.mark.parametrize(("what", "reason", "new", "lasting", "change", "stored"), TROUBLES, ids=NAMES)
+@pytest.mark.parametrize("replicas", [3, 5])
+class TestTrouble:
+    """With all replicas there, and before the next join, the same trouble is waited for, or blocks."""
+
+    def test_one_sample_proves_nothing(
+        self, what: str, reason: str, new: str, lasting: str, change: Change, stored: Optional[Change], replicas: int
+    ) -> None:
+        decision = decide(changed(healthy(3, replicas), change).build())
+        assert decision["action"] == new
+        assert reason in [each["reason"] for each in decision["blockedOn"]]
+
+    def test_what_lasts_needs_a_person(
+        self, what: str, reason: str, new: str, lasting: str, change: Change, stored: Optional[Change], replicas: int
+    ) -> None:
+        builder = changed(healthy(3, replicas), change)
+        if stored is not None:
+            stored(builder)
+        decision = decide(builder.build())
+        assert decision["action"] == lasting
+        found = [each for each in decision["blockedOn"] if each["reason"] == reason]
+        assert found
+        assert found[0]["fix"]
+
+    def test_while_a_machine_settles_in_what_may_pass_is_waited_for(
+        self, what: str, reason: str, new: str, lasting: str, change: Change, stored: Optional[Change], replicas: int
+    ) -> None:
+        builder = changed(healthy(3, replicas), change)
+        if stored is not None and "ten minutes" not in what:
+            stored(builder)
+        builder.entry("m3")["machine"]["status"]["bootstrap"]["startedAt"] = at(60)
+        assert decide(builder.build())["action"] == new
+
+
+class TestNodesThatAreNotReady:
+    def test_new_ones_are_waited_for_at_the_end_only(self) -> None:
+        assert step(healthy(3).node("m2", ready="False", age=119)) == ("wait", "NodeNotReady")
+        assert step(healthy(3, replicas=5).node("m2", ready="False", age=119))[0] == "join"
+
+    def test_later_it_is_said_and_nothing_is_blocked(self) -> None:
+        decision = decide(healthy(3).node("m2", ready="False", age=120).build())
+        assert decision["action"] == "none"
+        assert [each["reason"] for each in decision["reasons"]] == ["UpToDate", "NodeNotReady"]
+
+
+def test_a_machine_without_a_node_yet_is_waited_for_ten_minutes() -> None:
+    builder = healthy(2, replicas=3)
+    builder.entry("m2")["machine"]["status"].pop("nodeRef")
+    builder.workload["nodes"].pop(1)
+    builder.without_member("m2")
+    for seconds, action in ((599, "wait"), (600, "blocked")):
+        builder.entry("m2")["machine"]["status"]["bootstrap"]["startedAt"] = at(seconds)
+        decision = decide(builder.build())
+        assert (decision["action"], decision["blockedOn"][0]["reason"]) == (action, "NodeNotFound")
+
+
+class TestNotSupportedYet:
+    def test_rollout(self) -> None:
+        builder = healthy(3)
+        builder.spec["version"] = "v1.21.0"
+        decision = decide(builder.build())
+        assert (decision["action"], decision["blockedOn"][0]["reason"]) == ("blocked", "RolloutNotSupported")
+        assert "m1: Version v1.20.2, v1.21.0 required" in decision["blockedOn"][0]["message"]
+
+    def test_rollout_comes_before_scaling_up(self) -> None:
+        builder = healthy(1, replicas=3)
+        builder.spec["version"] = "v1.21.0"
+        assert step(builder) == ("blocked", "RolloutNotSupported")
+
+    def test_it_does_not_hide_health(self) -> None:
+        builder = healthy(3).sick_member("m2")
+        builder.spec["version"] = "v1.21.0"
+        decision = decide(builder.build())
+        assert [each["reason"] for each in decision["blockedOn"]] == ["RolloutNotSupported", "EtcdMemberUnhealthy"]
+        assert next(each for each in decision["conditions"]["controlPlane"] if each["type"] == "EtcdClusterHealthy")["status"] == "False"
+
+    def test_a_begun_join_still_ends(self) -> None:
+        builder = healthy(1, replicas=3).machine("m2", "Running", age=10)
+        builder.spec["version"] = "v1.21.0"
+        assert step(builder)[0] == "join"
+
+    def test_scale_down(self) -> None:
+        decision = decide(healthy(3, replicas=1).build())
+        assert (decision["action"], decision["blockedOn"][0]["reason"]) == ("blocked", "ScaleDownNotSupported")
+        assert decision["blockedOn"][0]["fix"] == "Set spec.replicas to 3."
+
+    def test_a_kubeadm_config_that_is_gone(self) -> None:
+        builder = healthy(3)
+        builder.workload["initialized"] = False
+        assert step(builder) == ("blocked", "KubeadmConfigNotFound")

@@ -1,0 +1,88 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Deleting a cluster (kcp-behaviour.md §1.16)."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
+from builders import Builder, cluster, healthy
+
+IGNORE = "kubeadm.control-plane/ignore-worker-nodes"
+
+
+def step(builder: Builder) -> tuple[str, str]:
+    decision = decide(builder.build())
+    return decision["action"], (decision["blockedOn"] or decision["reasons"])[0]["reason"]
+
+
+def test_all_machines_go_at_once_whatever_their_health() -> None:
+    builder = healthy(3).sick_member("m1").sick_member("m2").machine("m4", "Running", age=5).machine("m5", "Failed").deleting()
+    assert step(builder) == ("deleteMachines", "WaitingForMachineDeletion")
+
+
+@pytest.mark.parametrize("owner", ["cluster", "controlPlane"])
+def test_either_mark_is_enough(owner: str) -> None:
+    builder = healthy(3)
+    builder.snapshot[owner]["metadata"]["deletionTimestamp"] = "2026-01-31T11:59:00Z"
+    assert step(builder)[0] == "deleteMachines"
+
+
+def test_workers_block_it_with_their_names() -> None:
+    builder = healthy(3).deleting()
+    builder.workload["workerNodes"] = [f"w{number}" for number in range(1, 13)]
+    decision = decide(builder.build())
+    assert (decision["action"], decision["blockedOn"][0]["reason"]) == ("blocked", "WaitingForWorkersDeletion")
+    assert "w1, w2" in decision["blockedOn"][0]["message"]
+    assert "and 2 more" in decision["blockedOn"][0]["message"]
+    assert IGNORE in decision["blockedOn"][0]["fix"]
+
+
+@pytest.mark.parametrize("owner", ["cluster", "controlPlane"])
+def test_unless_told_otherwise(owner: str) -> None:
+    builder = healthy(3).deleting()
+    builder.workload["workerNodes"] = ["w1"]
+    builder.snapshot[owner]["metadata"]["annotations"][IGNORE] = "true"
+    assert step(builder)[0] == "deleteMachines"
+
+
+def test_workers_that_cannot_be_asked_for_block_it() -> None:
+    builder = healthy(3).unreachable().deleting()
+    assert step(builder) == ("wait", "WorkersUnknown")
+    assert step(builder.stored("RemoteConnectionProbe", "False", 61, "cluster")) == ("blocked", "WorkersUnknown")
+
+
+def test_a_deletion_that_was_begun_goes_on_without_the_api() -> None:
+    builder = healthy(3).unreachable().deleting().stored("Deleting", "True", 61, reason="WaitingForMachineDeletion")
+    assert step(builder)[0] == "deleteMachines"
+
+
+def test_a_cluster_that_never_was_has_no_workers() -> None:
+    assert step(cluster(3).machine("x", "Failed").endpoint(None).deleting())[0] == "deleteMachines"
+
+
+def test_prepared_machines_go_too() -> None:
+    builder = cluster(3).deleting()
+    builder.snapshot["preparedMachines"] = [{"metadata": {"name": "ahead"}}]
+    assert step(builder)[0] == "deleteMachines"
+    assert "ahead" in decide(builder.build())["reasons"][0]["message"]
+
+
+def test_then_the_infrastructure_and_then_nothing() -> None:
+    builder = cluster(3).deleting()
+    assert step(builder) == ("deleteInfrastructure", "DeletionCompleted")
+    builder.snapshot["infrastructureCluster"] = None
+    assert step(builder) == ("none", "DeletionCompleted")
+
+
+def test_the_infrastructure_stays_with_a_cluster_that_stays() -> None:
+    builder = cluster(3)
+    builder.snapshot["controlPlane"]["metadata"]["deletionTimestamp"] = "2026-01-31T11:59:00Z"
+    assert step(builder) == ("none", "DeletionCompleted")
+
+
+def test_it_works_when_the_control_planes_object_is_gone_already() -> None:
+    builder = cluster(3).deleting()
+    builder.snapshot["controlPlane"] = None
+    assert step(builder)[0] == "deleteInfrastructure"
