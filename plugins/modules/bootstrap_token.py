@@ -43,7 +43,6 @@ options:
 extends_documentation_fragment:
   - kubeadm.control_plane._node
   - kubeadm.control_plane._attributes
-  - kubeadm.control_plane._attributes.action_group
 attributes:
   check_mode:
     support: full

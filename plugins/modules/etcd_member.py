@@ -14,9 +14,9 @@ author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
   - Removes one member, by its ID or by its name. Run it on a control plane node that stays.
-  - In the same call, every member is asked for its own member list, its status, its alarms and a linearizable read.
-    The member is removed only if those that answered agree, at least two of them,
-    and a majority of the members that remain is proven healthy. What is unknown counts as unhealthy. The last voter is never removed.
+  - In the same call, every member is asked for its own member list, its status, its alarms and a linearizable read. The
+    member is removed only if those that answered agree, at least two of them, and a majority of the members that remain
+    is proven healthy. What is unknown counts as unhealthy. The last voter is never removed.
   - If the member leads, leadership moves to a healthy member first. Afterwards the module waits until no member
     that answers lists it any more.
   - What it refuses it explains with the figures. There is no option to force it.
@@ -44,7 +44,6 @@ extends_documentation_fragment:
   - kubeadm.control_plane._node
   - kubeadm.control_plane._node.fencing
   - kubeadm.control_plane._attributes
-  - kubeadm.control_plane._attributes.action_group
 attributes:
   check_mode:
     support: full

@@ -20,7 +20,6 @@ extends_documentation_fragment:
   - kubeadm.control_plane._etcd
   - kubeadm.control_plane._node
   - kubeadm.control_plane._attributes
-  - kubeadm.control_plane._attributes.action_group
   - kubeadm.control_plane._attributes.info_module
 seealso:
   - module: kubeadm.control_plane.etcd_member

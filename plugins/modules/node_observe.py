@@ -13,9 +13,9 @@ version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
-  - Gives, in one call, what one machine can tell of its control plane - its own facts, the control plane Nodes and
-    static pods, kubeadm's configuration, kube-proxy,
-    CoreDNS, what new Nodes need to register, the whole etcd cluster, and whether the control plane endpoint answers as this cluster.
+  - Gives, in one call, what one machine can tell of its control plane - its own facts, the control plane Nodes and static
+    pods, kubeadm's configuration, kube-proxy, CoreDNS, what new Nodes need to register, the whole etcd cluster, and
+    whether the control plane endpoint answers as this cluster.
   - The API server is asked at the machine's own address, never through the endpoint. Every etcd member is asked itself.
   - What answers is returned at once. What seems dead is looked at again before it is called dead.
   - It reads no Secret, and nothing that it returns is secret.
@@ -43,7 +43,6 @@ options:
 extends_documentation_fragment:
   - kubeadm.control_plane._node
   - kubeadm.control_plane._attributes
-  - kubeadm.control_plane._attributes.action_group
   - kubeadm.control_plane._attributes.info_module
 """
 

@@ -124,6 +124,9 @@ def _pod(machine: MachineView, component: str, kind: str, title: str) -> Object:
     pod = machine.pods.get(component)
     if not pod:
         return condition(kind, names.FALSE, "DoesNotExist", f"Pod {component}-{clip(machine.node_name)} does not exist")
+    # The component's own answer is a nearer witness than what the kubelet has written of its pod so far.
+    if pod.get("answers") is True:
+        return condition(kind, names.TRUE, "Running")
     phase, waiting = pod.get("phase"), clip(pod.get("waitingReason"), 80)
     if phase == "Pending":
         return condition(
@@ -136,8 +139,7 @@ def _pod(machine: MachineView, component: str, kind: str, title: str) -> Object:
         return condition(kind, names.FALSE, "Failed", f"The {title}'s Pod ended ({phase})")
     if phase != "Running":
         return condition(kind, names.UNKNOWN, INSPECTION_FAILED, "The Pod's phase is unknown")
-    # The component's own answer on its machine is a nearer witness than what the kubelet has written of it so far.
-    if pod.get("ready") is True or pod.get("answers") is True:
+    if pod.get("ready") is True:
         return condition(kind, names.TRUE, "Running")
     code = pod.get("lastExitCode")
     if waiting:

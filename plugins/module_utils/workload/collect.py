@@ -17,7 +17,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.view im
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import bootstrap, certificates, command, guard
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import trim
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.component_health import component_health
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import (
     ADMIN_KUBECONFIG,
     MANIFESTS_DIRECTORY,
@@ -27,6 +26,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api
     own_server,
     read_access,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.component_health import component_health
 
 OBSERVATION_VERSION = "v1"
 LOCAL_ETCD = "https://127.0.0.1:2379"

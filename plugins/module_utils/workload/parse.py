@@ -37,6 +37,7 @@ def parse(observation: t.Any, via: t.Optional[str]) -> Object:
     config = _mapping(_mapping(objects.get("kubeadmConfig")).get("data"))
     endpoint = _mapping(raw.get("endpoint"))
     answers = endpoint.get("answers")
+    etcd = _etcd(raw.get("etcd"))
     message = _text(api.get("message"))
     if not reachable and not message:
         message = "the observation holds no answer of the API"
@@ -55,8 +56,8 @@ def parse(observation: t.Any, via: t.Optional[str]) -> Object:
             "clusterStatus": _text(config.get("ClusterStatus"), _MAX_CONFIG) or None,
         },
         "nodes": [_node(item) for item in _mappings(objects.get("nodes"))],
-        "pods": _with_answers(_pods(_mappings(objects.get("pods"))), raw),
-        "etcd": _etcd(raw.get("etcd")),
+        "pods": _with_answers(_pods(_mappings(objects.get("pods"))), raw, etcd),
+        "etcd": etcd,
         "addons": _addons(objects, reachable),
         "workerNodes": sorted(name for name in map(_text, _sequence(objects.get("workerNodes"))) if name),
         "machine": machine_facts(raw),
@@ -126,18 +127,24 @@ def _pods(items: list[Object]) -> Object:
     return pods
 
 
-def _with_answers(pods: Object, raw: Object) -> Object:
-    """Put beside the pods of the machine that was asked what their components answered themselves."""
+def _with_answers(pods: Object, raw: Object, etcd: t.Optional[Object]) -> Object:
+    """Put what components answered themselves beside what the kubelet has written of their pods so far.
+
+    The components of the machine that was asked, and every etcd member. A component that answers has a place here even
+    before its mirror pod exists: the kubelet registers that only after its Node.
+    """
     machine, api = _mapping(raw.get("machine")), _mapping(raw.get("api"))
-    answers = dict(_mapping(machine.get("componentHealth")))
-    answers["kube-apiserver"] = api.get("ready")
+    own = {**_mapping(machine.get("componentHealth")), "kube-apiserver": api.get("ready")}
+    statuses = _mapping((etcd or {}).get("statuses"))
+    members = {each["name"]: _mapping(statuses.get(each["id"])).get("healthy") for each in (etcd or {}).get("members", [])}
     for item in _mappings(_mapping(raw.get("objects")).get("nodes")):
         name = _text(_mapping(item.get("metadata")).get("name"))
         info = _mapping(_mapping(item.get("status")).get("nodeInfo"))
-        if machine.get("machineID") and info.get("machineID") == machine["machineID"]:
-            for component, pod in _mapping(pods.get(name)).items():
-                if isinstance(answers.get(component), bool):
-                    pod["answers"] = answers[component]
+        here = machine.get("machineID") and info.get("machineID") == machine["machineID"]
+        for component, answer in {**(own if here else {}), "etcd": members.get(name)}.items():
+            known = _mapping(pods.get(name)).get(component)
+            if isinstance(answer, bool) and (answer or known):
+                pods.setdefault(name, {})[component] = {**(known or _pod({}, component)), "answers": answer}
     return pods
 
 

@@ -67,15 +67,23 @@ def test_a_snapshot_is_whole_verified_and_private(cluster: EtcdCluster, tmp_path
     assert os.listdir(tmp_path) == ["snapshot.db"]
 
 
-def test_a_snapshot_that_breaks_off_leaves_no_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("remaining", "blob", "error", "message"),
+    [
+        (100, b"x" * 544, Unreachable, "100 bytes to come"),
+        (0, b"x" * 544, EtcdError, "its hash does not match"),
+        (0, b"x" * 500, EtcdError, "its hash does not match"),
+        (0, b"", EtcdError, "its hash does not match"),
+    ],
+)
+def test_a_snapshot_that_is_not_whole_leaves_no_file(
+    tmp_path: Path, remaining: int, blob: bytes, error: type[Exception], message: str
+) -> None:
     server = socket.create_server(("127.0.0.1", 0))
-    half = (
-        json.dumps({"result": {"remaining_bytes": "100", "blob": base64.b64encode(b"x" * 544).decode()}}).encode()
-        + b"\n"
-    )
+    result = {"result": {"remaining_bytes": str(remaining), "blob": base64.b64encode(blob).decode()}}
 
     def serve() -> None:
-        for body in (b'{"header":{"member_id":"1"}}', half):
+        for body in (b'{"header":{"member_id":"1"}}', json.dumps(result).encode() + b"\n"):
             connection, _address = server.accept()
             connection.recv(65536)
             connection.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + body)
@@ -83,7 +91,7 @@ def test_a_snapshot_that_breaks_off_leaves_no_file(tmp_path: Path) -> None:
 
     thread = threading.Thread(target=serve)
     thread.start()
-    with pytest.raises(Unreachable, match="100 bytes to come"):
+    with pytest.raises(error, match=message):
         Gateway(f"http://127.0.0.1:{server.getsockname()[1]}", None).snapshot_save(str(tmp_path / "snapshot.db"))
     thread.join()
     server.close()

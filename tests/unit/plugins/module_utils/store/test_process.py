@@ -153,7 +153,7 @@ def test_the_command_shows_playbooks_and_no_values(ansible_playbook):
         (["python3", "-m", "ansible", "playbook"], True),
         (["ansible"], True),
         (["bash", "-c", "ansible-playbook x.yml"], False),
-        (["python3", "/root/.ansible/tmp/AnsiballZ_x.py"], False),
+        (["python3", "/home/alice/.ansible/tmp/AnsiballZ_x.py"], False),
         (["ansible-runner", "run"], False),
         (["vi", "-R", "notes-on-ansible"], False),
         ([], False),

@@ -74,6 +74,8 @@ def test_an_api_that_did_not_answer_leaves_the_question_open() -> None:
     assert (workload["reachable"], workload["initialized"], workload["now"]) == (False, None, None)
     assert workload["message"] == "refused"
     assert workload["addons"] == {}
+    # Not even where objects came along: a part of the picture is not the picture.
+    assert parse({**silent, "objects": SHAPE["objects"]}, "m")["reachable"] is False
 
 
 def test_a_missing_kubeadm_config_of_an_answering_api_is_a_no() -> None:
@@ -91,7 +93,11 @@ def pod(**status: t.Any) -> dict[str, t.Any]:
     container = {"name": "etcd", "image": "etcd:1", **status.pop("container", {})}
     return {
         "metadata": {"name": "etcd-n", "labels": {"component": "etcd", "tier": "control-plane"}},
-        "spec": {"nodeName": "n", "containers": [{"name": "etcd", "image": "etcd:1", "env": [{"name": "X"}]}]},
+        "spec": {
+            "volumes": [{"name": "v"}],
+            "nodeName": "n",
+            "containers": [{"name": "etcd", "image": "etcd:1", "env": [{"name": "X"}]}],
+        },
         "status": {"phase": "Running", "containerStatuses": [container], **status},
     }
 
@@ -121,6 +127,7 @@ def test_a_pod_that_only_carries_the_labels_is_not_taken_for_a_static_one() -> N
 def test_trimming_keeps_no_arguments_environment_or_unknown_annotations() -> None:
     text = json.dumps(trim.pod(pod()))
     assert "env" not in text
+    assert set(trim.pod(pod())["spec"]) == {"nodeName", "containers"}
     node = {
         "metadata": {
             "name": "n",
