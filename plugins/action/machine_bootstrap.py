@@ -12,6 +12,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.boot
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import ca_cert_hash
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import read_certificates
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import tokens
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction, ControlPlaneFailure, now_rfc3339
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import KUBEADM_CONFIG, MACHINE, ClusterObjects, Object
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer, MachineCaller
@@ -142,16 +143,18 @@ class ActionModule(ControlPlaneAction):
         return config
 
     def _mint_token(self, objects: ClusterObjects, caller: MachineCaller) -> str:
+        # Made here and handed over: what a module returns, -vvv shows as it came over the connection.
+        token = tokens.new_token()
+
+        def remember(stored: Object) -> None:
+            stored["metadata"].setdefault("annotations", {})[TOKEN_ANNOTATION] = token.split(".", maxsplit=1)[0]
+
+        objects.store.modify(KUBEADM_CONFIG, objects.namespace, self._name, remember)
+        call = {"state": "present", "token": token}
         failures = []
         for each in objects.bootstrapped_machines():
-            answer = caller.call(objects.reach(each["metadata"]["name"]), "bootstrap_token", {"state": "present"})
+            answer = caller.call(objects.reach(each["metadata"]["name"]), "bootstrap_token", call)
             if not answer.failed:
-                token = str(answer.result["token"])
-
-                def remember(stored: Object, token_id: str = token.split(".", maxsplit=1)[0]) -> None:
-                    stored["metadata"].setdefault("annotations", {})[TOKEN_ANNOTATION] = token_id
-
-                objects.store.modify(KUBEADM_CONFIG, objects.namespace, self._name, remember)
                 return token
             failures.append(f"{each['metadata']['name']}: {redact(answer.message)}")
         raise ControlPlaneFailure(

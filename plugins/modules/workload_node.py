@@ -30,7 +30,6 @@ extends_documentation_fragment:
   - kubeadm.control_plane._node
   - kubeadm.control_plane._node.fencing
   - kubeadm.control_plane._attributes
-  - kubeadm.control_plane._attributes.action_group
 attributes:
   check_mode:
     support: full

@@ -137,24 +137,31 @@ def modules_of(root: Path) -> list[str]:
 
 
 def action_group(root: Path) -> Problems:
-    """Every module is in exactly one action group, so that module_defaults reach it, and only those that it understands."""
+    """The group control_plane has every module, other groups only modules; a group that a module's documentation names exists."""
     runtime = read_yaml(root / "meta" / "runtime.yml") or {}
     groups = runtime.get("action_groups") or {}
     modules = modules_of(root)
-    members = [name for group in groups.values() for name in group]
     problems = [
-        f"meta/runtime.yml: module {name} is in {members.count(name)} action groups; it must be in one"
+        f"meta/runtime.yml: module {name} is missing in action_groups.control_plane"
         for name in modules
-        if members.count(name) != 1
+        if name not in (groups.get("control_plane") or [])
     ]
-    problems += [
-        f"meta/runtime.yml: the action groups have {name}, which is no module" for name in members if name not in modules
-    ]
-    problems += [
-        f"meta/runtime.yml: action_groups.{group} is not in alphabetical order"
-        for group, names in groups.items()
-        if names != sorted(names)
-    ]
+    for group, names in groups.items():
+        problems += [
+            f"meta/runtime.yml: action_groups.{group} has {name}, which is no module"
+            for name in names
+            if name not in modules
+        ]
+        if names != sorted(set(names)):
+            problems.append(
+                f"meta/runtime.yml: action_groups.{group} is not in alphabetical order, or names a module twice"
+            )
+    for file in sorted((root / "plugins" / "doc_fragments").glob("*.py")):
+        for group in re.findall(r"\bgroup/kubeadm\.control_plane\.(\w+)", file.read_text(encoding="utf-8")):
+            if group not in groups:
+                problems.append(
+                    f"{_name(root, file)}: names the action group {group}, which meta/runtime.yml doesn't have"
+                )
     return problems
 
 

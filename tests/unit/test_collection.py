@@ -44,6 +44,9 @@ def tree(tmp_path: Path) -> Path:
         "changelogs/fragments/first.yml": "release_summary: The first.\n",
         "plugins/modules/thing.py": "from __future__ import annotations\n\n\ndef main():\n    pass\n",
         "plugins/action/thing.py": "from __future__ import annotations\n",
+        "plugins/doc_fragments/_thing.py": (
+            "from __future__ import annotations\n\nGROUP = 'group/kubeadm.control_plane.control_plane'\n"
+        ),
         "roles/machine_test/meta/main.yml": "galaxy_info: {}\n",
         "roles/machine_test/meta/argument_specs.yml": "argument_specs:\n  main:\n    short_description: A role\n",
         "roles/machine_test/tasks/main.yml": "- name: Nothing\n  ansible.builtin.debug:\n",
@@ -76,6 +79,7 @@ def test_the_smallest_tree_has_no_problems(tree):
         ("meta/runtime.yml", "[thing]", "[]", "module thing is missing"),
         ("meta/runtime.yml", "[thing]", "[thing, other]", "other, which is no module"),
         ("meta/runtime.yml", "[thing]", "[thing, thing]", "names a module twice"),
+        ("plugins/doc_fragments/_thing.py", "plane.control_plane", "plane.other", "names the action group other"),
         ("playbooks/verb.yml", "import_playbook: guard.yml", "import_playbook: other.yml", "does not begin with"),
         ("playbooks/verb.yml", "  hosts: control_planes", "  hosts: all\n  connection: local", "`connection:`"),
         ("playbooks/verb.yml", "  hosts: control_planes", "  hosts: all\n  any_errors_fatal: true", "any_errors_fatal"),

@@ -57,7 +57,11 @@ def remove_failed_first(context: Context, machine: MachineView) -> Outcome:
         f"Look at {machine.name} (kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes). If there is nothing to keep, delete the cluster "
         "with the playbook delete and reconcile again."
     )
-    return block(name, text, fix)
+    outcome = block(name, text, fix)
+    lasted = view.held(view.cluster, "ControlPlaneEndpointReachable", names.UNKNOWN)
+    if name == "InitializationUnknown" and (lasted is None or lasted < names.PATIENCE):
+        outcome.action = names.WAIT
+    return outcome
 
 
 def _unknown(view: View) -> str:

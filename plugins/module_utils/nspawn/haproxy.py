@@ -15,7 +15,7 @@ BACKEND = "control-plane"
 # /readyz is what kubeadm's own load balancer advice checks: an API server that can't reach its etcd is not ready.
 HEALTH_PATH = "/readyz"
 CHECK = "check check-ssl verify none inter 500ms fastinter 250ms downinter 500ms rise 1 fall 2"
-SERVER_NAME = re.compile(r"^[A-Za-z0-9._-]{1,63}$")
+SERVER_NAME = re.compile(r"^[A-Za-z0-9._-]{1,63}\Z")
 
 
 @dataclass(frozen=True, order=True)
@@ -40,7 +40,7 @@ def servers_of(items: t.Iterable[t.Mapping[str, t.Any]]) -> list[Server]:
             raise NspawnError(
                 f"servers: {name!r} is not a server's name (1 to 63 letters, digits, '.', '_', '-'). Nothing was changed."
             )
-        if not re.match(r"^\d{1,3}(\.\d{1,3}){3}$", address):
+        if not re.match(r"^\d{1,3}(\.\d{1,3}){3}\Z", address):
             raise NspawnError(
                 f"servers: {name} has the address {address!r}, which is no IPv4 address. Nothing was changed."
             )

@@ -27,7 +27,7 @@ BUILD_PACKAGES = ("golang-go", "dpkg-dev", "make", "gcc", "libc6-dev", "rsync", 
 NODE_BINARIES = ("kubeadm", "kubelet", "kubectl")
 IMAGE_BINARIES = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy")
 REFLECT2 = "golang-github-modern-go-reflect2-dev"
-VERSION = re.compile(r"^v(\d+)\.(\d+)\.(\d+)$")
+VERSION = re.compile(r"^v(\d+)\.(\d+)\.(\d+)\Z")
 # A fixed date, so that a build says nothing about when and where it was made.
 BUILD_DATE = "1970-01-01T00:00:00Z"
 

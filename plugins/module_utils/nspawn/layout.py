@@ -17,8 +17,8 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.error
 
 DEFAULT_DIRECTORY = "/var/lib/kubeadm-control-plane/nspawn"
 # Linux allows host names of 64 characters and Kubernetes Node names of 253; a DNS label fits both.
-MACHINE_NAME = re.compile(r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")
-IMAGE_NAME = re.compile(r"^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$")
+MACHINE_NAME = re.compile(r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\Z")
+IMAGE_NAME = re.compile(r"^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?\Z")
 
 
 @dataclass(frozen=True)

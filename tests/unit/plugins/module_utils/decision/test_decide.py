@@ -165,11 +165,13 @@ class TestFirstMachine:
         builder.endpoint(True)
         assert step(builder) == ("remove", "BootstrapFailed")
 
-    @pytest.mark.parametrize(
-        ("answers", "reason"), [(None, "InitializationUnknown"), (True, "CannotBeRemediated")]
-    )
-    def test_unknown_is_no_evidence(self, answers: Optional[bool], reason: str) -> None:
-        assert step(cluster(3).machine("x", "Failed").endpoint(answers)) == ("blocked", reason)
+    def test_unknown_is_no_evidence(self) -> None:
+        builder = cluster(3).machine("x", "Failed").endpoint(None)
+        assert step(builder) == ("wait", "InitializationUnknown")
+        assert step(builder.stored("ControlPlaneEndpointReachable", "Unknown", 61, "cluster")) == ("blocked", "InitializationUnknown")
+
+    def test_an_api_that_answers_is_not_thrown_away(self) -> None:
+        assert step(cluster(3).machine("x", "Failed").endpoint(True)) == ("blocked", "CannotBeRemediated")
 
     def test_a_failed_one_that_initialized_is_kept(self) -> None:
         builder = healthy(1, replicas=3)

@@ -1,0 +1,115 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files, locks and copies, in real folders with real processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import files
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
+
+HOLD = """
+import sys
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import files
+with files.locked(sys.argv[1], 5):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def holder(tmp_path):
+    """A process that holds a lock until it is killed."""
+    path = str(tmp_path / "locks" / "one")
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, path],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert process.stdout.readline() == "held\n"
+    yield path, process
+    process.kill()
+    process.communicate()
+
+
+def test_a_record_is_private_and_read_back(tmp_path):
+    path = tmp_path / "record.json"
+    files.write_json(str(path), {"a": 1})
+    assert files.read_json(str(path)) == {"a": 1}
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [each.name for each in tmp_path.iterdir()] == ["record.json"]
+
+
+def test_a_record_that_is_not_there_is_none(tmp_path):
+    assert files.read_json(str(tmp_path / "nothing")) is None
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '"a"'])
+def test_a_damaged_record_is_named(tmp_path, text):
+    path = tmp_path / "record.json"
+    path.write_text(text)
+    with pytest.raises(NspawnError, match=r"record\.json is damaged"):
+        files.read_json(str(path))
+
+
+def test_a_lock_names_its_holder(holder):
+    path, process = holder
+    said = []
+    with pytest.raises(NspawnError, match=f"process {process.pid} still holds"), files.locked(path, 0, said.append):
+        pass
+    assert f"waiting for process {process.pid}" in said[0]
+
+
+def test_a_killed_holder_lets_go(holder):
+    path, process = holder
+    process.kill()
+    process.wait()
+    with files.locked(path, 5):
+        pass
+
+
+def test_a_lock_whose_file_was_removed_by_its_holder_is_taken_anew(tmp_path):
+    path = str(tmp_path / "one")
+    with files.locked(path, 1):
+        os.unlink(path)
+        with files.locked(path, 1):
+            assert os.path.exists(path)
+
+
+def test_a_copy_shares_what_never_changes_and_nothing_else(tmp_path):
+    source = tmp_path / "source"
+    (source / "blobs").mkdir(parents=True, mode=0o711)
+    (source / "blobs" / "one").write_text("layer")
+    (source / "meta.db").write_text("database")
+    (source / "link").symlink_to("blobs/one")
+    (source / "to-folder").symlink_to("blobs")
+    target = tmp_path / "target"
+    files.link_tree(str(source), str(target), lambda path: path.endswith(".db"))
+    assert (target / "blobs" / "one").samefile(source / "blobs" / "one")
+    assert not (target / "meta.db").samefile(source / "meta.db")
+    assert (target / "meta.db").read_text() == "database"
+    assert os.readlink(target / "link") == "blobs/one"
+    assert os.readlink(target / "to-folder") == "blobs"
+    assert (target / "blobs").stat().st_mode == (source / "blobs").stat().st_mode
+
+
+def test_removing_what_is_gone_is_fine(tmp_path):
+    files.remove_tree(str(tmp_path / "nothing"))
+    (tmp_path / "folder" / "deep").mkdir(parents=True)
+    files.remove_tree(str(tmp_path / "folder"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_end_of_a_log(tmp_path):
+    path = tmp_path / "log"
+    path.write_text("".join(f"line {number}\n" for number in range(5000)))
+    assert files.tail(str(path), 2) == "line 4998\nline 4999"
+    assert files.tail(str(tmp_path / "nothing")) == ""

@@ -1,0 +1,54 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The files that make a machine."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+
+import pytest
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import addresses, guest
+
+NETWORK = addresses.network_of("kcp0", "10.222.0.0/24", "10.223.0.0/16")
+
+
+def make(address="10.222.0.10", key="ssh-ed25519 AAAA user"):
+    return guest.Guest("demo-1", address, "a" * 32, key, "PRIVATE\n", "ssh-ed25519 BBBB demo-1\n", NETWORK)
+
+
+def files(**overrides):
+    return {path: (text, mode) for path, text, mode in guest.guest_files(make(**overrides))}
+
+
+def test_private_keys_and_who_may_log_in_are_for_root_alone():
+    found = files()
+    assert found["/etc/ssh/ssh_host_ed25519_key"] == ("PRIVATE\n", 0o600)
+    assert found["/root/.ssh/authorized_keys"] == ("ssh-ed25519 AAAA user\n", 0o600)
+
+
+def test_without_a_key_nobody_may_log_in():
+    assert "/root/.ssh/authorized_keys" not in files(key="")
+
+
+def test_the_machine_knows_its_name_address_and_id():
+    found = files()
+    assert found["/etc/hostname"][0] == "demo-1\n"
+    assert "10.222.0.10 demo-1\n" in found["/etc/hosts"][0]
+    assert found["/etc/machine-id"][0] == "a" * 32 + "\n"
+
+
+def test_the_interface_has_a_default_route_and_the_way_to_all_pods():
+    text = guest.networkd_unit(make())
+    assert "Address=10.222.0.10/24\n" in text
+    assert "Gateway=10.222.0.1\n" in text
+    assert "Destination=10.223.0.0/16\n" in text
+
+
+@pytest.mark.parametrize("address", ["10.222.0.10", "10.222.0.254"])
+def test_pods_have_addresses_of_their_machine_alone(address):
+    plugins = json.loads(guest.cni_conflist(make(address=address)))["plugins"]
+    subnet = ipaddress.ip_network(plugins[0]["ipam"]["ranges"][0][0]["subnet"])
+    assert subnet == NETWORK.pods_of(address)
