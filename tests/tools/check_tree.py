@@ -44,7 +44,7 @@ FORBIDDEN = {
                 "/wor" + r"k/(main|shared|\.library)\b",
                 "/tmp/" + "kcp",
                 "/ro" + r"ot/\.(cache|pyenv|local)\b",
-                "/ho" + r"me/(?!user\b|\$|\{)[a-z]+/",
+                "/ho" + r"me/(?!user\b|alice\b|\$|\{)[a-z]+/",
             )
         )
     ),

@@ -28,25 +28,20 @@ END_SECONDS = 15
 
 def everything(layout: Layout) -> dict[str, list[str]]:
     """Remove all machines, endpoints, the bridge and the directory. Return the names of what was there."""
-    removed: dict[str, list[str]] = {"machines": [], "endpoints": [], "bridges": []}
-    for name in pool.machine_records(layout):
+    found = present(layout)
+    known = read_json(layout.network) or {}
+    for name in found["machines"]:
         machine.remove(layout, name)
-        removed["machines"].append(name)
-    for name in pool.endpoint_records(layout):
-        namespace, _, cluster = name.partition("_")
+    for name in found["endpoints"]:
+        namespace, _, cluster = name.partition("/")
         endpoint.remove(layout, namespace, cluster)
-        removed["endpoints"].append(name.replace("_", "/"))
     _end_strays(layout)
-    known = read_json(layout.network)
-    if known is not None and remove_bridge(str(known["bridge"]), layout.directory):
-        removed["bridges"].append(str(known["bridge"]))
-    for name in _bridges(layout):
+    for name in {*found["bridges"], str(known.get("bridge", ""))}:
         remove_bridge(name, layout.directory)
-        removed["bridges"].append(name)
     for point in mounts_below(layout.directory):
         run(["umount", "--lazy", point], check=False)
     remove_tree(layout.directory)
-    return removed
+    return found
 
 
 def present(layout: Layout) -> dict[str, list[str]]:
