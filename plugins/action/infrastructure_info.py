@@ -9,6 +9,7 @@ import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.ssh import ensure_ssh_key
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction, ControlPlaneFailure, now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_objects import stale_prepared
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import endpoint_servers, machine_for_provider, provider_role
 
 
@@ -44,6 +45,7 @@ class ActionModule(ControlPlaneAction):
                 "object": objects.infrastructure_cluster,
             },
             "machines": machines + [machine_for_provider(each, None) for each in objects.prepared_machines()],
+            "stale": [machine_for_provider(each, None) for each in stale_prepared(objects)],
             "endpoint_servers": endpoint_servers(objects),
             "ssh_public_key": public_key,
         }

@@ -106,20 +106,21 @@ class ActionModule(ControlPlaneAction):
         if endpoint is None:
             raise ControlPlaneFailure(f"the cluster {objects.name} has no control plane endpoint yet; nothing was started on {self._name}.")
         infrastructure = objects.infrastructure_machines.get(self._name) or {}
-        common = {
+        certificates = read_certificates(objects.store, objects.cluster)
+        common: dict[str, t.Any] = {
             "cluster": objects.cluster,
             "control_plane": objects.control_plane,
             "kubeadm_config": self._with_image_needs(objects, config, infrastructure),
             "machine": machine,
             "endpoint": endpoint,
             "advertise_address": first_address(infrastructure),
-            "certificates": read_certificates(objects.store, objects.cluster),
+            "certificates": certificates,
             "resolve_secret": lambda name, key: secret_value(objects.store, objects.namespace, name, key),
         }
         if "joinConfiguration" not in config["spec"]:
             return init_data(**common)
         token = self._mint_token(objects, caller)
-        return join_data(**common, token=token, ca_cert_hashes=[ca_cert_hash(common["certificates"]["ca"]["crt"])])
+        return join_data(**common, token=token, ca_cert_hashes=[ca_cert_hash(str(certificates["ca"]["crt"]))])
 
     def _with_image_needs(self, objects: ClusterObjects, config: Object, infrastructure: Object) -> Object:
         # What a machine's image lacks is the image's business: a manifest need not know of it (docs/provider_contract.md).

@@ -65,6 +65,11 @@ machines:
   returned: success
   type: list
   elements: dict
+stale:
+  description: The machines prepared ahead that no new machine will use any more.
+  returned: success
+  type: list
+  elements: dict
 endpoint_servers:
   description: Names and addresses of the machines that belong behind the endpoint.
   returned: success

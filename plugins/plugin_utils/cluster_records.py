@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import ClusterManifest
@@ -48,7 +49,7 @@ def apply_manifest(store: Store, manifest: ClusterManifest) -> list[str]:
         merged = _merged(stored, desired)
         if merged != stored:
             changes.append(f"change {desired['kind']} {namespace}/{name}: {', '.join(_changed_paths(stored, merged))}")
-            store.modify(kind_ref_of(desired), namespace, name, lambda current, to=merged: _replace(current, to))
+            store.modify(kind_ref_of(desired), namespace, name, functools.partial(_replace, desired=merged))
     return changes
 
 

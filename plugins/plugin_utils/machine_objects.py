@@ -61,15 +61,24 @@ def new_name(objects: ClusterObjects) -> str:
             return name
 
 
-def prepared_matches(objects: ClusterObjects, infrastructure: Object, failure_domain: str) -> bool:
-    """Tell whether a machine prepared ahead is still what a new machine would be."""
+def stale_prepared(objects: ClusterObjects) -> list[Object]:
+    """Return the machines prepared ahead that no new machine will use: they don't match any more, or are too many."""
+    if objects.control_plane is None:
+        return []
+    wanted = int(objects.control_plane["spec"]["replicas"]) - len(objects.machines)
+    usable = [each for each in objects.prepared_machines() if prepared_matches(objects, each)][: max(0, wanted)]
+    return [each for each in objects.prepared_machines() if each not in usable]
+
+
+def prepared_matches(objects: ClusterObjects, infrastructure: Object, failure_domain: t.Optional[str] = None) -> bool:
+    """Tell whether a machine prepared ahead is still what a new machine (in that failure domain, where given) would be."""
     annotations = infrastructure["metadata"].get("annotations", {})
     control_plane = t.cast(Object, objects.control_plane)
     reference = objects.template_reference()
     return (
         annotations.get(kinds.ANNOTATION_CLONED_FROM_NAME) == reference["name"]
         and annotations.get(kinds.ANNOTATION_CLONED_FROM_GROUP_KIND) == f"{reference['kind']}.{reference['apiGroup']}"
-        and annotations.get(FAILURE_DOMAIN_ANNOTATION, "") == failure_domain
+        and failure_domain in (None, annotations.get(FAILURE_DOMAIN_ANNOTATION, ""))
         and annotations.get(VERSION_ANNOTATION) == control_plane["spec"]["version"]
         and not infrastructure["metadata"].get("deletionTimestamp")
     )

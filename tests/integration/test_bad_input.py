@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import typing as t
 from pathlib import Path
@@ -60,7 +61,7 @@ def test_unknown_machine_template_kind(workspace: Workspace) -> None:
 def test_duplicate_names(workspace: Workspace) -> None:
     """Two objects of one kind and name."""
     workspace.write("bad", changed("bad", lambda documents: documents.append(documents[2])))
-    refused(workspace, "NspawnMachineTemplate", "bad-control-plane", "once")
+    refused(workspace, "NspawnMachineTemplate", "bad-control-plane", "two objects")
 
 
 def test_yaml_that_is_none(workspace: Workspace) -> None:
@@ -123,6 +124,13 @@ def test_unknown_cluster_in_delete(workspace: Workspace) -> None:
     assert "control_plane_delete=good" in run.text
 
 
+def fill(path: Path) -> None:
+    """Fill a disk through a file until nothing more goes in."""
+    with contextlib.suppress(OSError), open(path, "wb", buffering=0) as stream:
+        while True:
+            stream.write(b"x" * 512)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root")
 @pytest.mark.parametrize(("options", "says"), [("ro", "read-only"), ("size=16k", "space")])
 def test_store_that_cannot_be_written(workspace: Workspace, options: str, says: str) -> None:
@@ -132,13 +140,7 @@ def test_store_that_cannot_be_written(workspace: Workspace, options: str, says: 
     Workspace.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(workspace.store)], Path("/")).succeeded()
     try:
         if says == "space":
-            with open(workspace.store / "filler", "wb") as stream:
-                try:
-                    while True:
-                        stream.write(b"x" * 4096)
-                        stream.flush()
-                except OSError:
-                    pass
+            fill(workspace.store / "filler")
         run = workspace.playbook("reconcile").failed()
         assert says in run.text.lower()
         assert "Traceback" not in run.output

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any, Callable
 
 import pytest
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 from builders import Builder, at, cluster, healthy, member_id
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 
 Change = Callable[[Builder], Any]
 
@@ -65,8 +66,18 @@ CASES: list[tuple[str, str, tuple[str, str], Change]] = [
     ("one sick member", "Available", ("True", "Available"), lambda b: b.sick_member("m2")),
     ("two sick members", "Available", ("False", "NotAvailable"), lambda b: b.sick_member("m2").sick_member("m3")),
     ("stranger", "EtcdClusterHealthy", ("False", "NotHealthy"), lambda b: b.member("stranger")),
-    ("lists differ", "EtcdClusterHealthy", ("False", "NotHealthy"), lambda b: b.workload["etcd"].update(memberListAgrees=False)),
-    ("no list", "EtcdClusterHealthy", ("Unknown", "InspectionFailed"), lambda b: b.workload["etcd"].update(reachable=False)),
+    (
+        "lists differ",
+        "EtcdClusterHealthy",
+        ("False", "NotHealthy"),
+        lambda b: b.workload["etcd"].update(memberListAgrees=False),
+    ),
+    (
+        "no list",
+        "EtcdClusterHealthy",
+        ("Unknown", "InspectionFailed"),
+        lambda b: b.workload["etcd"].update(reachable=False),
+    ),
     ("no list", "Available", ("False", "NotAvailable"), lambda b: b.workload["etcd"].update(reachable=False)),
     (
         "no list for long",
@@ -74,7 +85,12 @@ CASES: list[tuple[str, str, tuple[str, str], Change]] = [
         ("Unknown", "InspectionFailed"),
         lambda b: (b.workload["etcd"].update(reachable=False), b.stored("Initialized", "True", 120)),
     ),
-    ("one scheduler away", "ControlPlaneComponentsHealthy", ("False", "NotHealthy"), lambda b: b.pod("m2", "kube-scheduler")),
+    (
+        "one scheduler away",
+        "ControlPlaneComponentsHealthy",
+        ("False", "NotHealthy"),
+        lambda b: b.pod("m2", "kube-scheduler"),
+    ),
     ("one scheduler away", "Available", ("True", "Available"), lambda b: b.pod("m2", "kube-scheduler")),
     (
         "every scheduler away",
@@ -82,7 +98,12 @@ CASES: list[tuple[str, str, tuple[str, str], Change]] = [
         ("False", "NotAvailable"),
         lambda b: [b.pod(name, "kube-scheduler") for name in ("m1", "m2", "m3")],
     ),
-    ("node unknown", "ControlPlaneComponentsHealthy", ("Unknown", "HealthUnknown"), lambda b: b.node("m2", ready="Unknown")),
+    (
+        "node unknown",
+        "ControlPlaneComponentsHealthy",
+        ("Unknown", "HealthUnknown"),
+        lambda b: b.node("m2", ready="Unknown"),
+    ),
     ("node unknown", "MachinesReady", ("Unknown", "ReadyUnknown"), lambda b: b.node("m2", ready="Unknown")),
     (
         "False beats Unknown",
@@ -96,8 +117,18 @@ CASES: list[tuple[str, str, tuple[str, str], Change]] = [
     ("more wanted", "ScalingUp", ("True", "ScalingUp"), lambda b: b.spec.update(replicas=5)),
     ("fewer wanted", "ScalingDown", ("True", "ScalingDown"), lambda b: b.spec.update(replicas=1)),
     ("replicas not set", "ScalingUp", ("Unknown", "WaitingForReplicasSet"), lambda b: b.spec.pop("replicas")),
-    ("certificate gone", "CertificatesAvailable", ("False", "NotAvailable"), lambda b: b.snapshot["certificates"]["proxy"].update(present=False)),
-    ("certificate gone", "Available", ("False", "NotAvailable"), lambda b: b.snapshot["certificates"]["proxy"].update(present=False)),
+    (
+        "certificate gone",
+        "CertificatesAvailable",
+        ("False", "NotAvailable"),
+        lambda b: b.snapshot["certificates"]["proxy"].update(present=False),
+    ),
+    (
+        "certificate gone",
+        "Available",
+        ("False", "NotAvailable"),
+        lambda b: b.snapshot["certificates"]["proxy"].update(present=False),
+    ),
     ("deleting", "Deleting", ("True", "WaitingForMachineDeletion"), lambda b: b.deleting()),
     ("deleting", "Available", ("False", "NotAvailable"), lambda b: b.deleting()),
     ("deleting", "ScalingDown", ("True", "ScalingDown"), lambda b: b.deleting()),
@@ -192,20 +223,35 @@ class TestStatus:
             "phase": "Provisioned",
             "initialization": {"infrastructureProvisioned": True, "controlPlaneInitialized": True},
             "controlPlaneReady": True,
-            "controlPlane": {"desiredReplicas": 3, "replicas": 3, "readyReplicas": 3, "availableReplicas": 3, "upToDateReplicas": 3},
+            "controlPlane": {
+                "desiredReplicas": 3,
+                "replicas": 3,
+                "readyReplicas": 3,
+                "availableReplicas": 3,
+                "upToDateReplicas": 3,
+            },
         }
         assert status["machines"]["m1"] == {"phase": "Running", "nodeRef": {"name": "m1"}}
 
     def test_before_anything_is_there(self) -> None:
         status = decide(cluster(3).bare().build())["status"]
         assert status["cluster"]["phase"] == "Provisioning"
-        assert status["cluster"]["initialization"] == {"infrastructureProvisioned": False, "controlPlaneInitialized": False}
+        assert status["cluster"]["initialization"] == {
+            "infrastructureProvisioned": False,
+            "controlPlaneInitialized": False,
+        }
         assert status["controlPlane"]["ready"] is False
         assert "version" not in status["controlPlane"]
 
     def test_the_lowest_version_comes_first_and_pre_releases_are_lower(self) -> None:
         builder = healthy(5)
-        for name, version in (("m1", "v1.20.10"), ("m2", "v1.20.9"), ("m3", "v1.20.9"), ("m4", "v1.21.0"), ("m5", "v1.20.9-rc.1")):
+        for name, version in (
+            ("m1", "v1.20.10"),
+            ("m2", "v1.20.9"),
+            ("m3", "v1.20.9"),
+            ("m4", "v1.21.0"),
+            ("m5", "v1.20.9-rc.1"),
+        ):
             builder.entry(name)["machine"]["spec"]["version"] = version
         status = decide(builder.build())["status"]["controlPlane"]
         assert status["version"] == "v1.20.9-rc.1"
@@ -217,7 +263,8 @@ class TestStatus:
         ]
 
     @pytest.mark.parametrize(
-        ("state", "phase"), [("", "Provisioned"), ("Running", "Provisioned"), ("Failed", "Failed"), ("Succeeded", "Running")]
+        ("state", "phase"),
+        [("", "Provisioned"), ("Running", "Provisioned"), ("Failed", "Failed"), ("Succeeded", "Running")],
     )
     def test_machine_phases(self, state: str, phase: str) -> None:
         status = decide(healthy(2, replicas=3).machine("m3", state, age=60).build())["status"]
@@ -232,4 +279,8 @@ class TestStatus:
         builder = healthy(3)
         builder.workload["etcd"]["alarms"] = [{"memberID": member_id("m1"), "alarm": "NOSPACE"}]
         status = decide(builder.build())["status"]["controlPlane"]
-        assert (status["replicas"], status["readyReplicas"], status["deprecated"]["v1beta1"]["readyReplicas"]) == (3, 2, 3)
+        assert (status["replicas"], status["readyReplicas"], status["deprecated"]["v1beta1"]["readyReplicas"]) == (
+            3,
+            2,
+            3,
+        )

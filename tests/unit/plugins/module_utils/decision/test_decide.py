@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any, Callable, Optional
 
 import pytest
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 from builders import Builder, at, cluster, healthy, member_id
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 
 Change = Callable[[Builder], Any]
 
@@ -130,7 +131,10 @@ class TestFirstMachine:
 
     def test_an_endpoint_that_cannot_be_asked_is_looked_at_again_and_then_blocks(self) -> None:
         assert step(cluster(3).endpoint(None)) == ("wait", "EndpointUnknown")
-        assert step(cluster(3).endpoint(None).stored("ControlPlaneEndpointReachable", "Unknown", 61, "cluster")) == ("blocked", "EndpointUnknown")
+        assert step(cluster(3).endpoint(None).stored("ControlPlaneEndpointReachable", "Unknown", 61, "cluster")) == (
+            "blocked",
+            "EndpointUnknown",
+        )
 
     def test_unless_the_user_says_that_nothing_is_there(self) -> None:
         builder = cluster(3).endpoint(None)
@@ -168,7 +172,10 @@ class TestFirstMachine:
     def test_unknown_is_no_evidence(self) -> None:
         builder = cluster(3).machine("x", "Failed").endpoint(None)
         assert step(builder) == ("wait", "InitializationUnknown")
-        assert step(builder.stored("ControlPlaneEndpointReachable", "Unknown", 61, "cluster")) == ("blocked", "InitializationUnknown")
+        assert step(builder.stored("ControlPlaneEndpointReachable", "Unknown", 61, "cluster")) == (
+            "blocked",
+            "InitializationUnknown",
+        )
 
     def test_an_api_that_answers_is_not_thrown_away(self) -> None:
         assert step(cluster(3).machine("x", "Failed").endpoint(True)) == ("blocked", "CannotBeRemediated")
@@ -335,7 +342,9 @@ TROUBLES: list[tuple[str, str, str, str, Change, Optional[Change]]] = [
         "wait",
         "blocked",
         lambda b: b.node("m2", ready="Unknown"),
-        lambda b: [b.stored(kind, "Unknown", 61, "m2") for kind in ("APIServerPodHealthy", "ControllerManagerPodHealthy")],
+        lambda b: [
+            b.stored(kind, "Unknown", 61, "m2") for kind in ("APIServerPodHealthy", "ControllerManagerPodHealthy")
+        ],
     ),
     (
         "node deleted",
@@ -385,7 +394,14 @@ TROUBLES: list[tuple[str, str, str, str, Change, Optional[Change]]] = [
         lambda b: b.workload["etcd"].update(memberListAgrees=None),
         lambda b: b.stored("EtcdClusterHealthy", "False", 61),
     ),
-    ("lists differ", "ViewsDisagree", "blocked", "blocked", lambda b: b.workload["etcd"].update(memberListAgrees=False), None),
+    (
+        "lists differ",
+        "ViewsDisagree",
+        "blocked",
+        "blocked",
+        lambda b: b.workload["etcd"].update(memberListAgrees=False),
+        None,
+    ),
     (
         "no space",
         "EtcdAlarm",
@@ -404,7 +420,14 @@ TROUBLES: list[tuple[str, str, str, str, Change, Optional[Change]]] = [
     ),
     ("stray member", "StrayMember", "blocked", "blocked", lambda b: b.member("stray"), None),
     ("stray node", "UnmanagedNode", "blocked", "blocked", lambda b: b.node("stray"), None),
-    ("other host", "NodeIdentityDiffers", "blocked", "blocked", lambda b: b.workload["nodes"][1].update(machineID="x"), None),
+    (
+        "other host",
+        "NodeIdentityDiffers",
+        "blocked",
+        "blocked",
+        lambda b: b.workload["nodes"][1].update(machineID="x"),
+        None,
+    ),
     (
         "dead machine",
         "InfrastructureGone",
@@ -460,6 +483,14 @@ class TestTrouble:
         assert decide(builder.build())["action"] == new
 
 
+@pytest.mark.parametrize(("seconds", "action"), [(59, "wait"), (60, "blocked")])
+def test_patience_ends_after_a_minute(seconds: int, action: str) -> None:
+    builder = healthy(3).pod("m2", "kube-scheduler").stored("SchedulerPodHealthy", "False", seconds, "m2")
+    assert decide(builder.build())["action"] == action
+    builder = healthy(3).unreachable().stored("RemoteConnectionProbe", "False", seconds, "cluster")
+    assert decide(builder.build())["action"] == action
+
+
 class TestNodesThatAreNotReady:
     def test_new_ones_are_waited_for_at_the_end_only(self) -> None:
         assert step(healthy(3).node("m2", ready="False", age=119)) == ("wait", "NodeNotReady")
@@ -500,7 +531,12 @@ class TestNotSupportedYet:
         builder.spec["version"] = "v1.21.0"
         decision = decide(builder.build())
         assert [each["reason"] for each in decision["blockedOn"]] == ["RolloutNotSupported", "EtcdMemberUnhealthy"]
-        assert next(each for each in decision["conditions"]["controlPlane"] if each["type"] == "EtcdClusterHealthy")["status"] == "False"
+        assert (
+            next(each for each in decision["conditions"]["controlPlane"] if each["type"] == "EtcdClusterHealthy")[
+                "status"
+            ]
+            == "False"
+        )
 
     def test_a_begun_join_still_ends(self) -> None:
         builder = healthy(1, replicas=3).machine("m2", "Running", age=10)

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 from builders import Builder, cluster, healthy
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 
 IGNORE = "kubeadm.control-plane/ignore-worker-nodes"
 
@@ -18,7 +19,14 @@ def step(builder: Builder) -> tuple[str, str]:
 
 
 def test_all_machines_go_at_once_whatever_their_health() -> None:
-    builder = healthy(3).sick_member("m1").sick_member("m2").machine("m4", "Running", age=5).machine("m5", "Failed").deleting()
+    builder = (
+        healthy(3)
+        .sick_member("m1")
+        .sick_member("m2")
+        .machine("m4", "Running", age=5)
+        .machine("m5", "Failed")
+        .deleting()
+    )
     assert step(builder) == ("deleteMachines", "WaitingForMachineDeletion")
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any, Callable
 
 import pytest
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 from builders import Builder, healthy, member_id
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 
 Change = Callable[[Builder], Any]
 
@@ -73,12 +74,16 @@ NODE_CASES: list[tuple[str, tuple[str, str], Change]] = [
     (
         "unreachable taint",
         ("Unknown", "InspectionFailed"),
-        lambda b: b.workload["nodes"][1]["taints"].append({"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}),
+        lambda b: b.workload["nodes"][1]["taints"].append(
+            {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}
+        ),
     ),
     (
         "unreachable but not NoExecute",
         ("True", "Running"),
-        lambda b: b.workload["nodes"][1]["taints"].append({"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}),
+        lambda b: b.workload["nodes"][1]["taints"].append(
+            {"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}
+        ),
     ),
     ("deleting", ("False", "Deleting"), lambda b: b.deleting("m2")),
 ]
@@ -95,9 +100,21 @@ MEMBER_CASES: list[tuple[str, tuple[str, str], Change]] = [
     ("sick", ("False", "NotHealthy"), lambda b: b.sick_member("m2")),
     ("not listed", ("False", "NotHealthy"), lambda b: b.without_member("m2")),
     ("learner", ("False", "NotHealthy"), lambda b: b.member("m2", learner=True)),
-    ("alarm", ("False", "NotHealthy"), lambda b: b.workload["etcd"]["alarms"].append({"memberID": member_id("m2"), "alarm": "NOSPACE"})),
-    ("alarm of another", ("True", "Healthy"), lambda b: b.workload["etcd"]["alarms"].append({"memberID": member_id("m1"), "alarm": "CORRUPT"})),
-    ("own status missing", ("Unknown", "InspectionFailed"), lambda b: b.workload["etcd"]["statuses"].pop(member_id("m2"))),
+    (
+        "alarm",
+        ("False", "NotHealthy"),
+        lambda b: b.workload["etcd"]["alarms"].append({"memberID": member_id("m2"), "alarm": "NOSPACE"}),
+    ),
+    (
+        "alarm of another",
+        ("True", "Healthy"),
+        lambda b: b.workload["etcd"]["alarms"].append({"memberID": member_id("m1"), "alarm": "CORRUPT"}),
+    ),
+    (
+        "own status missing",
+        ("Unknown", "InspectionFailed"),
+        lambda b: b.workload["etcd"]["statuses"].pop(member_id("m2")),
+    ),
     ("no list", ("Unknown", "InspectionFailed"), lambda b: b.workload["etcd"].update(reachable=False)),
     ("etcd not asked", ("Unknown", "InspectionFailed"), lambda b: b.workload.update(etcd=None)),
     ("deleting", ("False", "Deleting"), lambda b: b.deleting("m2")),
@@ -132,7 +149,9 @@ def test_external_etcd_has_no_etcd_conditions() -> None:
         ("v1.29.0", ["control-plane"], ["master"], "False"),
     ],
 )
-def test_labels_and_taints_are_those_of_the_version(version: str, labels: list[str], taints: list[str], expected: str) -> None:
+def test_labels_and_taints_are_those_of_the_version(
+    version: str, labels: list[str], taints: list[str], expected: str
+) -> None:
     builder = healthy(3)
     builder.spec["version"] = version
     builder.entry("m2")["machine"]["spec"]["version"] = version
@@ -160,7 +179,12 @@ class TestConnection:
 
     @pytest.mark.parametrize(
         ("down", "expected"),
-        [(None, ("True", "Kept")), (299, ("True", "Kept")), (300, ("Unknown", "ConnectionDown")), (9999, ("Unknown", "ConnectionDown"))],
+        [
+            (None, ("True", "Kept")),
+            (299, ("True", "Kept")),
+            (300, ("Unknown", "ConnectionDown")),
+            (9999, ("Unknown", "ConnectionDown")),
+        ],
     )
     def test_grace(self, down: Any, expected: tuple[str, str]) -> None:
         builder = healthy(3).stored("SchedulerPodHealthy", "True", 900, "m2", reason="Kept").unreachable()
@@ -179,7 +203,9 @@ class TestConnection:
 def test_text_from_a_host_stays_short_and_plain() -> None:
     builder = healthy(3)
     builder.workload["nodes"][1].update(ready="False", readyReason="{{ lookup('file', '/etc/shadow') }}\n" + "x" * 9999)
-    condition = next(each for each in decide(builder.build())["conditions"]["machines"]["m2"] if each["type"] == "NodeHealthy")
+    condition = next(
+        each for each in decide(builder.build())["conditions"]["machines"]["m2"] if each["type"] == "NodeHealthy"
+    )
     assert "\n" not in condition["message"]
     assert len(condition["message"]) < 200
 

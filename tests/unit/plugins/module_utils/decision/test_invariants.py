@@ -8,12 +8,13 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan import plan
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import check_snapshot
 from builders import NOW, Builder, cluster, member_id
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan import plan
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import check_snapshot
 
 COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
 # Mostly good, so that what lies behind the first check is reached too.
@@ -56,14 +57,24 @@ def _machine(draw: st.DrawFn, builder: Builder, name: str) -> None:
     else:
         builder.node(name, ready=node)
     if draw(st.integers(0, 7)) == 0:
-        builder.pod(name, draw(st.sampled_from(COMPONENTS)), phase=draw(st.sampled_from(("Pending", "Running", "Failed", "Unknown"))))
+        builder.pod(
+            name,
+            draw(st.sampled_from(COMPONENTS)),
+            phase=draw(st.sampled_from(("Pending", "Running", "Failed", "Unknown"))),
+        )
     _member(builder, name, draw(st.sampled_from(MEMBERS)))
 
 
 def _member(builder: Builder, name: str, kind: str) -> None:
     etcd = builder.workload["etcd"]
     if kind in ("sick", "learner", "unnamed"):
-        builder.member(name, healthy=kind != "sick", learner=kind == "learner", unnamed=kind == "unnamed", address=f"10.0.0.{name[1:]}")
+        builder.member(
+            name,
+            healthy=kind != "sick",
+            learner=kind == "learner",
+            unnamed=kind == "unnamed",
+            address=f"10.0.0.{name[1:]}",
+        )
     elif kind == "missing":
         builder.without_member(name)
     elif kind == "silent":
@@ -106,23 +117,38 @@ class World:
     def __init__(self, snapshot: dict[str, Any]) -> None:
         self.workload = snapshot["workload"]
         self.snapshot = snapshot
-        etcd = self.workload["etcd"] or {"members": [], "statuses": {}, "alarms": [], "memberListAgrees": None, "leader": None}
+        etcd = self.workload["etcd"] or {
+            "members": [],
+            "statuses": {},
+            "alarms": [],
+            "memberListAgrees": None,
+            "leader": None,
+        }
         self.etcd = etcd
         alarms = {each["memberID"] for each in etcd["alarms"]}
         self.voters = {each["id"] for each in etcd["members"] if not each["isLearner"]}
         self.good = {
             each["id"]
             for each in etcd["members"]
-            if not each["isLearner"] and each["name"] and each["id"] not in alarms and etcd["statuses"].get(each["id"], {}).get("healthy") is True
+            if not each["isLearner"]
+            and each["name"]
+            and each["id"] not in alarms
+            and etcd["statuses"].get(each["id"], {}).get("healthy") is True
         }
         self.unfinished = {each["id"] for each in etcd["members"] if each["isLearner"] or not each["name"]}
         self.names = {each["name"]: each["id"] for each in etcd["members"] if each["name"]}
         self.states = {
-            each["machine"]["metadata"]["name"]: each["machine"]["status"].get("bootstrap", {}).get("state", "") for each in snapshot["machines"]
+            each["machine"]["metadata"]["name"]: each["machine"]["status"].get("bootstrap", {}).get("state", "")
+            for each in snapshot["machines"]
         }
-        self.deleting = {each["machine"]["metadata"]["name"] for each in snapshot["machines"] if "deletionTimestamp" in each["machine"]["metadata"]}
+        self.deleting = {
+            each["machine"]["metadata"]["name"]
+            for each in snapshot["machines"]
+            if "deletionTimestamp" in each["machine"]["metadata"]
+        }
         self.latched = any(
-            snapshot[owner]["status"].get("initialization", {}).get("controlPlaneInitialized") for owner in ("cluster", "controlPlane")
+            snapshot[owner]["status"].get("initialization", {}).get("controlPlaneInitialized")
+            for owner in ("cluster", "controlPlane")
         )
 
     def works(self, name: str) -> bool:
@@ -131,7 +157,10 @@ class World:
         return (
             node is not None
             and node["ready"] != "Unknown"
-            and all(pods.get(component, {}).get("phase") == "Running" and pods[component]["ready"] for component in COMPONENTS)
+            and all(
+                pods.get(component, {}).get("phase") == "Running" and pods[component]["ready"]
+                for component in COMPONENTS
+            )
         )
 
 
@@ -147,7 +176,12 @@ def test_invariants(snapshot: dict[str, Any]) -> None:
     decision = decide(snapshot)
     assert snapshot == before
     world = World(snapshot)
-    checks = {"initialize": check_initialize, "join": check_join, "remove": check_remove, "createCertificates": check_certificates}
+    checks = {
+        "initialize": check_initialize,
+        "join": check_join,
+        "remove": check_remove,
+        "createCertificates": check_certificates,
+    }
     checks.get(decision["action"], check_rest)(world, decision)
     if snapshot["cluster"]["spec"].get("paused"):
         assert (decision["action"], decision["reasons"][0]["reason"]) == ("none", "Paused")
@@ -196,7 +230,11 @@ def check_remove(world: World, decision: dict[str, Any]) -> None:
     state = world.states[name]
     assert state != "Succeeded" or name in world.deleting
     if not world.workload["reachable"]:
-        assert state == "" or (not world.latched and "Succeeded" not in world.states.values() and world.workload["endpoint"]["answers"] is False)
+        assert state == "" or (
+            not world.latched
+            and "Succeeded" not in world.states.values()
+            and world.workload["endpoint"]["answers"] is False
+        )
         return
     if state == "":
         assert name not in world.names
@@ -217,7 +255,9 @@ def check_remove(world: World, decision: dict[str, Any]) -> None:
 
 def check_certificates(world: World, decision: dict[str, Any]) -> None:
     """Certificate authorities are never made again where a control plane may exist."""
-    assert decision["reasons"][0]["reason"] == "KubeconfigNotAvailable" or (not world.latched and not any(world.states.values()))
+    assert decision["reasons"][0]["reason"] == "KubeconfigNotAvailable" or (
+        not world.latched and not any(world.states.values())
+    )
 
 
 def check_rest(world: World, decision: dict[str, Any]) -> None:

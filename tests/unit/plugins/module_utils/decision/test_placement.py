@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.placement import place, place_next
 
 
@@ -19,6 +20,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.pla
         (["a", "b"], [("a", True), ("b", True)], "a"),
         (["a", "b"], [("a", False), ("b", True)], "a"),
         (["a", "b"], [("a", True), ("a", False), ("b", True)], "b"),
+        (["a", "b"], [("a", False), ("a", False), ("b", True)], "a"),
         (["a", "b"], [("gone", True), ("", True)], "a"),
     ],
 )

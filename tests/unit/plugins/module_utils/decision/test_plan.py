@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from builders import Builder, cluster, healthy, member_id
+
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan import plan, predict
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.text import describe
-from builders import Builder, cluster, healthy, member_id
 
 
 def actions(builder: Builder) -> list[str]:
@@ -99,7 +100,10 @@ def test_a_plan_is_bounded() -> None:
             "join a new machine: 1 of 3 replicas; etcd 1 voter, quorum 1 → 2 voters, quorum 2 (risk: both are needed from then on)",
         ),
         (cluster(3), "initialize the control plane on a new machine: 0 of 3 replicas; etcd 1 voter, quorum 1"),
-        (healthy(1, replicas=3).machine("m2", "Running", age=5), "go on joining machine m2: 1 of 3 replicas: kubeadm join is under way"),
+        (
+            healthy(1, replicas=3).machine("m2", "Running", age=5),
+            "go on joining machine m2: 1 of 3 replicas: kubeadm join is under way",
+        ),
         (
             healthy(2, replicas=3).machine("m3", "Failed"),
             "remove machine m3: its bootstrap failed (no reason recorded); etcd unchanged",

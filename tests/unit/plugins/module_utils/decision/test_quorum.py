@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.quorum import (
     MemberState,
     check_add,
@@ -112,6 +113,11 @@ def test_zero_to_one_and_one_to_two_count_the_new_voter_as_healthy() -> None:
 )
 def test_removing(pattern: str, victim: str, allowed: bool) -> None:
     assert check_remove(members(pattern), victim, "1").allowed is allowed
+
+
+@pytest.mark.parametrize("pattern", ["H", "s"])
+def test_the_last_voter_is_refused_as_such(pattern: str) -> None:
+    assert "last voter" in check_remove(members(pattern), "1", "1").why
 
 
 def test_removing_without_a_known_leader_is_refused() -> None:

@@ -8,8 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from builders import Builder, cluster, healthy, member_id
+
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
-from builders import Builder, healthy, member_id
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.removal import proven_uninitialized
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import read_snapshot
 
 
 def failed(builder: Builder, name: str) -> Builder:
@@ -20,6 +23,36 @@ def failed(builder: Builder, name: str) -> Builder:
 def act(builder: Builder) -> tuple[str, Any]:
     decision = decide(builder.build())
     return decision["action"], (decision["target"] or {}).get("machine")
+
+
+class TestProvenUninitialized:
+    """What counts as evidence that no control plane was ever there."""
+
+    @pytest.mark.parametrize(
+        ("answers", "initialized", "latched", "proven"),
+        [
+            (False, None, False, True),
+            (None, None, False, False),
+            (True, None, False, False),
+            (True, False, False, True),
+            (False, True, False, False),
+            (False, None, True, False),
+            (False, False, True, False),
+        ],
+    )
+    def test_evidence(self, answers: Any, initialized: Any, latched: bool, proven: bool) -> None:
+        builder = cluster(3).machine("x", "Failed").endpoint(answers)
+        if initialized is not None:
+            builder.workload.update(reachable=True, via="x", initialized=initialized)
+        if latched:
+            builder.snapshot["controlPlane"]["status"] = {"initialization": {"controlPlaneInitialized": True}}
+        assert proven_uninitialized(read_snapshot(builder.build())) is proven
+
+    def test_a_machine_that_joined_is_evidence_against_it(self) -> None:
+        builder = healthy(1).unreachable().endpoint(False)
+        for owner in ("cluster", "controlPlane"):
+            builder.snapshot[owner]["status"] = {}
+        assert not proven_uninitialized(read_snapshot(builder.build()))
 
 
 class TestFailedJoiner:
@@ -55,7 +88,11 @@ class TestFailedJoiner:
 
     @pytest.mark.parametrize("learner", [True, False])
     def test_a_member_that_never_started_is_found_by_its_address(self, learner: bool) -> None:
-        builder = healthy(2, replicas=3).machine("m3", "Failed").member("x", unnamed=True, learner=learner, address="10.0.0.3")
+        builder = (
+            healthy(2, replicas=3)
+            .machine("m3", "Failed")
+            .member("x", unnamed=True, learner=learner, address="10.0.0.3")
+        )
         decision = decide(builder.build())
         assert (decision["action"], decision["target"]["memberID"]) == ("remove", member_id("x"))
 
@@ -64,7 +101,12 @@ class TestFailedJoiner:
         assert decide(builder.build())["target"]["memberID"] == member_id("x")
 
     def test_two_that_never_started_are_a_riddle_for_a_person(self) -> None:
-        builder = healthy(2, replicas=3).machine("m3", "Failed").member("x", unnamed=True, learner=True).member("y", unnamed=True, learner=True)
+        builder = (
+            healthy(2, replicas=3)
+            .machine("m3", "Failed")
+            .member("x", unnamed=True, learner=True)
+            .member("y", unnamed=True, learner=True)
+        )
         decision = decide(builder.build())
         assert (decision["action"], decision["blockedOn"][0]["reason"]) == ("blocked", "CannotBeRemediated")
 

@@ -11,11 +11,12 @@ from typing import Any
 
 import jsonschema
 import pytest
+from builders import Builder, cluster, healthy
+
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan import plan
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.predict import predict
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import check_snapshot
-from builders import Builder, cluster, healthy
 
 REFERENCE = Path(__file__).parents[5] / "docs" / "reference"
 

@@ -8,11 +8,15 @@ from __future__ import annotations
 from typing import Any, Callable
 
 import pytest
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import check_snapshot, read_snapshot
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, host_of, parse_time
 from builders import at, cluster, healthy, member_id
 from hypothesis import given
 from hypothesis import strategies as st
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import (
+    check_snapshot,
+    read_snapshot,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, host_of, parse_time
 
 Break = Callable[[Any], Any]
 
@@ -85,10 +89,19 @@ def test_anything_else_is_refused_without_raising(document: Any) -> None:
     assert check_snapshot(document)
 
 
-JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=5)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=5,
+)
 
 
-@given(value=JSON, path=st.sampled_from(["cluster", "controlPlane", "machines", "workload", "certificates", "now", "preparedMachines"]))
+@given(
+    value=JSON,
+    path=st.sampled_from(
+        ["cluster", "controlPlane", "machines", "workload", "certificates", "now", "preparedMachines"]
+    ),
+)
 def test_the_check_never_raises(value: Any, path: str) -> None:
     snapshot = healthy(2).build()
     snapshot[path] = value

@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import Any, Callable
 
 import pytest
+from builders import Builder, at, healthy
+
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import read_snapshot
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.uptodate import Desired, outdated
-from builders import Builder, at, healthy
 
 Change = Callable[[Builder], Any]
 
@@ -35,10 +36,22 @@ CASES: list[tuple[str, list[str], Change]] = [
     ("rollout after passed", ["RolloutAfterExpired"], lambda b: b.spec.update(rollout={"after": at(60)})),
     ("rollout after to come", [], lambda b: b.spec.update(rollout={"after": at(-60)})),
     ("rollout after before the machine", [], lambda b: b.spec.update(rollout={"after": at(7200)})),
-    ("argument", ["KubeadmConfigDiffers"], lambda b: spec(b)["clusterConfiguration"]["apiServer"]["extraArgs"][0].update(value="9")),
+    (
+        "argument",
+        ["KubeadmConfigDiffers"],
+        lambda b: spec(b)["clusterConfiguration"]["apiServer"]["extraArgs"][0].update(value="9"),
+    ),
     ("pre command", ["KubeadmConfigDiffers"], lambda b: spec(b).update(preKubeadmCommands=["true"])),
-    ("join registration", ["KubeadmConfigDiffers"], lambda b: spec(b)["joinConfiguration"]["nodeRegistration"].update(kubeletExtraArgs=[])),
-    ("init registration of a joined machine", [], lambda b: spec(b)["initConfiguration"].update(nodeRegistration={"name": "x"})),
+    (
+        "join registration",
+        ["KubeadmConfigDiffers"],
+        lambda b: spec(b)["joinConfiguration"]["nodeRegistration"].update(kubeletExtraArgs=[]),
+    ),
+    (
+        "init registration of a joined machine",
+        [],
+        lambda b: spec(b)["initConfiguration"].update(nodeRegistration={"name": "x"}),
+    ),
     ("endpoint", [], lambda b: spec(b)["clusterConfiguration"].update(controlPlaneEndpoint="x:6443")),
     ("dns", [], lambda b: spec(b)["clusterConfiguration"].update(dns={"imageTag": "v1"})),
     ("discovery", [], lambda b: config(b)["joinConfiguration"].update(discovery={"bootstrapToken": {}})),
@@ -46,15 +59,39 @@ CASES: list[tuple[str, list[str], Change]] = [
     ("empty list", [], lambda b: spec(b).update(files=[], users=None, preKubeadmCommands=[])),
     ("default format", [], lambda b: config(b).update(format="cloud-config")),
     ("other format", ["KubeadmConfigDiffers"], lambda b: config(b).update(format="ignition")),
-    ("default gate", [], lambda b: config(b)["clusterConfiguration"].update(featureGates={"ControlPlaneKubeletLocalMode": True})),
-    ("gate", ["KubeadmConfigDiffers"], lambda b: config(b)["clusterConfiguration"].update(featureGates={"EtcdLearnerMode": True})),
-    ("taints absent against empty", ["KubeadmConfigDiffers"], lambda b: spec(b)["joinConfiguration"]["nodeRegistration"].update(taints=[])),
+    (
+        "default gate",
+        [],
+        lambda b: config(b)["clusterConfiguration"].update(featureGates={"ControlPlaneKubeletLocalMode": True}),
+    ),
+    (
+        "gate",
+        ["KubeadmConfigDiffers"],
+        lambda b: config(b)["clusterConfiguration"].update(featureGates={"EtcdLearnerMode": True}),
+    ),
+    (
+        "taints absent against empty",
+        ["KubeadmConfigDiffers"],
+        lambda b: spec(b)["joinConfiguration"]["nodeRegistration"].update(taints=[]),
+    ),
     ("component timeout", [], lambda b: config(b)["joinConfiguration"].update(timeouts={"tlsBootstrapSeconds": 5})),
-    ("other timeout", ["KubeadmConfigDiffers"], lambda b: spec(b)["joinConfiguration"].update(timeouts={"etcdAPICallSeconds": 5})),
+    (
+        "other timeout",
+        ["KubeadmConfigDiffers"],
+        lambda b: spec(b)["joinConfiguration"].update(timeouts={"etcdAPICallSeconds": 5}),
+    ),
     ("labels", [], lambda b: b.spec["machineTemplate"].update(metadata={"labels": {"a": "b"}})),
     ("drain timeout", [], lambda b: b.spec["machineTemplate"]["spec"].update(deletion={"nodeDrainTimeoutSeconds": 5})),
-    ("template", ["InfrastructureDiffers"], lambda b: b.spec["machineTemplate"]["spec"]["infrastructureRef"].update(name="big")),
-    ("template kind", ["InfrastructureDiffers"], lambda b: b.spec["machineTemplate"]["spec"]["infrastructureRef"].update(kind="OtherTemplate")),
+    (
+        "template",
+        ["InfrastructureDiffers"],
+        lambda b: b.spec["machineTemplate"]["spec"]["infrastructureRef"].update(name="big"),
+    ),
+    (
+        "template kind",
+        ["InfrastructureDiffers"],
+        lambda b: b.spec["machineTemplate"]["spec"]["infrastructureRef"].update(kind="OtherTemplate"),
+    ),
     ("no provenance", [], lambda b: b.entry("m2")["infrastructureMachine"]["metadata"].update(annotations={})),
     ("no config", [], lambda b: b.entry("m2").update(kubeadmConfig=None)),
     ("no infrastructure", [], lambda b: b.entry("m2").update(infrastructureMachine=None)),

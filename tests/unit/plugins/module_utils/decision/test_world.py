@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Optional
 
 import pytest
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 from builders import Builder, at, cluster, member_id
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,9 @@ class World:
         return self.has_quorum and any(host.serves for host in self.hosts)
 
     def change(self, number: int, **fields: Any) -> World:
-        return replace(self, hosts=tuple(replace(host, **fields) if host.number == number else host for host in self.hosts))
+        return replace(
+            self, hosts=tuple(replace(host, **fields) if host.number == number else host for host in self.hosts)
+        )
 
 
 def observe(world: World, replicas: int, lasting: bool) -> dict[str, Any]:
@@ -72,7 +75,9 @@ def observe(world: World, replicas: int, lasting: bool) -> dict[str, Any]:
     for facts in builder.snapshot["certificates"].values():
         facts["present"] = world.certificates
     for host in sorted(world.hosts, key=lambda each: each.number):
-        builder.machine(host.name, host.bootstrap if host.bootstrap != "Succeeded" else "", age=10000 - host.number, init=host.init)
+        builder.machine(
+            host.name, host.bootstrap if host.bootstrap != "Succeeded" else "", age=10000 - host.number, init=host.init
+        )
         if host.bootstrap:
             builder.entry(host.name)["machine"]["status"]["bootstrap"] = {
                 "state": host.bootstrap,
@@ -110,11 +115,18 @@ def _answers(builder: Builder, world: World) -> None:
             builder.node(host.name)
             state = {"phase": "Running", "ready": host.serves}
             builder.workload["pods"][host.name] = {
-                component: dict(state) for component in ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
+                component: dict(state)
+                for component in ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
             }
         if host.voter:
             learner = host.voter == "learner"
-            builder.member(host.name, healthy=host.voter == "up", learner=learner, unnamed=learner, address=f"10.0.0.{_place(world, host)}")
+            builder.member(
+                host.name,
+                healthy=host.voter == "up",
+                learner=learner,
+                unnamed=learner,
+                address=f"10.0.0.{_place(world, host)}",
+            )
     leader = next(host for host in world.voters if host.voter == "up")
     builder.workload["etcd"]["leader"] = member_id(leader.name)
 
@@ -170,7 +182,9 @@ def _bootstrap(world: World, action: str, name: Optional[str]) -> list[World]:
             assert not world.initialized, "initialize where a control plane exists"
         else:
             assert world.has_quorum, "join without quorum"
-            assert all(each.voter == "up" for each in world.hosts if each.voter), "join beside an unfinished or dead member"
+            assert all(each.voter == "up" for each in world.hosts if each.voter), (
+                "join beside an unfinished or dead member"
+            )
             assert not any(each.deleting for each in world.hosts)
     assert host.init == (action == "initialize")
     started = world.change(host.number, bootstrap="Running")
@@ -253,8 +267,17 @@ def test_every_way_a_create_can_go(replicas: int, lasting: bool) -> None:
             assert decision["blockedOn"][0]["fix"]
         if not lasting and decision["action"] == "blocked":
             # What blocks at once is never something that another look could clear up.
-            assert decision["blockedOn"][0]["reason"] in ("CannotBeRemediated", "ForeignControlPlane", "ControlPlaneLost")
-    assert {decision["action"] for decision in decisions.values()} >= {"initialize", "remove", "none", "createCertificates"}
+            assert decision["blockedOn"][0]["reason"] in (
+                "CannotBeRemediated",
+                "ForeignControlPlane",
+                "ControlPlaneLost",
+            )
+    assert {decision["action"] for decision in decisions.values()} >= {
+        "initialize",
+        "remove",
+        "none",
+        "createCertificates",
+    }
 
 
 @pytest.mark.parametrize("replicas", [1, 3])

@@ -1,0 +1,12 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Shows progress while the module nspawn_machine runs."""
+
+from __future__ import annotations
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.build_progress import BuildProgressAction
+
+
+class ActionModule(BuildProgressAction):
+    """See the documentation of the module kubeadm.control_plane.nspawn_machine."""
