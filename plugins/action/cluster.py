@@ -9,7 +9,10 @@ import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import read_cluster
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_records
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction, ControlPlaneFailure
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
+    ControlPlaneAction,
+    ControlPlaneFailure,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER
 
 
@@ -45,7 +48,12 @@ class ActionModule(ControlPlaneAction):
             return {"changed": bool(changes), "changes": changes, "exists": True}
         store = self.open_store(arguments)
         if store.get(CLUSTER, arguments["namespace"], arguments["cluster"]) is None:
-            return {"changed": False, "changes": [], "exists": False, "msg": f"there is no Cluster {arguments['cluster']} in the store"}
+            return {
+                "changed": False,
+                "changes": [],
+                "exists": False,
+                "msg": f"there is no Cluster {arguments['cluster']} in the store",
+            }
         objects = self.open_objects(arguments, store)
         if arguments["infrastructure_deleted"]:
             return {"changed": True, "changes": cluster_records.delete_records(objects), "exists": False}

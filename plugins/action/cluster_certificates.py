@@ -9,7 +9,11 @@ import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.kubeconfig import ensure_kubeconfig
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import ensure_certificates
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction, ControlPlaneFailure, now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
+    ControlPlaneAction,
+    ControlPlaneFailure,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
 
 
 class ActionModule(ControlPlaneAction):
@@ -22,7 +26,9 @@ class ActionModule(ControlPlaneAction):
         objects = self.open_objects(arguments)
         control_plane = objects.control_plane
         if control_plane is None:
-            raise ControlPlaneFailure(f"the cluster {objects.name} has no KubeadmControlPlane in the store; no certificates were made.")
+            raise ControlPlaneFailure(
+                f"the cluster {objects.name} has no KubeadmControlPlane in the store; no certificates were made."
+            )
         if self.check_mode:
             return {"changed": True}
         initialized = bool(control_plane.get("status", {}).get("initialization", {}).get("controlPlaneInitialized"))
@@ -34,4 +40,8 @@ class ActionModule(ControlPlaneAction):
                 f"the certificates of {objects.name} are not all there: {'; '.join([*made.problems, *made.missing])}. Nothing was generated, "
                 "as another authority than the cluster's would cut off every machine. Put the missing Secrets back into the store."
             )
-        return {"changed": bool(made.changed or kubeconfig.changed), "certificates": made.facts, "kubeconfig": kubeconfig.message}
+        return {
+            "changed": bool(made.changed or kubeconfig.changed),
+            "certificates": made.facts,
+            "kubeconfig": kubeconfig.message,
+        }

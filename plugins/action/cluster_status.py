@@ -10,8 +10,8 @@ import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.kubeconfig import write_kubeconfig
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction, now_rfc3339
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import observe
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339, observe
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.status_table import status_data, status_table
 
 

@@ -14,10 +14,13 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.sna
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import read_cluster
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_records
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction, ControlPlaneFailure, now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
+    ControlPlaneAction,
+    ControlPlaneFailure,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.journal_entries import close_intents
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import observe
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339, observe
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.status_writer import write_status
 
 ACTING = (
@@ -58,7 +61,9 @@ class ActionModule(ControlPlaneAction):
             snapshot = observe(objects, caller, now_rfc3339())
             problems = check_snapshot(snapshot)
             if problems:
-                raise ControlPlaneFailure("the snapshot contradicts itself, so nothing is decided on it: " + "; ".join(map(str, problems)))
+                raise ControlPlaneFailure(
+                    "the snapshot contradicts itself, so nothing is decided on it: " + "; ".join(map(str, problems))
+                )
             decision = decide(snapshot)
             if self.check_mode:
                 return self._plan(objects, snapshot, decision)
@@ -86,14 +91,20 @@ class ActionModule(ControlPlaneAction):
         if arguments["delete"]:
             cluster_records.mark_deleting(self.open_objects(arguments, store), False)
 
-    def _answer(self, objects: ClusterObjects, journal: t.Any, decision: Object, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+    def _answer(
+        self, objects: ClusterObjects, journal: t.Any, decision: Object, arguments: dict[str, t.Any]
+    ) -> dict[str, t.Any]:
         said = text.describe(decision)
         if decision["action"] == "blocked":
             raise ControlPlaneFailure(f"{objects.name} is blocked: {said}", decision=_public(decision))
         act = decision["action"] in ACTING
         if act:
             run = arguments["run"]
-            if run and sum(1 for entry in journal.entries(4 * arguments["step_limit"]) if entry.get("run") == run) >= arguments["step_limit"]:
+            if (
+                run
+                and sum(1 for entry in journal.entries(4 * arguments["step_limit"]) if entry.get("run") == run)
+                >= arguments["step_limit"]
+            ):
                 raise ControlPlaneFailure(
                     f"{objects.name} was still not done after {arguments['step_limit']} steps of this run; the next would be: {said}. "
                     "No plan needs as many, so the run stopped. Look at the journal in the store, then run it again."
@@ -101,14 +112,22 @@ class ActionModule(ControlPlaneAction):
             self.progress(objects.name, said)
             target = (decision.get("target") or {}).get("machine") or ""
             journal.intent(decision["action"], target, run, {"message": said})
-        return {"changed": False, "act": act, "decision": _public(decision), "msg": said, "prepare": [domain or "" for domain in decision.get("prepare") or []]}
+        return {
+            "changed": False,
+            "act": act,
+            "decision": _public(decision),
+            "msg": said,
+            "prepare": [domain or "" for domain in decision.get("prepare") or []],
+        }
 
     def _plan(self, objects: ClusterObjects, snapshot: Object, decision: Object) -> dict[str, t.Any]:
         steps = plan(snapshot)
         for number, step in enumerate(steps, start=1):
             self.progress(objects.name, f"step {number}: {text.describe(step)}")
         if decision["action"] == "blocked":
-            raise ControlPlaneFailure(f"{objects.name} is blocked: {text.describe(decision)}", decision=_public(decision))
+            raise ControlPlaneFailure(
+                f"{objects.name} is blocked: {text.describe(decision)}", decision=_public(decision)
+            )
         return {
             "changed": any(step["action"] in ACTING for step in steps),
             "act": False,

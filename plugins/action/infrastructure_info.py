@@ -8,9 +8,17 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.ssh import ensure_ssh_key
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction, ControlPlaneFailure, now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
+    ControlPlaneAction,
+    ControlPlaneFailure,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_objects import stale_prepared
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import endpoint_servers, machine_for_provider, provider_role
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import (
+    endpoint_servers,
+    machine_for_provider,
+    provider_role,
+)
 
 
 class ActionModule(ControlPlaneAction):
@@ -41,7 +49,11 @@ class ActionModule(ControlPlaneAction):
             if objects.control_plane
             else provider_role(objects.infrastructure_cluster["kind"], arguments["providers"]),
             "infrastructure_cluster": {
-                "cluster": {"name": objects.name, "namespace": objects.namespace, "controlPlaneEndpoint": objects.endpoint() or {}},
+                "cluster": {
+                    "name": objects.name,
+                    "namespace": objects.namespace,
+                    "controlPlaneEndpoint": objects.endpoint() or {},
+                },
                 "object": objects.infrastructure_cluster,
             },
             "machines": machines + [machine_for_provider(each, None) for each in objects.prepared_machines()],

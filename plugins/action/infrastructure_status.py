@@ -7,8 +7,16 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction, ControlPlaneFailure
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER, MACHINE, ClusterObjects, Object
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
+    ControlPlaneAction,
+    ControlPlaneFailure,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+    CLUSTER,
+    MACHINE,
+    ClusterObjects,
+    Object,
+)
 
 
 class ActionModule(ControlPlaneAction):

@@ -8,9 +8,12 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import machine_objects, machine_removal
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction, ControlPlaneFailure
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
+    ControlPlaneAction,
+    ControlPlaneFailure,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import machine_for_provider
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import is_provisioned, machine_for_provider
 
 
 class ActionModule(ControlPlaneAction):
@@ -56,7 +59,7 @@ class ActionModule(ControlPlaneAction):
         return {
             "changed": len(objects.machines) > before,
             "name": name,
-            "provisioned": bool(infrastructure.get("status", {}).get("initialization", {}).get("provisioned")),
+            "provisioned": is_provisioned(infrastructure),
             "infrastructure_machine": machine_for_provider(infrastructure, objects.machine(name)),
             "prepared": prepared,
         }
@@ -66,11 +69,15 @@ class ActionModule(ControlPlaneAction):
         existing = objects.prepared_machines()
         prepared = []
         for failure_domain in failure_domains:
-            match = next((each for each in existing if machine_objects.prepared_matches(objects, each, failure_domain)), None)
+            match = next(
+                (each for each in existing if machine_objects.prepared_matches(objects, each, failure_domain)), None
+            )
             if match is not None:
                 existing.remove(match)
             else:
-                match = machine_objects.create_infrastructure_machine(objects, machine_objects.new_name(objects), failure_domain)
-            if not match.get("status", {}).get("initialization", {}).get("provisioned"):
+                match = machine_objects.create_infrastructure_machine(
+                    objects, machine_objects.new_name(objects), failure_domain
+                )
+            if not is_provisioned(match):
                 prepared.append(machine_for_provider(match, None))
         return prepared

@@ -13,9 +13,18 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certific
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import read_certificates
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import tokens
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction, ControlPlaneFailure, now_rfc3339
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import KUBEADM_CONFIG, MACHINE, ClusterObjects, Object
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
+    ControlPlaneAction,
+    ControlPlaneFailure,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+    KUBEADM_CONFIG,
+    MACHINE,
+    ClusterObjects,
+    Object,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer, MachineCaller
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import first_address
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.secret_values import secret_value
 
@@ -39,21 +48,35 @@ class ActionModule(ControlPlaneAction):
         self._name: str = arguments["name"]
         machine = objects.machine(self._name)
         if machine is None:
-            raise ControlPlaneFailure(f"the store has no Machine {objects.namespace}/{self._name}; nothing was started.")
+            raise ControlPlaneFailure(
+                f"the store has no Machine {objects.namespace}/{self._name}; nothing was started."
+            )
         if self.check_mode:
             return {"changed": machine.get("status", {}).get("bootstrap", {}).get("state") != "Succeeded"}
         caller = self.machine_caller(arguments, objects)
         self._call: dict[str, t.Any] = {"step": f"bootstrap-{self._name}", "fencing": arguments["fencing"]}
         answer = self._reach(objects, caller, arguments, dict(self._call, wait=0))
         if answer.result.get("state") in ("", None, "Absent"):
+            if machine.get("status", {}).get("bootstrap", {}).get("state") == "Running":
+                # A run was killed between noting the start and starting. What was checked then may not hold any more:
+                # the next pass decides anew whether the machine may be started.
+                self._record(objects, "", "")
+                return {"changed": False, "state": "Absent"}
             data = self._data(objects, caller, machine)
             self._record(objects, "Running", "kubeadm is at work")
-            answer = self._reach(objects, caller, arguments, dict(self._call, data=data, wait=0 if not arguments["wait"] else CALL_SECONDS))
+            answer = self._reach(
+                objects,
+                caller,
+                arguments,
+                dict(self._call, data=data, wait=0 if not arguments["wait"] else CALL_SECONDS),
+            )
         if not arguments["wait"]:
             return {"changed": True, "state": answer.result.get("state")}
         return self._finish(objects, caller, arguments, answer)
 
-    def _reach(self, objects: ClusterObjects, caller: MachineCaller, arguments: dict[str, t.Any], call: dict[str, t.Any]) -> Answer:
+    def _reach(
+        self, objects: ClusterObjects, caller: MachineCaller, arguments: dict[str, t.Any], call: dict[str, t.Any]
+    ) -> Answer:
         waiting = self.waiting(objects.name, 60 if arguments["timeout"] > 60 else arguments["timeout"])
         while True:
             answer = caller.call(objects.reach(self._name), "node_bootstrap", call)
@@ -101,10 +124,14 @@ class ActionModule(ControlPlaneAction):
     def _data(self, objects: ClusterObjects, caller: MachineCaller, machine: Object) -> dict[str, t.Any]:
         config = objects.kubeadm_configs.get(self._name)
         if config is None or objects.control_plane is None:
-            raise ControlPlaneFailure(f"machine {self._name} has no KubeadmConfig in the store; nothing was started on it.")
+            raise ControlPlaneFailure(
+                f"machine {self._name} has no KubeadmConfig in the store; nothing was started on it."
+            )
         endpoint = objects.endpoint()
         if endpoint is None:
-            raise ControlPlaneFailure(f"the cluster {objects.name} has no control plane endpoint yet; nothing was started on {self._name}.")
+            raise ControlPlaneFailure(
+                f"the cluster {objects.name} has no control plane endpoint yet; nothing was started on {self._name}."
+            )
         infrastructure = objects.infrastructure_machines.get(self._name) or {}
         certificates = read_certificates(objects.store, objects.cluster)
         common: dict[str, t.Any] = {
@@ -169,7 +196,9 @@ class ActionModule(ControlPlaneAction):
         if not token_id:
             return
         for each in objects.bootstrapped_machines():
-            if not caller.call(objects.reach(each["metadata"]["name"]), "bootstrap_token", {"state": "absent", "token_id": token_id}).failed:
+            if not caller.call(
+                objects.reach(each["metadata"]["name"]), "bootstrap_token", {"state": "absent", "token_id": token_id}
+            ).failed:
                 break
         # Not deleted: the token ends by itself within minutes, so that is no reason to fail a machine that joined.
 

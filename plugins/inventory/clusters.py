@@ -72,11 +72,15 @@ import typing as t
 
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin
+
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import list_clusters
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import StoreError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER, ClusterObjects
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.inventory_groups import machine_groups, machine_variables
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.inventory_groups import (
+    machine_groups,
+    machine_variables,
+)
 
 CLUSTERS_GROUP = "control_planes"
 MACHINES_GROUP = "control_plane_machines"
@@ -103,14 +107,20 @@ class InventoryModule(BaseInventoryPlugin):
             "encrypt_secrets": bool(options.get("encrypt_secrets", False)),
         }
         if store_options["type"] != "file":
-            raise AnsibleParserError(f"{path}: store.type is {store_options['type']!r}; this release knows the type 'file'.")
+            raise AnsibleParserError(
+                f"{path}: store.type is {store_options['type']!r}; this release knows the type 'file'."
+            )
         files = self._files(folder, path)
         self.inventory.add_group(CLUSTERS_GROUP)
         self.inventory.add_group(MACHINES_GROUP)
         clusters: dict[tuple[str, str], list[str]] = {}
         for entry in list_clusters(files):
             clusters[(entry.namespace, entry.name)] = list(entry.paths)
-        store = FileStore(store_options["path"], decrypt=self._decrypt(loader)) if os.path.isdir(store_options["path"]) else None
+        store = (
+            FileStore(store_options["path"], decrypt=self._decrypt(loader))
+            if os.path.isdir(store_options["path"])
+            else None
+        )
         if store is not None:
             try:
                 for cluster in store.list(CLUSTER):

@@ -58,6 +58,7 @@ msg:
 from urllib.parse import quote
 
 from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable

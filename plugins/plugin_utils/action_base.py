@@ -8,17 +8,18 @@ from __future__ import annotations
 import os
 import time
 import typing as t
-from datetime import datetime, timezone
 
 from ansible import constants as C
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
+
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, StoreError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.journal import Journal
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import MachineCaller
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.overlay_store import OverlayStore
 
 PROGRESS_SECONDS = 15
@@ -159,8 +160,3 @@ class Waiting:
             self._action.progress(self._cluster, f"{text} ({self.elapsed:.0f} s of at most {self._bound:.0f} s)")
         time.sleep(pause_seconds)
         return True
-
-
-def now_rfc3339() -> str:
-    """Return the controller's time, RFC 3339 in UTC with seconds."""
-    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

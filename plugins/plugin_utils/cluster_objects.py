@@ -22,7 +22,11 @@ KUBEADM_CONFIG = (kinds.GROUP_BOOTSTRAP, kinds.KUBEADM_CONFIG)
 SECRET = ("", kinds.SECRET)
 CLUSTER_LABEL = kinds.LABEL_CLUSTER_NAME
 CONTROL_PLANE_LABEL = kinds.LABEL_CONTROL_PLANE
-FINALIZERS = {CLUSTER: kinds.FINALIZER_CLUSTER, CONTROL_PLANE: kinds.FINALIZER_CONTROL_PLANE, MACHINE: kinds.FINALIZER_MACHINE}
+FINALIZERS = {
+    CLUSTER: kinds.FINALIZER_CLUSTER,
+    CONTROL_PLANE: kinds.FINALIZER_CONTROL_PLANE,
+    MACHINE: kinds.FINALIZER_MACHINE,
+}
 
 
 def kind_of(reference: t.Mapping[str, t.Any]) -> tuple[str, str]:
@@ -68,11 +72,15 @@ class ClusterObjects:
             name=name,
             cluster=cluster,
             control_plane=control_plane,
-            infrastructure_cluster=store.get(kind_of(infrastructure), namespace, infrastructure["name"]) if infrastructure else None,
+            infrastructure_cluster=store.get(kind_of(infrastructure), namespace, infrastructure["name"])
+            if infrastructure
+            else None,
             machine_template=None,
         )
         labels = {CLUSTER_LABEL: name, CONTROL_PLANE_LABEL: ""}
-        objects.machines = sorted(store.list(MACHINE, namespace, labels), key=lambda each: str(each["metadata"]["name"]))
+        objects.machines = sorted(
+            store.list(MACHINE, namespace, labels), key=lambda each: str(each["metadata"]["name"])
+        )
         objects.kubeadm_configs = _by_name(store.list(KUBEADM_CONFIG, namespace, {CLUSTER_LABEL: name}))
         kinds = {kind_of(machine["spec"]["infrastructureRef"]) for machine in objects.machines}
         if control_plane is not None:
@@ -118,8 +126,15 @@ class ClusterObjects:
 
     def bootstrapped_machines(self) -> list[Object]:
         """Return the machines whose bootstrap succeeded, oldest first: those that can be asked about the cluster."""
-        done = [each for each in self.machines if each.get("status", {}).get("bootstrap", {}).get("state") == "Succeeded"]
-        return sorted(done, key=lambda each: (each["metadata"].get("creationTimestamp", ""), each["metadata"]["name"]))
+        return self._with_bootstrap("Succeeded")
+
+    def failed_machines(self) -> list[Object]:
+        """Return the machines whose bootstrap failed, oldest first: an API server may answer on them all the same."""
+        return self._with_bootstrap("Failed")
+
+    def _with_bootstrap(self, state: str) -> list[Object]:
+        found = [each for each in self.machines if each.get("status", {}).get("bootstrap", {}).get("state") == state]
+        return sorted(found, key=lambda each: (each["metadata"].get("creationTimestamp", ""), each["metadata"]["name"]))
 
 
 def delete_finally(store: Store, reference: tuple[str, str], namespace: str, name: str) -> bool:

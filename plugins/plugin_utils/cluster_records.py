@@ -9,6 +9,7 @@ import copy
 import functools
 import typing as t
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.names import ANNOTATION_IGNORE_WORKER_NODES
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import ClusterManifest
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, kind_ref_of
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
@@ -23,8 +24,6 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_obje
     kind_of,
 )
 
-IGNORE_WORKER_NODES = "kubeadm.control-plane/ignore-worker-nodes"
-
 
 def apply_manifest(store: Store, manifest: ClusterManifest) -> list[str]:
     """Bring the manifest's objects into the store and return what was done, in words.
@@ -33,7 +32,13 @@ def apply_manifest(store: Store, manifest: ClusterManifest) -> list[str]:
     infrastructure gave. A user's Secret replaces a stored one only where their contents differ.
     """
     changes = []
-    objects = [manifest.infrastructure_cluster, manifest.machine_template, manifest.control_plane, *manifest.secrets, manifest.cluster]
+    objects = [
+        manifest.infrastructure_cluster,
+        manifest.machine_template,
+        manifest.control_plane,
+        *manifest.secrets,
+        manifest.cluster,
+    ]
     for desired in objects:
         if desired is None:
             continue
@@ -98,9 +103,9 @@ def mark_deleting(objects: ClusterObjects, ignore_worker_nodes: bool) -> list[st
         def mark(stored: Object) -> None:
             annotations = stored["metadata"].setdefault("annotations", {})
             if ignore_worker_nodes:
-                annotations[IGNORE_WORKER_NODES] = "true"
+                annotations[ANNOTATION_IGNORE_WORKER_NODES] = "true"
             else:
-                annotations.pop(IGNORE_WORKER_NODES, None)
+                annotations.pop(ANNOTATION_IGNORE_WORKER_NODES, None)
 
         name = str(current["metadata"]["name"])
         objects.store.modify(reference, objects.namespace, name, mark)

@@ -156,7 +156,9 @@ class MachineCaller:
         finally:
             action._connection = previous
         if result.get("unreachable"):
-            return Answer(False, {"msg": f"machine {machine.name} was not reached: {_first_line(result.get('msg', ''))}"})
+            return Answer(
+                False, {"msg": f"machine {machine.name} was not reached: {_first_line(result.get('msg', ''))}"}
+            )
         return Answer(True, dict(result))
 
     def _call_variables(self, variables: dict[str, t.Any]) -> dict[str, t.Any]:

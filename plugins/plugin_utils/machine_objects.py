@@ -20,7 +20,10 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_obje
     Object,
     machine_kind_of_template,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import FAILURE_DOMAIN_ANNOTATION, VERSION_ANNOTATION
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import (
+    FAILURE_DOMAIN_ANNOTATION,
+    VERSION_ANNOTATION,
+)
 
 INFRASTRUCTURE_VERSION = "v1beta1"
 DELETION_KEYS = ("nodeDrainTimeoutSeconds", "nodeVolumeDetachTimeoutSeconds", "nodeDeletionTimeoutSeconds")
@@ -57,7 +60,11 @@ def new_name(objects: ClusterObjects) -> str:
     template = control_plane["spec"].get("machineNaming", {}).get("template", "")
     while True:
         name = names.machine_name(template, cluster=objects.name, control_plane=str(control_plane["metadata"]["name"]))
-        if name not in objects.infrastructure_machines and objects.machine(name) is None and name not in objects.kubeadm_configs:
+        if (
+            name not in objects.infrastructure_machines
+            and objects.machine(name) is None
+            and name not in objects.kubeadm_configs
+        ):
             return name
 
 
@@ -91,12 +98,14 @@ def create_infrastructure_machine(objects: ClusterObjects, name: str, failure_do
     reference = objects.template_reference()
     group, kind = machine_kind_of_template(reference)
     metadata = _metadata(objects, control_plane, name)
-    metadata["annotations"].update({
-        kinds.ANNOTATION_CLONED_FROM_NAME: reference["name"],
-        kinds.ANNOTATION_CLONED_FROM_GROUP_KIND: f"{reference['kind']}.{group}",
-        FAILURE_DOMAIN_ANNOTATION: failure_domain,
-        VERSION_ANNOTATION: control_plane["spec"]["version"],
-    })
+    metadata["annotations"].update(
+        {
+            kinds.ANNOTATION_CLONED_FROM_NAME: reference["name"],
+            kinds.ANNOTATION_CLONED_FROM_GROUP_KIND: f"{reference['kind']}.{group}",
+            FAILURE_DOMAIN_ANNOTATION: failure_domain,
+            VERSION_ANNOTATION: control_plane["spec"]["version"],
+        }
+    )
     stored = objects.store.create(
         {
             "apiVersion": f"{group}/{INFRASTRUCTURE_VERSION}",

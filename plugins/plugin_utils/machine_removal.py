@@ -8,15 +8,16 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import kind_ref_of
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction, ControlPlaneFailure
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
+    ControlPlaneAction,
+    ControlPlaneFailure,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
     KUBEADM_CONFIG,
     MACHINE,
     ClusterObjects,
-    Object,
     delete_finally,
 )
-
 
 
 def begin(action: ControlPlaneAction, objects: ClusterObjects, arguments: dict[str, t.Any]) -> tuple[bool, str]:

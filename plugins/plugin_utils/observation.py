@@ -9,6 +9,7 @@ import http.client
 import socket
 import ssl
 import typing as t
+from datetime import datetime, timezone
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import certificate_facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.parse import parse
@@ -29,9 +30,12 @@ def observe(objects: ClusterObjects, caller: MachineCaller, now: str, look_again
         look_again: whether the node looks again (three times over five seconds) at what seems dead.
     """
     workload = _workload(objects, caller, look_again)
+    answered = workload.pop("now", None)
+    if answered:
+        workload["clockSkewSeconds"] = seconds_between(answered, now_rfc3339())
     return {
         "snapshotVersion": SNAPSHOT_VERSION,
-        "now": workload.pop("now", None) or now,
+        "now": answered or now,
         "cluster": objects.cluster,
         "controlPlane": objects.control_plane,
         "infrastructureCluster": objects.infrastructure_cluster,
@@ -50,12 +54,28 @@ def observe(objects: ClusterObjects, caller: MachineCaller, now: str, look_again
     }
 
 
+def seconds_between(first: str, second: str) -> float:
+    """Return the seconds from one RFC 3339 time to another."""
+    start, end = (datetime.strptime(each, "%Y-%m-%dT%H:%M:%SZ") for each in (first, second))
+    return (end - start).total_seconds()
+
+
+def now_rfc3339() -> str:
+    """Return the controller's time, RFC 3339 in UTC with seconds."""
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def _workload(objects: ClusterObjects, caller: MachineCaller, look_again: bool) -> Object:
     # The newest machine first: only on its own machine can a component be asked itself, and of the newest the kubelet knows least.
-    candidates = [str(each["metadata"]["name"]) for each in reversed(objects.bootstrapped_machines())]
+    ordered = [*reversed(objects.bootstrapped_machines()), *reversed(objects.failed_machines())]
+    candidates = [str(each["metadata"]["name"]) for each in ordered]
     endpoint = objects.endpoint()
     if not candidates:
         return unreachable("no machine has been bootstrapped yet", endpoint)
+    if not objects.bootstrapped_machines():
+        # Only machines on which kubeadm failed: whether there is a control plane is told by what answers on them, or by the endpoint.
+        found, failures = _ask(objects, caller, candidates, endpoint, look_again=False)
+        return found if found is not None and found.get("reachable") else unreachable("; ".join(failures), endpoint)
     # A first round takes what answers at once; only what seems dead is looked at for longer, before it is called so.
     found, failures = _ask(objects, caller, candidates, endpoint, look_again=False)
     if look_again and not (found is not None and _whole(found)):
@@ -96,7 +116,12 @@ def _whole(workload: Object) -> bool:
     """Whether nothing in an answer seems dead."""
     etcd = workload.get("etcd")
     members = all(each.get("healthy") for each in (etcd.get("statuses") or {}).values()) if etcd else True
-    return bool(workload.get("reachable") and workload["endpoint"].get("answers") and members and (not etcd or etcd.get("reachable")))
+    return bool(
+        workload.get("reachable")
+        and workload["endpoint"].get("answers")
+        and members
+        and (not etcd or etcd.get("reachable"))
+    )
 
 
 def _parsed(name: str, answer: Answer, failures: list[str]) -> t.Optional[Object]:

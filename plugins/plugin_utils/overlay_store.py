@@ -58,7 +58,10 @@ class OverlayStore(Store):
         key = self._key(obj)
         if self.get(*key) is not None:
             raise AlreadyExists(
-                f"{describe(*key)} exists already", "check mode", "an object of that name is there", "Nothing was written."
+                f"{describe(*key)} exists already",
+                "check mode",
+                "an object of that name is there",
+                "Nothing was written.",
             )
         stored = copy.deepcopy(obj)
         stored["metadata"].update(uid=f"check-mode-{len(self._written)}", resourceVersion="1", generation=1)

@@ -27,7 +27,9 @@ def machine_for_provider(infrastructure: Object, machine: t.Optional[Object]) ->
     spec = machine["spec"] if machine else infrastructure.get("metadata", {}).get("annotations", {})
     return {
         "name": infrastructure["metadata"]["name"],
-        "failureDomain": machine["spec"].get("failureDomain", "") if machine else spec.get(FAILURE_DOMAIN_ANNOTATION, ""),
+        "failureDomain": machine["spec"].get("failureDomain", "")
+        if machine
+        else spec.get(FAILURE_DOMAIN_ANNOTATION, ""),
         "version": machine["spec"]["version"] if machine else spec.get(VERSION_ANNOTATION, ""),
         "object": infrastructure,
     }
@@ -54,3 +56,12 @@ def first_address(infrastructure: t.Optional[Object]) -> str:
     addresses = (infrastructure or {}).get("status", {}).get("addresses") or []
     internal = [each["address"] for each in addresses if each.get("type") == "InternalIP"]
     return str(internal[0]) if internal else ""
+
+
+def is_provisioned(infrastructure: Object) -> bool:
+    """Tell whether a machine was made and, as far as its provider knows, is still there."""
+    status = infrastructure.get("status", {})
+    return bool(status.get("initialization", {}).get("provisioned")) and status.get("state") not in (
+        "missing",
+        "incomplete",
+    )

@@ -26,7 +26,13 @@ def status_data(snapshot: Object, decision: Object) -> Object:
     cluster = snapshot["cluster"]
     status = (decision.get("status") or {}).get("controlPlane") or control_plane.get("status") or {}
     conditions = decision.get("conditions") or {}
-    versions = sorted({node["kubeletVersion"] for node in workload.get("nodes", []) if node["name"] not in workload.get("workerNodes", [])})
+    versions = sorted(
+        {
+            node["kubeletVersion"]
+            for node in workload.get("nodes", [])
+            if node["name"] not in workload.get("workerNodes", [])
+        }
+    )
     endpoint = cluster.get("spec", {}).get("controlPlaneEndpoint") or {}
     return {
         "cluster": cluster["metadata"]["name"],
@@ -64,25 +70,36 @@ def status_data(snapshot: Object, decision: Object) -> Object:
 
 def _etcd(view: t.Optional[Object]) -> Object:
     if not view or not view.get("reachable"):
-        return {"known": False, "members": [], "alarms": [], "leader": None, "message": (view or {}).get("message", "not asked")}
+        return {
+            "known": False,
+            "members": [],
+            "alarms": [],
+            "leader": None,
+            "message": (view or {}).get("message", "not asked"),
+        }
     names = {member["id"]: member["name"] or f"unnamed ({member['id']})" for member in view["members"]}
     members = []
     for member in view["members"]:
         one = (view.get("statuses") or {}).get(member["id"]) or {}
-        members.append({
-            "id": member["id"],
-            "name": names[member["id"]],
-            "learner": bool(member.get("isLearner")),
-            "healthy": one.get("healthy"),
-            "leader": member["id"] == view.get("leader"),
-            "version": one.get("version", ""),
-            "dbSize": one.get("dbSize"),
-        })
-    alarms = [{"member": names.get(alarm["memberID"], alarm["memberID"]), "alarm": alarm["alarm"]} for alarm in view.get("alarms", [])]
+        members.append(
+            {
+                "id": member["id"],
+                "name": names[member["id"]],
+                "learner": bool(member.get("isLearner")),
+                "healthy": one.get("healthy"),
+                "leader": member["id"] == view.get("leader"),
+                "version": one.get("version", ""),
+                "dbSize": one.get("dbSize"),
+            }
+        )
+    alarms = [
+        {"member": names.get(alarm["memberID"], alarm["memberID"]), "alarm": alarm["alarm"]}
+        for alarm in view.get("alarms", [])
+    ]
     return {
         "known": True,
         "members": members,
-        "leader": names.get(view.get("leader") or "", None),
+        "leader": names.get(view.get("leader") or ""),
         "alarms": alarms,
         "agrees": view.get("memberListAgrees"),
         "message": view.get("message", ""),
@@ -118,13 +135,17 @@ def _addons(addons: Object, reachable: bool) -> Object:
         return {"works": works, "message": f"{name}: {one.get('ready', 0)} of {one.get('desired', 0)} ready"}
 
     bootstrap = addons.get("bootstrap") or {}
-    registers = bool(bootstrap.get("clusterInfo") and bootstrap.get("bootstrapTokenRBAC")) if reachable and bootstrap else None
+    registers = (
+        bool(bootstrap.get("clusterInfo") and bootstrap.get("bootstrapTokenRBAC")) if reachable and bootstrap else None
+    )
     return {
         "kubeProxy": workload("kubeProxy", "kube-proxy"),
         "dns": workload("dns", "cluster DNS"),
         "nodeRegistration": {
             "works": registers,
-            "message": "new Nodes can register" if registers else str(bootstrap.get("message") or "whether new Nodes can register is not known"),
+            "message": "new Nodes can register"
+            if registers
+            else str(bootstrap.get("message") or "whether new Nodes can register is not known"),
         },
     }
 
@@ -183,14 +204,16 @@ def _machine_rows(data: Object) -> list[str]:
         if leader and machine["node"] == leader and cells[3] == GOOD:
             cells[3] = "ok, leader"
         node = machine["node"] or (machine["bootstrap"] or "not yet").lower()
-        rows.append([
-            machine["name"] + (" (deleting)" if machine["deleting"] else ""),
-            machine["version"],
-            machine["failureDomain"] or "-",
-            machine["address"] or "-",
-            "same" if node == machine["name"] else node,
-            *cells,
-        ])
+        rows.append(
+            [
+                machine["name"] + (" (deleting)" if machine["deleting"] else ""),
+                machine["version"],
+                machine["failureDomain"] or "-",
+                machine["address"] or "-",
+                "same" if node == machine["name"] else node,
+                *cells,
+            ]
+        )
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     text = ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
     for machine in data["machines"]:

@@ -8,7 +8,13 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.conditions import set_condition
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER, CONTROL_PLANE, MACHINE, ClusterObjects, Object
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+    CLUSTER,
+    CONTROL_PLANE,
+    MACHINE,
+    ClusterObjects,
+    Object,
+)
 
 
 def write_status(objects: ClusterObjects, decision: Object, now: str) -> None:
@@ -21,7 +27,12 @@ def write_status(objects: ClusterObjects, decision: Object, now: str) -> None:
     objects.cluster = _write(objects, CLUSTER, objects.cluster, status.get("cluster"), conditions.get("cluster"), now)
     if objects.control_plane is not None:
         objects.control_plane = _write(
-            objects, CONTROL_PLANE, objects.control_plane, status.get("controlPlane"), conditions.get("controlPlane"), now
+            objects,
+            CONTROL_PLANE,
+            objects.control_plane,
+            status.get("controlPlane"),
+            conditions.get("controlPlane"),
+            now,
         )
     machine_status, machine_conditions = status.get("machines") or {}, conditions.get("machines") or {}
     objects.machines = [
@@ -49,6 +60,8 @@ def _write(
         stored_status = stored.setdefault("status", {})
         stored_status.update(status or {})
         for condition in conditions or []:
-            set_condition(stored, condition["type"], condition["status"], condition["reason"], condition.get("message", ""), now)
+            set_condition(
+                stored, condition["type"], condition["status"], condition["reason"], condition.get("message", ""), now
+            )
 
     return objects.store.modify(kind, objects.namespace, current["metadata"]["name"], bring)

@@ -20,8 +20,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
-from machines import Machines  # noqa: E402
-from workspace import Workspace, descendants  # noqa: E402
+from machines import Machines
+from workspace import Workspace, descendants
 
 NAME = "bench"
 
@@ -75,7 +75,10 @@ def timed(workspace: Workspace, *arguments: str) -> tuple[float, float, str]:
 def connections(machines: Machines) -> dict[str, int]:
     """How many SSH connections each machine has accepted since it booted."""
     return {
-        name: int(machines.ssh(name, "journalctl -b -q --no-pager -t sshd | grep -c 'Accepted publickey' || true").strip() or 0)
+        name: int(
+            machines.ssh(name, "journalctl -b -q --no-pager -t sshd | grep -c 'Accepted publickey' || true").strip()
+            or 0
+        )
         for name in machines.names()
     }
 

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-
 from workspace import Run, Workspace, cluster_documents
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "manifests"
@@ -44,7 +43,15 @@ def changed(name: str, change: t.Callable[[list[dict[str, t.Any]]], t.Any], **op
 def test_all_violations_at_once(workspace: Workspace) -> None:
     """Even replicas and a version without patch level are both named, with path, value, rule and fix."""
     workspace.manifest("bad", replicas=2, version="v1.20")
-    refused(workspace, "KubeadmControlPlane default/bad-control-plane", "spec.replicas", "odd", "spec.version", "v1.20", "Under way")
+    refused(
+        workspace,
+        "KubeadmControlPlane default/bad-control-plane",
+        "spec.replicas",
+        "odd",
+        "spec.version",
+        "v1.20",
+        "Under way",
+    )
 
 
 def test_unknown_machine_template_kind(workspace: Workspace) -> None:
@@ -93,12 +100,18 @@ def test_the_seed_manifest_corrected(workspace: Workspace, form: str) -> None:
     assert not workspace.store.exists()
 
 
-@pytest.mark.parametrize("field", ["ntp", "mounts", "diskSetup", "ignition", "bootCommands", "useExperimentalRetryJoin"])
+@pytest.mark.parametrize(
+    "field", ["ntp", "mounts", "diskSetup", "ignition", "bootCommands", "useExperimentalRetryJoin"]
+)
 def test_fields_that_are_not_honoured_are_refused_by_name(workspace: Workspace, field: str) -> None:
     """No field of the KubeadmConfigSpec is parsed and ignored."""
     values: dict[str, t.Any] = {
-        "ntp": {"servers": ["a"]}, "mounts": [["a", "b"]], "diskSetup": {"filesystems": []}, "ignition": {},
-        "bootCommands": ["true"], "useExperimentalRetryJoin": True,
+        "ntp": {"servers": ["a"]},
+        "mounts": [["a", "b"]],
+        "diskSetup": {"filesystems": []},
+        "ignition": {},
+        "bootCommands": ["true"],
+        "useExperimentalRetryJoin": True,
     }
     workspace.manifest("bad", kubeadm={field: values[field]})
     refused(workspace, f"spec.kubeadmConfigSpec.{field}")

@@ -10,7 +10,6 @@ import typing as t
 from pathlib import Path
 
 import pytest
-
 from workspace import Workspace
 
 

@@ -12,13 +12,13 @@ import subprocess
 import typing as t
 
 import pytest
-
 from machines import Machines
 from traces import traces
 from workspace import Workspace
 
 NAME = "lab-fault"
-BROKEN_SOCKET = "unix:///run/no-such-runtime.sock"
+# Something else listens on the scheduler's port: kubeadm's preflight ends with an error at once.
+OCCUPY = "nohup python3 -m http.server 10259 >/dev/null 2>&1 &"
 MARK = "/etc/lab-mark"
 BRIDGE = "kcp0"
 
@@ -37,12 +37,20 @@ def spec(**more: t.Any) -> dict[str, t.Any]:
             {"path": MARK, "content": "one\n", "owner": "root:root", "permissions": "0640"},
             {"path": "/etc/hosts", "content": "192.0.2.9 lab-append\n", "append": True},
             {"path": "/etc/lab-secret", "content": password, "encoding": "base64", "permissions": "0600"},
-            {"path": "/etc/lab-from-secret", "contentFrom": {"secret": {"name": "lab-extra", "key": "value"}}, "permissions": "0600"},
+            {
+                "path": "/etc/lab-from-secret",
+                "contentFrom": {"secret": {"name": "lab-extra", "key": "value"}},
+                "permissions": "0600",
+            },
         ],
-        "users": [{"name": "lab", "shell": "/bin/bash", "groups": "adm", "sshAuthorizedKeys": ["ssh-ed25519 AAAALAB lab"]}],
+        "users": [
+            {"name": "lab", "shell": "/bin/bash", "groups": "adm", "sshAuthorizedKeys": ["ssh-ed25519 AAAALAB lab"]}
+        ],
         "preKubeadmCommands": ["echo before-{{ ds.meta_data.local_hostname }} >> /run/lab-order"],
         "postKubeadmCommands": ["echo after >> /run/lab-order"],
-        "clusterConfiguration": {"apiServer": {"extraArgs": [{"name": "audit-log-maxage", "value": "7"}], "certSANs": ["lab.example.org"]}},
+        "clusterConfiguration": {
+            "apiServer": {"extraArgs": [{"name": "audit-log-maxage", "value": "7"}], "certSANs": ["lab.example.org"]}
+        },
         **more,
     }
 
@@ -60,11 +68,16 @@ def unreachable_addresses(except_for: str) -> t.Iterator[None]:
     """Every other address of the machines' network leads to a link address that nobody has."""
     network = except_for.rsplit(".", 1)[0]
     addresses = [f"{network}.{last}" for last in range(2, 250) if f"{network}.{last}" != except_for]
-    listed = subprocess.run(["ip", "-o", "-4", "address", "show", "dev", BRIDGE], stdout=subprocess.PIPE, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["ip", "-o", "-4", "address", "show", "dev", BRIDGE], stdout=subprocess.PIPE, text=True, check=True
+    ).stdout
     addresses = [each for each in addresses if f" {each}/" not in listed]
     try:
         for each in addresses:
-            subprocess.run(["ip", "neigh", "replace", each, "lladdr", "02:00:00:00:00:01", "dev", BRIDGE, "nud", "permanent"], check=True)
+            subprocess.run(
+                ["ip", "neigh", "replace", each, "lladdr", "02:00:00:00:00:01", "dev", BRIDGE, "nud", "permanent"],
+                check=True,
+            )
         yield
     finally:
         for each in addresses:
@@ -87,7 +100,9 @@ def test_endpoint_port_taken_is_named(workspace: Workspace) -> None:
         other.bind(("0.0.0.0", 7443))
         other.listen()
         documents = workspace.manifest("lab-port", replicas=1)
-        text = documents.read_text().replace("clusterNetwork:", "controlPlaneEndpoint:\n    host: 10.222.0.250\n    port: 7443\n  clusterNetwork:")
+        text = documents.read_text().replace(
+            "clusterNetwork:", "controlPlaneEndpoint:\n    host: 10.222.0.250\n    port: 7443\n  clusterNetwork:"
+        )
         documents.write_text(text)
         run = workspace.playbook("reconcile", "--limit", "lab-port").failed()
         assert "7443" in run.text and "10.222.0.250" in run.text
@@ -97,10 +112,10 @@ def test_endpoint_port_taken_is_named(workspace: Workspace) -> None:
 
 def test_failing_init_shows_its_output_and_goes_on_after_the_fix(workspace: Workspace, machines: Machines) -> None:
     """kubeadm init fails: its output is shown without secrets, the run stops; after the manifest's fix a rerun converges."""
-    broken = spec(initConfiguration={"nodeRegistration": {"criSocket": BROKEN_SOCKET}})
+    broken = spec(preKubeadmCommands=[OCCUPY, "for try in $(seq 50); do ss -ltn | grep -q :10259 && break; done"])
     workspace.manifest(NAME, replicas=1, kubeadm=broken, secrets=[EXTRA])
     run = workspace.playbook("reconcile", "--limit", NAME).failed()
-    assert "no-such-runtime.sock" in run.text
+    assert "Port-10259" in run.text
     assert "Under way:" in run.output and "initialize" in run.text and "Safe now?" in run.text
     for secret in ("s3cret-in-a-file", "very-secret-value", "PRIVATE KEY"):
         assert secret not in run.output
@@ -130,7 +145,12 @@ def test_the_kubeadm_config_spec_is_honoured(machines: Machines) -> None:
 def test_nothing_secret_stays_on_the_machine(machines: Machines) -> None:
     """No bootstrap configuration with its token, no module arguments, and no bootstrap token that still works."""
     name = machines.names()[0]
-    assert machines.ssh(name, "find /run/kubeadm /run/kubeadm-control-plane /root/.ansible -type f 2>/dev/null || true").strip() == ""
+    assert (
+        machines.ssh(
+            name, "find /run/kubeadm /run/kubeadm-control-plane /root/.ansible -type f 2>/dev/null || true"
+        ).strip()
+        == ""
+    )
     journal = machines.ssh(name, "journalctl -b -q --no-pager -o cat")
     assert "very-secret-value" not in journal and "s3cret-in-a-file" not in journal
 

@@ -12,7 +12,6 @@ import time
 import typing as t
 
 import pytest
-
 from machines import Machines
 from traces import traces
 from workspace import Workspace, kill_run
@@ -52,7 +51,9 @@ def test_create_survives_a_kill_in_the_middle_of_a_join(workspace: Workspace, ma
     # The store says what was under way, and the killed run's lock does not stand in the way.
     rerun = workspace.playbook("reconcile").succeeded()
     assert "held by" not in rerun.output
-    assert machines.kubeadm_started(joiner) == before, "the rerun started a second kubeadm join instead of waiting for the first"
+    assert machines.kubeadm_started(joiner) == before, (
+        "the rerun started a second kubeadm join instead of waiting for the first"
+    )
 
     members = machines.etcd_members()
     assert sorted(member["name"] for member in members) == machines.names()
@@ -163,9 +164,19 @@ def test_workers_block_a_delete(workspace: Workspace, machines: Machines) -> Non
 def test_delete_leaves_nothing(workspace: Workspace, machines: Machines) -> None:
     """Told to ignore the worker, everything goes: processes, mounts, links, cgroups, folders, objects."""
     names = machines.names()
-    workspace.playbook("delete", "-e", f"control_plane_delete={NAME}", "-e", "control_plane_ignore_worker_nodes=true").succeeded()
+    workspace.playbook(
+        "delete", "-e", f"control_plane_delete={NAME}", "-e", "control_plane_ignore_worker_nodes=true"
+    ).succeeded()
     assert traces(NAME, *names) == []
-    for kind in ("Cluster", "KubeadmControlPlane", "Machine", "KubeadmConfig", "Secret", "NspawnMachine", "NspawnCluster"):
+    for kind in (
+        "Cluster",
+        "KubeadmControlPlane",
+        "Machine",
+        "KubeadmConfig",
+        "Secret",
+        "NspawnMachine",
+        "NspawnCluster",
+    ):
         assert workspace.objects(kind) == [], kind
     again = workspace.playbook("delete", "-e", f"control_plane_delete={NAME}").succeeded()
     assert again.recap(NAME)["changed"] == 0

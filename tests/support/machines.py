@@ -12,7 +12,6 @@ import subprocess
 import typing as t
 
 import yaml
-
 from workspace import Workspace
 
 ETCD = "/etc/kubernetes/pki/etcd"
@@ -37,14 +36,30 @@ class Machines:
     def ssh(self, name: str, command: str, check: bool = True) -> str:
         """Run a command on a machine and return what it printed."""
         key = self._workspace.folder / f"{self._cluster}.key"
-        secret = next(each for each in self._workspace.objects("Secret") if each["metadata"]["name"] == f"{self._cluster}-ssh")
+        secret = next(
+            each for each in self._workspace.objects("Secret") if each["metadata"]["name"] == f"{self._cluster}-ssh"
+        )
         key.touch(mode=0o600)
         key.write_bytes(base64.b64decode(secret["data"]["ssh-privatekey"]))
         host = self.infrastructure(name)["status"]["connection"]["host"]
-        options = ["-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR", "-o", "ConnectTimeout=5"]
+        options = [
+            "-o",
+            "StrictHostKeyChecking=no",
+            "-o",
+            "UserKnownHostsFile=/dev/null",
+            "-o",
+            "LogLevel=ERROR",
+            "-o",
+            "ConnectTimeout=5",
+        ]
         done = subprocess.run(
             ["ssh", "-i", str(key), *options, f"root@{host}", command],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, timeout=60,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=60,
         )
         if check:
             assert done.returncode == 0, f"{name}: {command}: {done.stderr}"

@@ -97,8 +97,7 @@ class Workspace:
     def objects(self, kind: str, namespace: str = "default") -> list[dict[str, t.Any]]:
         """The stored objects of a kind, read from their files."""
         return [
-            yaml.safe_load(path.read_text())
-            for path in sorted(self.store.glob(f"{namespace}/{kind.lower()}*/*.yaml"))
+            yaml.safe_load(path.read_text()) for path in sorted(self.store.glob(f"{namespace}/{kind.lower()}*/*.yaml"))
         ]
 
     def command(self, playbook: str, *arguments: str) -> list[str]:
@@ -110,8 +109,13 @@ class Workspace:
         """Start a playbook in a session of its own, its output going to a file."""
         stream = open(output or (self.folder / f"{playbook}.log"), "w+", encoding="utf-8")  # noqa: SIM115
         return subprocess.Popen(
-            self.command(playbook, *arguments), cwd=self.folder, stdin=subprocess.DEVNULL, stdout=stream,
-            stderr=subprocess.STDOUT, text=True, start_new_session=True,
+            self.command(playbook, *arguments),
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
         )
 
     def playbook(self, playbook: str, *arguments: str, timeout: float = 900) -> Run:
@@ -122,8 +126,14 @@ class Workspace:
     def run(command: t.Sequence[str], folder: Path, timeout: float = 900) -> Run:
         """Run a command to its end."""
         done = subprocess.run(
-            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, timeout=timeout, check=False,
+            command,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=timeout,
+            check=False,
         )
         return Run(done.returncode, done.stdout)
 
@@ -186,7 +196,9 @@ def cluster_documents(
             "spec": {
                 "clusterNetwork": {"pods": {"cidrBlocks": ["10.244.0.0/16"]}},
                 "controlPlaneRef": {
-                    "apiGroup": "controlplane.cluster.x-k8s.io", "kind": "KubeadmControlPlane", "name": f"{name}-control-plane",
+                    "apiGroup": "controlplane.cluster.x-k8s.io",
+                    "kind": "KubeadmControlPlane",
+                    "name": f"{name}-control-plane",
                 },
                 "infrastructureRef": {**infrastructure, "kind": "NspawnCluster", "name": name},
             },
@@ -199,7 +211,13 @@ def cluster_documents(
                 "replicas": replicas,
                 "version": version,
                 "machineTemplate": {
-                    "spec": {"infrastructureRef": {**infrastructure, "kind": "NspawnMachineTemplate", "name": f"{name}-control-plane"}}
+                    "spec": {
+                        "infrastructureRef": {
+                            **infrastructure,
+                            "kind": "NspawnMachineTemplate",
+                            "name": f"{name}-control-plane",
+                        }
+                    }
                 },
                 "kubeadmConfigSpec": spec,
             },
@@ -214,7 +232,9 @@ def cluster_documents(
             "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
             "kind": "NspawnCluster",
             "metadata": {"name": name, "namespace": "default"},
-            "spec": {"failureDomains": [{"name": each, "controlPlane": True} for each in failure_domains]} if failure_domains else {},
+            "spec": {"failureDomains": [{"name": each, "controlPlane": True} for each in failure_domains]}
+            if failure_domains
+            else {},
         },
         *secrets,
     ]

@@ -65,7 +65,7 @@ def _workers(view: View) -> Optional[Outcome]:
         text = f"worker Nodes still belong to the cluster: {shown}. Deleting its control plane would leave them without one"
         fix = (
             "Remove the workers first (kubectl drain, kubectl delete node), "
-            f"or agree to leave them behind: annotation {names.ANNOTATION_IGNORE_WORKER_NODES} on the Cluster."
+            "or agree to leave them behind: run delete with -e control_plane_ignore_worker_nodes=true."
         )
         outcome = block(WAITING_FOR_WORKERS, text, fix)
         outcome.deletion = (WAITING_FOR_WORKERS, f"* Worker Nodes: {shown}")
@@ -77,7 +77,7 @@ def _workers(view: View) -> Optional[Outcome]:
         return None
     trouble = unreachable(view)
     text = f"whether worker Nodes still belong to the cluster can't be told: {trouble.message}"
-    fix = f"Bring one machine's API back, or agree to leave workers behind: annotation {names.ANNOTATION_IGNORE_WORKER_NODES} on the Cluster."
+    fix = "Bring one machine's API back, or agree to leave workers behind: run delete with -e control_plane_ignore_worker_nodes=true."
     outcome = block("WorkersUnknown", text, fix)
     outcome.action = names.WAIT if trouble.waits else names.BLOCKED
     outcome.deletion = (WAITING_FOR_WORKERS, "* Worker Nodes: not known, no API server answers")

@@ -136,7 +136,9 @@ def _with_answers(pods: Object, raw: Object, etcd: t.Optional[Object]) -> Object
     machine, api = _mapping(raw.get("machine")), _mapping(raw.get("api"))
     own = {**_mapping(machine.get("componentHealth")), "kube-apiserver": api.get("ready")}
     statuses = _mapping((etcd or {}).get("statuses"))
-    members = {each["name"]: _mapping(statuses.get(each["id"])).get("healthy") for each in (etcd or {}).get("members", [])}
+    members = {
+        each["name"]: _mapping(statuses.get(each["id"])).get("healthy") for each in (etcd or {}).get("members", [])
+    }
     for item in _mappings(_mapping(raw.get("objects")).get("nodes")):
         name = _text(_mapping(item.get("metadata")).get("name"))
         info = _mapping(_mapping(item.get("status")).get("nodeInfo"))

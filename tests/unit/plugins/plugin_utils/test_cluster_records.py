@@ -10,10 +10,16 @@ import typing as t
 from pathlib import Path
 
 import pytest
+
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import ClusterManifest
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_records
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER, CONTROL_PLANE, SECRET, ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+    CLUSTER,
+    CONTROL_PLANE,
+    SECRET,
+    ClusterObjects,
+)
 
 INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"
 
@@ -40,9 +46,15 @@ def manifest(replicas: int = 3, secrets: t.Sequence[dict[str, t.Any]] = ()) -> C
             f"{CONTROL_PLANE[0]}/v1beta2",
             CONTROL_PLANE[1],
             "cp",
-            spec={"replicas": replicas, "version": "v1.20.2", "machineTemplate": {"spec": {"infrastructureRef": template}}},
+            spec={
+                "replicas": replicas,
+                "version": "v1.20.2",
+                "machineTemplate": {"spec": {"infrastructureRef": template}},
+            },
         ),
-        machine_template=obj(f"{INFRASTRUCTURE}/v1beta1", "NspawnMachineTemplate", "t", spec={"template": {"spec": {}}}),
+        machine_template=obj(
+            f"{INFRASTRUCTURE}/v1beta1", "NspawnMachineTemplate", "t", spec={"template": {"spec": {}}}
+        ),
         infrastructure_cluster=obj(f"{INFRASTRUCTURE}/v1beta1", "NspawnCluster", "i", spec={}),
         secrets=tuple(secrets),
     )
@@ -87,7 +99,9 @@ def test_a_secrets_value_is_not_named(store: FileStore) -> None:
     cluster_records.apply_manifest(store, manifest(secrets=[secret]))
     changed = copy.deepcopy(secret)
     changed["data"]["tls.key"] = "bmV3"
-    assert cluster_records.apply_manifest(store, manifest(secrets=[changed])) == ["change Secret default/c-ca: data.tls.key"]
+    assert cluster_records.apply_manifest(store, manifest(secrets=[changed])) == [
+        "change Secret default/c-ca: data.tls.key"
+    ]
     assert (store.get(SECRET, "default", "c-ca") or {})["data"] == {"tls.key": "bmV3"}
 
 

@@ -10,12 +10,18 @@ from pathlib import Path
 
 import pytest
 from ansible.errors import AnsibleError
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Machine, connection_variables
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import (
+    Machine,
+    connection_variables,
+)
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJs comment"
 
 
-def variables(connection: t.Mapping[str, t.Any], folder: Path, hostvars: t.Mapping[str, t.Any] | None = None) -> dict[str, t.Any]:
+def variables(
+    connection: t.Mapping[str, t.Any], folder: Path, hostvars: t.Mapping[str, t.Any] | None = None
+) -> dict[str, t.Any]:
     """The variables for a machine m1."""
     return connection_variables(Machine("m1", "id", connection), hostvars or {}, str(folder))
 
@@ -45,7 +51,14 @@ def test_a_changed_host_key_replaces_the_pinned_one(tmp_path: Path) -> None:
 
 def test_inventory_host_keeps_its_own_variables(tmp_path: Path) -> None:
     """Bastion and become of an inventory host hold; the play's host has no say."""
-    hostvars = {"db1": {"ansible_host": "192.0.2.7", "ansible_ssh_common_args": "-J bastion", "ansible_become": True, "other": 1}}
+    hostvars = {
+        "db1": {
+            "ansible_host": "192.0.2.7",
+            "ansible_ssh_common_args": "-J bastion",
+            "ansible_become": True,
+            "other": 1,
+        }
+    }
     made = variables({"inventoryHost": "db1"}, tmp_path, hostvars)
     assert made["ansible_host"] == "192.0.2.7"
     assert made["ansible_ssh_common_args"] == "-J bastion"

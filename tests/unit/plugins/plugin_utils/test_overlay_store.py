@@ -9,6 +9,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
+
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import AlreadyExists, NotFound
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.overlay_store import OverlayStore

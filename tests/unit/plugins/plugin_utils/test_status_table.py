@@ -1,0 +1,66 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The status table: what a person reads at a glance is what the snapshot says."""
+
+from __future__ import annotations
+
+import typing as t
+
+from builders import Builder, cluster, healthy, member_id
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.status_table import status_data, status_table
+
+
+def shown(builder: Builder) -> tuple[dict[str, t.Any], str]:
+    """The data and the table of a snapshot."""
+    snapshot = builder.build()
+    data = status_data(snapshot, decide(snapshot))
+    return data, status_table(data)
+
+
+def test_a_healthy_control_plane() -> None:
+    """Counts, version, leader and every component's state."""
+    data, table = shown(healthy(3))
+    assert data["replicas"] == {"desired": 3, "existing": 3, "ready": 3, "upToDate": 3}
+    assert data["etcd"]["leader"] in table and "ok, leader" in table
+    assert "3 voters" in table and "no alarms" in table
+    assert "nothing to do" in table
+    assert "BLOCKED" not in table and "NO" not in table.replace("NODE", "").replace("NOT WORKING", "")
+
+
+def test_an_alarm_is_shouted() -> None:
+    """An etcd alarm is in etcd's line and in what blocks, with what to do."""
+    builder = healthy(3)
+    name = builder.snapshot["machines"][0]["machine"]["metadata"]["name"]
+    builder.workload["etcd"]["alarms"] = [{"memberID": member_id(name), "alarm": "NOSPACE"}]
+    _data, table = shown(builder)
+    assert f"ALARMS: NOSPACE on {name}" in table
+    assert "BLOCKED" in table and "to do:" in table
+
+
+def test_a_sick_member_is_named() -> None:
+    """A member that does not answer is marked in etcd's line."""
+    builder = healthy(3)
+    name = builder.snapshot["machines"][1]["machine"]["metadata"]["name"]
+    builder.sick_member(name)
+    _data, table = shown(builder)
+    assert "NOT HEALTHY" in table
+
+
+def test_nothing_is_claimed_of_what_was_not_seen() -> None:
+    """Where no machine answers, nothing is said to work or not to work."""
+    data, table = shown(healthy(3).unreachable("connection refused"))
+    assert data["addons"]["kubeProxy"]["works"] is None
+    assert data["etcd"]["known"] is False
+    assert "seen from  no machine" in table and "connection refused" in table
+    assert "NOT WORKING" not in table
+
+
+def test_before_anything_exists() -> None:
+    """A cluster that is only a manifest."""
+    data, table = shown(cluster(3).bare())
+    assert data["replicas"]["existing"] == 0
+    assert "nothing yet running" in table and "none yet" in table
+    assert "run the playbook reconcile" in table
