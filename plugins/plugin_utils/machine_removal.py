@@ -81,4 +81,5 @@ def delete_objects(objects: ClusterObjects, name: str) -> bool:
     infrastructure = objects.infrastructure_machines.get(name)
     if infrastructure is not None:
         references.append(kind_ref_of(infrastructure))
-    return any([delete_finally(objects.store, reference, objects.namespace, name) for reference in references])
+    gone = [reference for reference in references if delete_finally(objects.store, reference, objects.namespace, name)]
+    return bool(gone)

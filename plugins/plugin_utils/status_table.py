@@ -165,7 +165,7 @@ def status_table(data: Object) -> str:
     if not data["reachable"]:
         lines.append(f"  seen from  no machine: {data['message']}")
     if data["machines"]:
-        lines += [""] + _machine_rows(data)
+        lines += ["", *_machine_rows(data)]
     lines += ["", *_decision_lines(data["decision"])]
     if data.get("kubeconfig"):
         lines.append(f"  kubeconfig {data['kubeconfig']}")

@@ -55,8 +55,7 @@ class Machines:
         done = subprocess.run(
             ["ssh", "-i", str(key), *options, f"root@{host}", command],
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            capture_output=True,
             text=True,
             check=False,
             timeout=60,

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -146,10 +147,8 @@ class Workspace:
 def kill_run(process: subprocess.Popen[str]) -> None:
     """Kill a run's main process and its workers outright, as a crash of the controller would."""
     for pid in descendants(process.pid):
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
     process.wait()
 
 

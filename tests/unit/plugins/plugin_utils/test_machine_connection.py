@@ -68,7 +68,7 @@ def test_inventory_host_keeps_its_own_variables(tmp_path: Path) -> None:
 
 def test_hidden_inventory_host_stops_the_run(tmp_path: Path) -> None:
     """A slice that hides the host must not be taken for a host that needs no settings."""
-    with pytest.raises(AnsibleError, match="db1.*slice"):
+    with pytest.raises(AnsibleError, match=r"db1.*slice"):
         variables({"inventoryHost": "db1"}, tmp_path)
 
 
