@@ -9,7 +9,9 @@ import base64
 import contextlib
 import socket
 import subprocess
+import tempfile
 import typing as t
+from pathlib import Path
 
 import pytest
 from machines import Machines
@@ -55,6 +57,39 @@ def spec(**more: t.Any) -> dict[str, t.Any]:
     }
 
 
+OWN_CA = "the lab's own root"
+
+
+def own_ca() -> dict[str, t.Any]:
+    """A user's own CA Secret, made with openssl."""
+    with tempfile.TemporaryDirectory() as folder:
+        subject = ["-subj", f"/CN={OWN_CA}", "-addext", "keyUsage=critical,keyCertSign,cRLSign,digitalSignature"]
+        command = [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-days",
+            "30",
+            "-keyout",
+            "key",
+            "-out",
+            "crt",
+        ]
+        subprocess.run([*command, *subject], cwd=folder, check=True, capture_output=True)
+        content = {name: (Path(folder) / name).read_text() for name in ("crt", "key")}
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "type": "Opaque",
+        "metadata": {"name": f"{NAME}-ca", "namespace": "default"},
+        "stringData": {"tls.crt": content["crt"], "tls.key": content["key"]},
+    }
+
+
+CA = own_ca()
 EXTRA = {
     "apiVersion": "v1",
     "kind": "Secret",
@@ -113,7 +148,7 @@ def test_endpoint_port_taken_is_named(workspace: Workspace) -> None:
 def test_failing_init_shows_its_output_and_goes_on_after_the_fix(workspace: Workspace, machines: Machines) -> None:
     """kubeadm init fails: its output is shown without secrets, the run stops; after the manifest's fix a rerun converges."""
     broken = spec(preKubeadmCommands=[OCCUPY, "for try in $(seq 50); do ss -ltn | grep -q :10259 && break; done"])
-    workspace.manifest(NAME, replicas=1, kubeadm=broken, secrets=[EXTRA])
+    workspace.manifest(NAME, replicas=1, kubeadm=broken, secrets=[EXTRA, CA])
     run = workspace.playbook("reconcile", "--limit", NAME).failed()
     assert "Port-10259" in run.text
     assert "Under way:" in run.output and "initialize" in run.text and "Safe now?" in run.text
@@ -121,7 +156,7 @@ def test_failing_init_shows_its_output_and_goes_on_after_the_fix(workspace: Work
         assert secret not in run.output
     first = machines.names()
 
-    workspace.manifest(NAME, replicas=1, kubeadm=spec(), secrets=[EXTRA])
+    workspace.manifest(NAME, replicas=1, kubeadm=spec(), secrets=[EXTRA, CA])
     workspace.playbook("reconcile", "--limit", NAME).succeeded()
     assert machines.names() != first, "the failed machine was not replaced"
     assert traces(*first) == []
@@ -142,6 +177,15 @@ def test_the_kubeadm_config_spec_is_honoured(machines: Machines) -> None:
     assert "lab.example.org" in machines.ssh(name, "openssl x509 -noout -text -in /etc/kubernetes/pki/apiserver.crt")
 
 
+def test_the_users_own_ca_is_used_untouched(workspace: Workspace, machines: Machines) -> None:
+    """The API server's certificate comes from the user's CA, whose Secret nobody changed."""
+    name = machines.names()[0]
+    assert OWN_CA in machines.ssh(name, "openssl x509 -noout -issuer -in /etc/kubernetes/pki/apiserver.crt")
+    stored = next(each for each in workspace.objects("Secret") if each["metadata"]["name"] == f"{NAME}-ca")
+    assert {key: base64.b64decode(value).decode() for key, value in stored["data"].items()} == CA["stringData"]
+    assert stored["type"] == "Opaque" and not stored["metadata"].get("ownerReferences")
+
+
 def test_nothing_secret_stays_on_the_machine(machines: Machines) -> None:
     """No bootstrap configuration with its token, no module arguments, and no bootstrap token that still works."""
     name = machines.names()[0]
@@ -158,7 +202,7 @@ def test_nothing_secret_stays_on_the_machine(machines: Machines) -> None:
 def test_a_machine_that_never_answers_is_named(workspace: Workspace, machines: Machines) -> None:
     """The next machine's SSH is cut off: a bounded wait that names it; what exists is intact; after the fix a rerun converges."""
     before = machines.names()
-    workspace.manifest(NAME, replicas=3, kubeadm=spec(), secrets=[EXTRA])
+    workspace.manifest(NAME, replicas=3, kubeadm=spec(), secrets=[EXTRA, CA])
     address = machines.infrastructure(before[0])["status"]["connection"]["host"]
     with unreachable_addresses(except_for=address):
         run = workspace.playbook("reconcile", "--limit", NAME, "-e", "machine_nspawn_ssh_timeout=8").failed()
@@ -173,11 +217,11 @@ def test_a_machine_that_never_answers_is_named(workspace: Workspace, machines: M
 
 def test_what_is_not_supported_yet_is_blocked(workspace: Workspace, machines: Machines) -> None:
     """A manifest that wants fewer replicas or another version is blocked by name; nothing is removed."""
-    workspace.manifest(NAME, replicas=1, kubeadm=spec(), secrets=[EXTRA])
+    workspace.manifest(NAME, replicas=1, kubeadm=spec(), secrets=[EXTRA, CA])
     run = workspace.playbook("reconcile", "--limit", NAME).failed()
     assert "does not scale down yet" in run.text
     assert len(machines.etcd_members()) == 3
-    workspace.manifest(NAME, replicas=3, version="v1.20.3", kubeadm=spec(), secrets=[EXTRA])
+    workspace.manifest(NAME, replicas=3, version="v1.20.3", kubeadm=spec(), secrets=[EXTRA, CA])
     run = workspace.playbook("reconcile", "--limit", NAME).failed()
     assert "does not roll out yet" in run.text
     assert machines.ready_nodes() == machines.names()

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import time
 import typing as t
+from pathlib import Path
 
 import pytest
 from machines import Machines
@@ -17,6 +19,9 @@ from traces import traces
 from workspace import Workspace, kill_run
 
 NAME = "lab-life"
+# The ansible-core versions that `make` installed, each in a venv of its own.
+CACHE = Path(os.environ.get("KUBEADM_CONTROL_PLANE_CACHE") or Path.home() / ".cache" / "kubeadm-control-plane")
+ANSIBLES = sorted(CACHE.glob("venv-*/bin/ansible-playbook")) or [Path(shutil.which("ansible-playbook") or "")]
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +66,14 @@ def test_create_survives_a_kill_in_the_middle_of_a_join(workspace: Workspace, ma
     assert machines.ready_nodes() == machines.names()
 
 
+def test_no_two_node_acts_overlap(machines: Machines) -> None:
+    """One node at a time: every bootstrap began after the one before it had ended."""
+    times = machines.bootstrap_times()
+    assert len(times) == 3
+    for (_start, end, name), (start, _end, following) in zip(times, times[1:]):
+        assert end <= start, f"{following} began at {start}, before {name} ended at {end}"
+
+
 def test_failure_domains_are_spread(workspace: Workspace) -> None:
     """Three machines in three failure domains."""
     assert sorted(each["spec"]["failureDomain"] for each in workspace.objects("Machine")) == ["a", "b", "c"]
@@ -72,6 +85,19 @@ def test_second_run_changes_nothing(workspace: Workspace, machines: Machines) ->
     run = workspace.playbook("reconcile").succeeded()
     assert run.recap(NAME)["changed"] == 0
     assert (machines.etcd_members(), machines.boot_ids()) == before
+
+
+@pytest.mark.parametrize("program", ANSIBLES, ids=lambda path: path.parts[-3])
+def test_every_supported_ansible_core(workspace: Workspace, machines: Machines, program: Path) -> None:
+    """The oldest and the newest supported ansible-core both observe, decide and find nothing to do."""
+    before = machines.etcd_members()
+    workspace.program = str(program)
+    try:
+        assert workspace.playbook("reconcile").succeeded().recap(NAME)["changed"] == 0
+        assert "nothing to do" in workspace.playbook("status").succeeded().output
+    finally:
+        workspace.program = "ansible-playbook"
+    assert machines.etcd_members() == before
 
 
 def test_check_mode_writes_nothing(workspace: Workspace) -> None:

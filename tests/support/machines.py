@@ -15,6 +15,7 @@ import yaml
 from workspace import Workspace
 
 ETCD = "/etc/kubernetes/pki/etcd"
+BOOTSTRAP_RECORD = "/var/lib/kubeadm-control-plane/bootstrap.json"
 CURL = f"curl -sS --cacert {ETCD}/ca.crt --cert {ETCD}/healthcheck-client.crt --key {ETCD}/healthcheck-client.key"
 
 
@@ -70,9 +71,14 @@ class Machines:
             return False
         return bool(self.ssh(name, f"pgrep -f '^([^ ]*/)?kubeadm {verb}'", check=False).strip())
 
+    def bootstrap_times(self) -> list[tuple[str, str, str]]:
+        """Start, end and machine of every bootstrap, by the machines' own records, in the order of their starts."""
+        records = {name: json.loads(self.ssh(name, f"cat {BOOTSTRAP_RECORD}")) for name in self.names()}
+        return sorted((each["startedAt"], each["finishedAt"], name) for name, each in records.items())
+
     def kubeadm_started(self, name: str) -> str:
         """When the machine's bootstrap was started, by its own record: another value means that it was started again."""
-        return str(json.loads(self.ssh(name, "cat /var/lib/kubeadm-control-plane/bootstrap.json"))["startedAt"])
+        return str(json.loads(self.ssh(name, f"cat {BOOTSTRAP_RECORD}"))["startedAt"])
 
     def _any(self) -> str:
         return self.names()[0]

@@ -76,6 +76,7 @@ class Workspace:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.program = "ansible-playbook"
         (folder / "clusters").mkdir(parents=True)
         (folder / "inventory.clusters.yml").write_text(INVENTORY)
         (folder / "status_data.yml").write_text(STATUS_PLAYBOOK)
@@ -104,7 +105,7 @@ class Workspace:
     def command(self, playbook: str, *arguments: str) -> list[str]:
         """The command line that a user would type."""
         name = playbook if playbook.endswith(".yml") else f"kubeadm.control_plane.{playbook}"
-        return ["ansible-playbook", "-i", "inventory.clusters.yml", name, *arguments]
+        return [self.program, "-i", "inventory.clusters.yml", name, *arguments]
 
     def start(self, playbook: str, *arguments: str, output: t.Optional[Path] = None) -> subprocess.Popen[str]:
         """Start a playbook in a session of its own, its output going to a file."""

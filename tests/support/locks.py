@@ -1,0 +1,97 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs that hold a cluster's lock, and the helper processes that renew it, for tests."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import time
+import typing as t
+from dataclasses import replace
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock, process
+
+
+BOUND_SECONDS = 20
+
+
+# Takes the lock as a run of its own, says so, and lives until told otherwise.
+HOLD = """
+import os, sys
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock, process
+me = process.identify(os.getpid())
+lease = lock.acquire(sys.argv[1], "default", "prod", lock.this_holder(me))
+print(lease.fencing, flush=True)
+sys.stdin.readline()
+print(lock.release(lease), flush=True)
+"""
+
+
+def renewers(store: str) -> list[int]:
+    """Return the helper processes of this store."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as stream:
+                arguments = stream.read()
+            with open(f"/proc/{pid}/stat", "rb") as stream:
+                zombie = stream.read().rpartition(b")")[2].split()[0] == b"Z"
+        except OSError:
+            continue
+        if b"renewer.py" in arguments and store.encode() in arguments and not zombie:
+            found.append(int(pid))
+    return found
+
+
+def wait_for_end(pid: int) -> None:
+    """Wait until a process that need not be a child has ended."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        assert select.select([descriptor], [], [], BOUND_SECONDS)[0], f"process {pid} does not end"
+    finally:
+        os.close(descriptor)
+
+
+def count(folder: str, number: int) -> int:
+    """Return how often the lease of this number was renewed."""
+    with open(os.path.join(folder, f"{number}.counter"), encoding="utf-8") as stream:
+        return int(stream.read())
+
+
+def wait_for_count(folder: str, number: int, more_than: int) -> None:
+    """Wait until the lease of this number was renewed more often than that."""
+    deadline = time.monotonic() + BOUND_SECONDS
+    while count(folder, number) <= more_than:
+        assert time.monotonic() < deadline, "the counter stands still"
+        select.select([], [], [], 0.05)
+
+
+def as_run(run: subprocess.Popen[bytes], **changes: t.Any) -> lock.Holder:
+    """Describe another process as the run that takes the lock."""
+    return replace(lock.this_holder(process.identify(run.pid)), **changes)
+
+
+def gone() -> process.Process:
+    """Return a process that has ended."""
+    with subprocess.Popen(["sleep", "600"]) as started:
+        found = process.identify(started.pid)
+        started.kill()
+    return found
+
+
+def elsewhere(run_process: process.Process, **changes: t.Any) -> lock.Holder:
+    """Describe a process as a run on another machine."""
+    return replace(
+        lock.this_holder(run_process),
+        boot_id="another boot",
+        host="ctrl2",
+        user="bob",
+        pid_namespace="pid:[1]",
+        **changes,
+    )
