@@ -11,7 +11,6 @@ from builders import Builder
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 
-
 Change = Callable[[Builder], Any]
 
 

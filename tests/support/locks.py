@@ -14,7 +14,6 @@ from dataclasses import replace
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock, process
 
-
 BOUND_SECONDS = 20
 
 

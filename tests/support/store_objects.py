@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-
 MACHINE = ("cluster.x-k8s.io", "Machine")
 
 

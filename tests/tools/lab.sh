@@ -12,6 +12,7 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || die "the lab needs root: it makes machines, a network bridge and mounts" "Run it as root, or run: make test-quick"
 use_venv "$(main_venv)"
+"$REPO/tests/tools/image.sh"
 if [ "${1:-}" = --full ]; then
   run_pytest "lab, all" tests/lab
 else

@@ -13,7 +13,6 @@ from decisions import Change, changed, step
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 
-
 # What is wrong, what it is called, and whether it is waited for when it is new and when it has lasted.
 TROUBLES: list[tuple[str, str, str, str, Change, Optional[Change]]] = [
     (
