@@ -14,8 +14,9 @@ version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
-  - With O(state=present), reads the cluster's manifest (Cluster, KubeadmControlPlane, machine template, infrastructure cluster and the user's own Secrets, in any
-    Cluster API version from v1alpha3 to v1beta2), defaults and validates it, and stores it. Every violation is reported at once, and then nothing is stored.
+  - With O(state=present), reads the cluster's manifest (Cluster, KubeadmControlPlane, machine template, infrastructure cluster and the user's own Secrets, in
+    any Cluster API version from v1alpha3 to v1beta2), defaults and validates it, and stores it. Every violation is reported at once, and then nothing is
+    stored.
   - With O(state=absent), sets the deletion timestamp; M(kubeadm.control_plane.decide) then decides the steps of the deletion.
   - Nothing in a manifest is ever templated.
 options:

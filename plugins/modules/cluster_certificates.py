@@ -14,7 +14,8 @@ version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
-  - Generates the Secrets C(CLUSTER-ca), C(CLUSTER-etcd), C(CLUSTER-proxy) and C(CLUSTER-sa) where they are missing, before the control plane is initialized; after that they are never made again.
+  - Generates the Secrets C(CLUSTER-ca), C(CLUSTER-etcd), C(CLUSTER-proxy) and C(CLUSTER-sa) where they are missing, before the control plane is initialized;
+    after that they are never made again.
   - Makes C(CLUSTER-kubeconfig) once the endpoint is known, and renews its client certificate when less than six months are left.
   - A user's own Secrets are used untouched, also a certificate authority without its key.
 requirements:

@@ -15,8 +15,8 @@ author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
   - Takes the lock that lets one run at a time change a cluster, or releases it.
-  - The lock names its holder (user, host, process, AWX job). A helper process renews it and ends with the run, so a killed run's lock is free at once on the same
-    host, and after it made no progress as seen by the waiter elsewhere; clocks are never compared.
+  - The lock names its holder (user, host, process, AWX job). A helper process renews it and ends with the run, so a killed run's lock is free at once on the
+    same host, and after it made no progress as seen by the waiter elsewhere; clocks are never compared.
   - A lock that another run holds is a failure that names the holder; nothing waits for it.
 options:
   state:

@@ -14,8 +14,9 @@ version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
-  - Observes the cluster through one of its healthy machines and prints one table, with replicas desired, ready and up to date, the version, etcd's members with leader and alarms, each
-    machine's conditions, whether kube-proxy and the cluster's DNS work and new Nodes can register, and what the cluster waits for and why.
+  - Observes the cluster through one of its healthy machines and prints one table, with replicas desired, ready and up to date, the version, etcd's members
+    with leader and alarms, each machine's conditions, whether kube-proxy and the cluster's DNS work and new Nodes can register, and what the cluster waits
+    for and why.
   - Changes nothing, takes no lock and can run beside a reconcile.
 options:
   kubeconfig:

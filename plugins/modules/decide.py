@@ -14,8 +14,8 @@ version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
-  - Reads the cluster's objects, asks one healthy control plane machine for nodes, static pods and etcd in one call, and decides the one next step, with its reasons, the result of every
-    preflight check and etcd's quorum before and after. Writes status and conditions to the stored objects.
+  - Reads the cluster's objects, asks one healthy control plane machine for nodes, static pods and etcd in one call, and decides the one next step, with its
+    reasons, the result of every preflight check and etcd's quorum before and after. Writes status and conditions to the stored objects.
   - What changes by itself is waited for with a line of progress every 15 seconds; what a person must change is a failure that says what and how.
   - In check mode the steps until the manifest is reached are shown and returned, and nothing is written anywhere.
 options:

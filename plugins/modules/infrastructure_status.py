@@ -14,8 +14,8 @@ version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
-  - Merges spec and status into one of the provider's own objects in the store, and passes on what the Cluster or the Machine takes over from it (endpoint, failure domains,
-    provider ID, addresses, machine-id), as Cluster API's core controllers do.
+  - Merges spec and status into one of the provider's own objects in the store, and passes on what the Cluster or the Machine takes over from it (endpoint,
+    failure domains, provider ID, addresses, machine-id), as Cluster API's core controllers do.
 options:
   kind:
     description: Kind of the provider's object.

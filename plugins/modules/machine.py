@@ -14,9 +14,10 @@ version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
-  - With O(state=present), makes the infrastructure machine, the KubeadmConfig and the Machine, in this order, and completes what an earlier run left half done. A machine prepared ahead
-    is used when it still matches.
-  - With O(state=absent), marks the Machine for deletion and, where other machines carry the control plane, takes the member O(member_id) out of etcd through one of them, with the quorum check in the same call, and deletes its Node.
+  - With O(state=present), makes the infrastructure machine, the KubeadmConfig and the Machine, in this order, and completes what an earlier run left half
+    done. A machine prepared ahead is used when it still matches.
+  - With O(state=absent), marks the Machine for deletion and, where other machines carry the control plane, takes the member O(member_id) out of etcd through
+    one of them, with the quorum check in the same call, and deletes its Node.
   - It works on objects; the infrastructure itself is the provider's.
 options:
   state:

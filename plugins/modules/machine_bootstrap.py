@@ -14,8 +14,10 @@ version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
-  - Renders the machine's KubeadmConfig for the kubeadm API version that its Kubernetes version wants and runs kubeadm C(init) or C(join) on it, with the files, users and commands of the configuration.
-  - The commands run on the machine as one transient systemd unit. A run that is killed leaves it running; the next one finds it, waits for it and takes its result, and never starts a second one.
+  - Renders the machine's KubeadmConfig for the kubeadm API version that its Kubernetes version wants and runs kubeadm C(init) or C(join) on it, with the
+    files, users and commands of the configuration.
+  - The commands run on the machine as one transient systemd unit. A run that is killed leaves it running; the next one finds it, waits for it and takes its
+    result, and never starts a second one.
   - A bootstrap token is minted on a control plane machine for each join, lives for minutes and is deleted after use.
 options:
   name:

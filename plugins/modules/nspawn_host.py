@@ -14,7 +14,8 @@ version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
-  - With O(state=present) installs the Debian packages that local machines need and that are missing. A service that such a package would start (haproxy) is masked before it is installed.
+  - With O(state=present) installs the Debian packages that local machines need and that are missing. A service that such a package would start (haproxy) is
+    masked before it is installed.
   - Installing systemd-container brings systemd itself to the version of the same release, if it is older.
   - With O(state=absent) removes all machines, endpoints, the bridge and the folder, also after crashes. The image cache and the packages stay.
 options:

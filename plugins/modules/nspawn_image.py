@@ -14,7 +14,8 @@ version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
-  - An image is a Debian root file system with systemd, containerd, kubeadm, kubelet and kubectl of one Kubernetes version, and a containerd folder with its container images already in it.
+  - An image is a Debian root file system with systemd, containerd, kubeadm, kubelet and kubectl of one Kubernetes version, and a containerd folder with its
+    container images already in it.
   - It is built once and cached. A build that is killed leaves nothing that could be taken for an image; two builds at once don't collide.
   - The first build takes minutes. It says what it is doing in a log (see RV(log)).
 options:
@@ -33,8 +34,8 @@ options:
     description:
       - Where the Kubernetes binaries and container images come from. The result says which one was used and why.
       - V(release) takes published binaries, checked against their published checksums, and published container images, of any version.
-      - V(debian-source) builds Debian's source package of Kubernetes, for hosts that reach only Debian's mirrors. Another O(kubernetes_version) than the package's
-        gives the same code under another version stamp, with a warning; it exercises upgrades and is not that version.
+      - V(debian-source) builds Debian's source package of Kubernetes, for hosts that reach only Debian's mirrors. Another O(kubernetes_version) than the
+        package's gives the same code under another version stamp, with a warning; it exercises upgrades and is not that version.
       - V(directory) takes the files in O(binaries).
       - V(auto) takes V(release) where its host answers within three seconds, else V(debian-source).
     type: str
@@ -42,8 +43,8 @@ options:
     default: auto
   binaries:
     description:
-      - Folder with C(kubeadm), C(kubelet), C(kubectl), and either C(images/*.tar) (archives for C(ctr images import)) or C(kube-apiserver), C(kube-controller-manager),
-        C(kube-scheduler) and C(kube-proxy), of which images are made together with Debian's etcd. For O(source=directory).
+      - Folder with C(kubeadm), C(kubelet), C(kubectl), and either C(images/*.tar) (archives for C(ctr images import)) or C(kube-apiserver),
+        C(kube-controller-manager), C(kube-scheduler) and C(kube-proxy), of which images are made together with Debian's etcd. For O(source=directory).
     type: path
   mirror:
     description: URL of the Debian mirror. Left out, it is the one that this host's apt uses.

@@ -34,7 +34,7 @@ class Hierarchies:
     @property
     def mount_points(self) -> list[str]:
         """Return every hierarchy's mount point."""
-        return [path for path, _ in self.legacy] + ([self.unified] if self.unified else [])
+        return [path for path, _names in self.legacy] + ([self.unified] if self.unified else [])
 
     def groups(self, machine_id: str) -> list[str]:
         """Return the machine's group in every hierarchy."""
@@ -50,7 +50,7 @@ def parse_mountinfo(text: str) -> Hierarchies:
     legacy: dict[str, tuple[str, ...]] = {}
     unified = None
     for line in text.splitlines():
-        left, _, right = line.partition(" - ")
+        left, _separator, right = line.partition(" - ")
         fields, kind = left.split(), right.split()
         if len(fields) < 5 or len(kind) < 3:
             continue
@@ -122,7 +122,7 @@ def processes(groups: t.Iterable[str]) -> set[int]:
     """Return the ids of all processes in the groups and below (0 stands for one outside this pid namespace: left out)."""
     found: set[int] = set()
     for group in groups:
-        for path, _, _ in os.walk(group):
+        for path, _folders, _files in os.walk(group):
             try:
                 with open(os.path.join(path, "cgroup.procs"), encoding="utf-8") as file:
                     found.update(int(line) for line in file.read().split())
@@ -134,7 +134,7 @@ def processes(groups: t.Iterable[str]) -> set[int]:
 def thaw(groups: t.Iterable[str]) -> None:
     """Wake frozen groups: a frozen process (cgroup v1) doesn't even die."""
     for group in groups:
-        for path, _, names in os.walk(group):
+        for path, _folders, names in os.walk(group):
             for name, value in (("freezer.state", "THAWED"), ("cgroup.freeze", "0")):
                 if name not in names:
                     continue
@@ -149,7 +149,7 @@ def remove(groups: t.Iterable[str]) -> list[str]:
     """Remove empty groups from the bottom up, then the common parent if nothing is left in it. Return what is still busy."""
     busy = []
     for group in groups:
-        for path, _, _ in os.walk(group, topdown=False):
+        for path, _folders, _files in os.walk(group, topdown=False):
             try:
                 os.rmdir(path)
             except FileNotFoundError:

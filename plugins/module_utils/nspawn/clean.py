@@ -33,7 +33,7 @@ def everything(layout: Layout) -> dict[str, list[str]]:
     for name in found["machines"]:
         machine.remove(layout, name)
     for name in found["endpoints"]:
-        namespace, _, cluster = name.partition("/")
+        namespace, _separator, cluster = name.partition("/")
         endpoint.remove(layout, namespace, cluster)
     _end_strays(layout)
     for name in {*found["bridges"], str(known.get("bridge", ""))}:

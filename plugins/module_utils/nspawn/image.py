@@ -93,7 +93,7 @@ def _listing(folder: str) -> list[tuple[str, int, int]]:
             f"source directory: there is no folder {folder!r}. Set machine_nspawn_binaries to the folder with the binaries."
         )
     found = []
-    for path, _, files in os.walk(folder):
+    for path, _folders, files in os.walk(folder):
         for name in files:
             status = os.stat(os.path.join(path, name))
             found.append((os.path.relpath(os.path.join(path, name), folder), status.st_size, status.st_mtime_ns))

@@ -9,8 +9,8 @@ import hashlib
 import os
 import shutil
 import tempfile
+import typing as t
 import urllib.error
-import urllib.request
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.files import locked
@@ -25,9 +25,8 @@ DOWNLOAD_LOCK_SECONDS = 1800
 
 def unreachable(url: str = RELEASE_URL, timeout: float = PROBE_SECONDS) -> str:
     """Return why the release host doesn't answer within the time, or an empty text if it does."""
-    request = urllib.request.Request(f"{url}/stable.txt", method="HEAD")
     try:
-        with urllib.request.urlopen(request, timeout=timeout):
+        with _open(f"{url}/stable.txt", timeout, method="HEAD"):
             return ""
     except urllib.error.HTTPError:
         # An answer is an answer; whether it has the version is asked later.
@@ -61,11 +60,18 @@ def download(cache: Cache, version: str, architecture: str, progress: Progress, 
     return target
 
 
+def _open(url: str, timeout: float, method: str = "GET") -> t.Any:
+    # Imported here: with the standard library alone, as on a bare node, this file can still be imported.
+    from ansible.module_utils.urls import open_url
+
+    return open_url(url, method=method, timeout=timeout, use_netrc=False)
+
+
 def _fetch(url: str, path: str) -> None:
     try:
-        with urllib.request.urlopen(f"{url}.sha256", timeout=30) as answer:
+        with _open(f"{url}.sha256", 30) as answer:
             expected = answer.read(200).decode().split()[0]
-        with urllib.request.urlopen(url, timeout=60) as answer, open(path, "wb") as file:
+        with _open(url, 60) as answer, open(path, "wb") as file:
             shutil.copyfileobj(answer, file, 1 << 20)
     except (OSError, IndexError) as error:
         raise NspawnError(

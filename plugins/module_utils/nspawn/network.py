@@ -27,7 +27,7 @@ def owner(bridge: str) -> t.Optional[str]:
     """Return the directory that a bridge was made for, or None where it isn't one of ours."""
     try:
         with open(f"/sys/class/net/{bridge}/ifalias", encoding="utf-8") as file:
-            name, _, directory = file.read().strip().partition(" ")
+            name, _separator, directory = file.read().strip().partition(" ")
     except OSError:
         return None
     return directory if name == ALIAS else None

@@ -110,7 +110,7 @@ def listening_inodes(text: str, address: str, port: int) -> list[str]:
         fields = line.split()
         if len(fields) < 10 or fields[3] != LISTEN_STATE:
             continue
-        host, _, hexadecimal = fields[1].partition(":")
+        host, _separator, hexadecimal = fields[1].partition(":")
         if host in wanted and int(hexadecimal, 16) == port:
             found.append(fields[9])
     return found

@@ -220,7 +220,10 @@ class _Reader:
         for event in self._events:
             if isinstance(event, yaml.DocumentStartEvent):
                 self._anchors = {}
-                yield self._node(next(self._events), 1)
+                root = next(self._events, None)
+                if root is None:
+                    return
+                yield self._node(root, 1)
 
     def to_json(self, node: _Node) -> Any:
         """JSON types of a node; aliases are copied, so the budget counts what they expand to."""

@@ -68,7 +68,7 @@ def fnv_1a(data: bytes) -> int:
 
 def random_suffix() -> str:
     """Five random characters for a machine's name."""
-    return "".join(random_source.choice(RANDOM_ALPHABET) for _ in range(RANDOM_LENGTH))
+    return "".join(random_source.choice(RANDOM_ALPHABET) for _position in range(RANDOM_LENGTH))
 
 
 def template_problems(template: str, cluster: str, control_plane: str) -> list[str]:

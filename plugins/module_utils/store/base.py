@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import abc
 import copy
+import math
 import random
 import re
 import time
@@ -97,8 +98,8 @@ class Store(abc.ABC):
         """Read an object, let ``change`` alter it, write it; again from the start when someone else was faster.
 
         ``change`` gets a copy and alters it in place, or returns another whole object; anything else that it returns
-        (a lambda always returns something) is ignored. It may run several times and must have no other effect. Where it changes nothing, nothing is written. Raises :class:`NotFound`, and
-        :class:`Conflict` after 50 attempts.
+        (a lambda always returns something) is ignored. It may run several times and must have no other effect.
+        Where it changes nothing, nothing is written. Raises :class:`NotFound`, and :class:`Conflict` after 50 attempts.
         """
         attempt = 0
         while True:
@@ -191,7 +192,7 @@ def plain(value: t.Any, path: str = "") -> t.Any:
         return str.__str__(value)
     if isinstance(value, int):
         return int.__int__(value)
-    if isinstance(value, float) and value == value and value not in (float("inf"), float("-inf")):
+    if isinstance(value, float) and math.isfinite(value):
         return float.__float__(value)
     if isinstance(value, t.Mapping):
         copied = {}

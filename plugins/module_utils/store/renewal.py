@@ -26,7 +26,8 @@ def start(folder: str, number: int, run_process: Process) -> None:
     started = "" if run_process.start_time is None else str(run_process.start_time)
     try:
         # -I and -S: nothing of the user's or the site's is imported. It forks and the first process ends at once.
-        code = subprocess.run(
+        # AnsibleModule.run_command has no bound, and this code has no AnsibleModule.
+        code = subprocess.run(  # pylint: disable=ansible-bad-function
             [sys.executable, "-I", "-S", script, folder, str(number), str(run_process.pid), started],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

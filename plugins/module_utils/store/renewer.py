@@ -98,4 +98,5 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    # A program of its own, not a module.
+    sys.exit(main(sys.argv[1:]))  # pylint: disable=ansible-bad-function

@@ -30,7 +30,7 @@ def test_lists_members_status_and_alarms(cluster: EtcdCluster) -> None:
         listed = gateway.member_list()
         status = gateway.status()
         assert [member.name for member in listed.members if member.started] == sorted(
-            (member.name for member in listed.members), key=lambda name: cluster.id_of(name)
+            (member.name for member in listed.members), key=cluster.id_of
         )
         assert len(listed.members) == 3
         assert status.member_id == listed.answered_by == cluster.id_of("m1")

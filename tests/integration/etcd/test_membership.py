@@ -184,7 +184,12 @@ def test_a_member_that_never_started_is_removed_by_its_id(make_cluster: Make) ->
 def test_an_alarm_counts_against_the_quorum(make_cluster: Make) -> None:
     cluster = make_cluster(2, options=["--quota-backend-bytes=262144"])
     until("etcd refuses writes", lambda: cluster.put(b"key", os.urandom(65536)) != 200)
-    seen = until("the alarm is seen", lambda: (lambda v: v if v.alarms else None)(view(cluster, cluster.members[0])))
+
+    def view_with_alarms() -> View | None:
+        found = view(cluster, cluster.members[0])
+        return found if found.alarms else None
+
+    seen = until("the alarm is seen", view_with_alarms)
     alarmed = {alarm.member_id for alarm in seen.alarms}
     assert all(seen.unhealthy(member) for member in seen.members if member.id in alarmed)
     assert all(status["errors"] == [] for status in seen.document()["statuses"].values())

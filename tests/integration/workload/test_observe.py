@@ -238,7 +238,7 @@ def test_a_kubeconfig_that_can_not_be_used_is_explained(server: ApiServer, tmp_p
 
 def test_a_token_is_created_once_and_deleted_by_its_id(server: ApiServer) -> None:
     token = tokens.new_token()
-    token_id = token.split(".")[0]
+    token_id = token.split(".", maxsplit=1)[0]
     with server.client() as client:
         now = tokens.server_time(client)
         document = tokens.secret_document(token, 900, "for a test", now)

@@ -44,7 +44,7 @@ def test_workers_block_it_with_their_names() -> None:
     assert (decision["action"], decision["blockedOn"][0]["reason"]) == ("blocked", "WaitingForWorkersDeletion")
     assert "w1, w2" in decision["blockedOn"][0]["message"]
     assert "and 2 more" in decision["blockedOn"][0]["message"]
-    assert IGNORE in decision["blockedOn"][0]["fix"]
+    assert "control_plane_ignore_worker_nodes=true" in decision["blockedOn"][0]["fix"]
 
 
 @pytest.mark.parametrize("owner", ["cluster", "controlPlane"])

@@ -68,7 +68,7 @@ def test_two_processes_never_hold_the_machine_at_once(tmp_path: Path) -> None:
         "        open(path, 'w').write(str(value + 1))\n"
     )
     (tmp_path / "count").write_text("0")
-    both = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], env=with_path()) for _ in range(2)]
+    both = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], env=with_path()) for _process in range(2)]
     assert [process.wait() for process in both] == [0, 0]
     assert (tmp_path / "count").read_text() == "100"
 

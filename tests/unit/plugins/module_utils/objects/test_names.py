@@ -29,7 +29,7 @@ def test_a_long_name_is_cut_and_stays_unique() -> None:
 
 
 def test_random_is_drawn() -> None:
-    drawn = {names.machine_name("", cluster="c", control_plane="kcp") for _ in range(50)}
+    drawn = {names.machine_name("", cluster="c", control_plane="kcp") for _draw in range(50)}
     assert len(drawn) > 45
     assert all(len(name) == 9 and set(name[4:]) <= set(names.RANDOM_ALPHABET) for name in drawn)
 

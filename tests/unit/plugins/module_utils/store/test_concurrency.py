@@ -38,12 +38,12 @@ sys.stdin.readline()
 for _ in range(25):
     store.modify(("bootstrap.cluster.x-k8s.io", "KubeadmConfig"), "default", "counter", lambda found: found["spec"].update(n=found["spec"]["n"] + 1))
 """
-    processes = [python.start(script, tmp_path / "store") for _ in range(4)]
+    processes = [python.start(script, tmp_path / "store") for _process in range(4)]
     for process in processes:
         process.stdin.write("go\n")
         process.stdin.flush()
     for process in processes:
-        _, err = process.communicate(timeout=120)
+        _out, err = process.communicate(timeout=120)
         assert (process.returncode, err) == (0, "")
     final = store.get(CONFIG, "default", "counter")
     assert final["spec"]["n"] == 100
@@ -66,7 +66,7 @@ for number in range(20):
     except AlreadyExists:
         pass
 """
-    processes = [python.start(script, tmp_path / "store") for _ in range(3)]
+    processes = [python.start(script, tmp_path / "store") for _process in range(3)]
     for process in processes:
         process.stdin.write("go\n")
         process.stdin.flush()
@@ -89,7 +89,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         type(self).count += 1
-        self.stores = [FileStore(f"{self.directory}/{self.count}") for _ in range(2)]
+        self.stores = [FileStore(f"{self.directory}/{self.count}") for _client in range(2)]
         self.model = {}
         self.read = [{}, {}]
 

@@ -162,7 +162,7 @@ store.delete(MACHINE, "default", "m-1")
             "metadata": {"name": "m-2", "namespace": "default"},
         }
         store.create(other)
-        names = sorted(name for _, _, files in os.walk(tmp_path / "work/store") for name in files)
+        names = sorted(name for _path, _folders, files in os.walk(tmp_path / "work/store") for name in files)
         assert names == sorted([".lock", "m-2.yaml", "store.yaml", *(["m-1.yaml"] if found else [])])
     assert seen == {None, "small", "changed"}
 

@@ -155,7 +155,7 @@ for number in range(30):
         process.stdin.write("go\n")
         process.stdin.flush()
     for process in processes:
-        _, err = process.communicate(timeout=120)
+        _out, err = process.communicate(timeout=120)
         assert (process.returncode, err) == (0, "")
     entries = journal.entries()
     assert len(entries) == 180 and journal.open_intents() == []
