@@ -130,9 +130,9 @@ def _apply(paths: EndpointLayout, record: dict[str, t.Any], servers: list[Server
         # It runs and doesn't answer on its socket: a new process takes over the listening address.
         _start(paths, pids)
         return True
-    if {name: server for name, (server, _operational) in current.items()} == {each.name: each for each in servers}:
+    if {name: server for name, (server, _state) in current.items()} == {each.name: each for each in servers}:
         return changed
-    if not _change_live(paths, {name: server for name, (server, _operational) in current.items()}, servers):
+    if not _change_live(paths, {name: server for name, (server, _state) in current.items()}, servers):
         _start(paths, pids)
     return True
 

@@ -63,7 +63,8 @@ def test_an_authority_is_as_kubeadm_makes_it(openssl, ca):
 
 def test_serial_numbers_differ(openssl, now):
     assert (
-        len({openssl("x509", "-noout", "-serial", text=certificates.new_ca("x", now, FAST).crt) for _draw in range(5)}) == 5
+        len({openssl("x509", "-noout", "-serial", text=certificates.new_ca("x", now, FAST).crt) for _draw in range(5)})
+        == 5
     )
 
 

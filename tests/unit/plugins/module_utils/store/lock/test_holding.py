@@ -33,7 +33,7 @@ def test_take_and_release(store, folder):
 
 def test_the_number_grows_across_holders(store, folder):
     numbers = []
-    for _ in range(5):
+    for _turn in range(5):
         lease = lock.acquire(store, "default", "prod")
         numbers.append(lease.fencing)
         lock.release(lease)

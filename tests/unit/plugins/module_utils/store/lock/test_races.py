@@ -45,7 +45,7 @@ for _ in range(2):
         lease = lock.acquire(store, "default", "prod", observe_seconds=3600)
         assert lease.fencing > max(taken, default=0)
         lock.check(lease)
-        leftovers = [name for _, _, files in os.walk(store) for name in files if name.startswith(".tmp-")]
+        leftovers = [name for _path, _folders, files in os.walk(store) for name in files if name.startswith(".tmp-")]
         assert leftovers == []
         assert lock.release(lease) is True
         if done.returncode == 0:
@@ -81,7 +81,7 @@ while done < 25:
 """
     accepted = "lock.Held" if flock_works else "(lock.LockError, lock.base.StoreError)"
     script = script.replace("lock.StoreErrors", accepted)
-    runs = [python.start(script, store, tmp_path / "inside", flock_works) for _ in range(2)]
+    runs = [python.start(script, store, tmp_path / "inside", flock_works) for _process in range(2)]
     for run in runs:
         run.stdin.write("go\n")
         run.stdin.flush()
@@ -150,7 +150,7 @@ sys.stdin.readline()
 """
     for expected in range(2, 14, 2):
         lock.acquire(store, "default", "prod", lock.this_holder(gone()))
-        runs = [python.start(script, store) for _ in range(3)]
+        runs = [python.start(script, store) for _process in range(3)]
         for run in runs:
             run.stdin.write("go\n")
             run.stdin.flush()
