@@ -12,7 +12,6 @@ import typing as t
 from pathlib import Path
 
 import pytest
-
 from machines import Machines
 from workspace import Workspace
 
@@ -44,7 +43,20 @@ def authority() -> dict[str, str]:
     """A CA whose key the store never gets."""
     with tempfile.TemporaryDirectory() as folder:
         subject = ["-subj", "/CN=kubernetes", "-addext", "keyUsage=critical,keyCertSign,cRLSign,digitalSignature"]
-        command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-keyout", "key", "-out", "crt"]
+        command = [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-days",
+            "30",
+            "-keyout",
+            "key",
+            "-out",
+            "crt",
+        ]
         subprocess.run([*command, *subject], cwd=folder, check=True, capture_output=True)
         return {name: (Path(folder) / name).read_text() for name in ("crt", "key")}
 
