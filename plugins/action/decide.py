@@ -53,7 +53,7 @@ class ActionModule(ControlPlaneAction):
         if self.check_mode:
             self._as_if(store, arguments)
         else:
-            close_intents(journal, "succeeded", "the step's tasks ended without an error")
+            close_intents(journal, arguments["run"], "succeeded", "the step's tasks ended without an error")
         waiting = None
         while True:
             objects = self.open_objects(arguments, store)

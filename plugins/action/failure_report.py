@@ -10,7 +10,10 @@ import typing as t
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import StoreError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.journal_entries import close_intents
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.journal_entries import (
+    close_intents,
+    open_intents_of,
+)
 
 # What each step can leave behind, so that a tired person needn't guess (DESIGN.md, "Waiting and ending").
 SAFETY = {
@@ -35,6 +38,7 @@ class ActionModule(ControlPlaneAction):
         "error": {"type": "str", "required": True},
         "output": {"type": "str", "default": ""},
         "task": {"type": "str", "default": ""},
+        "run": {"type": "str", "default": ""},
         "playbook": {"type": "str", "default": "reconcile"},
     }
 
@@ -44,14 +48,14 @@ class ActionModule(ControlPlaneAction):
         under_way, safe = "nothing", NOTHING
         try:
             journal = self.journal(arguments)
-            intents = journal.open_intents()
+            intents = open_intents_of(journal, arguments["run"])
             if intents:
                 last = intents[-1]
                 target = f" of machine {last['target']}" if last.get("target") else ""
                 under_way = f"{last['action']}{target}"
                 safe = SAFETY.get(str(last["action"]), "The step's own message says what it left.")
                 if not self.check_mode:
-                    close_intents(journal, "failed", error.splitlines()[0] if error else "failed")
+                    close_intents(journal, arguments["run"], "failed", error.splitlines()[0] if error else "failed")
         except StoreError as broken:
             # The store itself may be what failed; its own message is then the error that is shown.
             safe = f"The journal could not be read or written ({broken})."

@@ -42,6 +42,7 @@ class ActionModule(ControlPlaneAction):
             raise ControlPlaneFailure("state=absent needs the machine's name; nothing was done.")
         if arguments["infrastructure_deleted"]:
             return {"changed": machine_removal.delete_objects(objects, arguments["name"])}
+        self.check_lock(arguments)
         changed, message = machine_removal.begin(self, objects, arguments)
         return {"changed": changed, "msg": message}
 

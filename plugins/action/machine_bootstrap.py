@@ -62,6 +62,7 @@ class ActionModule(ControlPlaneAction):
                 # the next pass decides anew whether the machine may be started.
                 self._record(objects, "", "")
                 return {"changed": False, "state": "Absent"}
+            self.check_lock(arguments)
             data = self._data(objects, caller, machine)
             self._record(objects, "Running", "kubeadm is at work")
             answer = self._reach(

@@ -29,6 +29,10 @@ options:
     description: The task that failed.
     type: str
     default: ""
+  run:
+    description: The run's name in the journal, as M(kubeadm.control_plane.cluster_lock) returns it; a run without the lock has nothing under way.
+    type: str
+    default: ""
   playbook:
     description: The playbook to run again.
     type: str

@@ -14,6 +14,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, StoreError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.journal import Journal
@@ -108,6 +109,12 @@ class ControlPlaneAction(ActionBase):
                 "Nothing was done. Check the store's path, or run reconcile, which reads the manifest into the store."
             )
         return objects
+
+    def check_lock(self, arguments: dict[str, t.Any]) -> None:
+        """Fail where this run doesn't hold the cluster's lock any more; called before every irreversible call."""
+        number = arguments.get("fencing")
+        if number is not None and not self.check_mode:
+            lock.check(lock.Lease(arguments["store"]["path"], arguments["namespace"], arguments["cluster"], number, ""))
 
     def journal(self, arguments: dict[str, t.Any]) -> Journal:
         """Return the cluster's journal."""

@@ -5,10 +5,23 @@
 
 from __future__ import annotations
 
+import typing as t
+
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.journal import Journal
 
+INTERRUPTED = "the run that began this ended before it did; what it left was found and gone on from"
 
-def close_intents(journal: Journal, result: str, message: str) -> None:
-    """Record the outcome of every step that is open; a pass has at most one, a killed run's is closed by the next."""
+
+def open_intents_of(journal: Journal, run: str) -> list[dict[str, t.Any]]:
+    """Return the steps that this run has begun and not ended; a run without the lock has none."""
+    return [entry for entry in journal.open_intents() if run and entry.get("run") == run]
+
+
+def close_intents(journal: Journal, run: str, result: str, message: str) -> None:
+    """Record the outcome of every open step: of this run's as given, of a killed run's as interrupted.
+
+    Only the holder of the cluster's lock may call this: another run's open step is then a dead run's.
+    """
     for entry in journal.open_intents():
-        journal.outcome(str(entry["id"]), result, message)
+        own = entry.get("run") == run
+        journal.outcome(str(entry["id"]), result if own else "interrupted", message if own else INTERRUPTED)

@@ -161,3 +161,30 @@ def test_store_that_cannot_be_written(workspace: Workspace, options: str, says: 
         assert all(path.stat().st_size > 0 for path in left if path.suffix == ".yaml"), left
     finally:
         Workspace.run(["umount", str(workspace.store)], Path("/")).succeeded()
+
+
+def fleet(workspace: Workspace) -> None:
+    """Two clusters, the first of which can't be reconciled."""
+    workspace.manifest("a-bad", replicas=2)
+    workspace.manifest("b-good", replicas=1)
+
+
+def test_one_broken_cluster_does_not_stop_the_others(workspace: Workspace) -> None:
+    """Clusters run side by side, each for itself."""
+    fleet(workspace)
+    run = workspace.playbook("reconcile", "--check").failed()
+    assert run.recap("a-bad")["failed"] == 1
+    assert run.recap("b-good")["failed"] == 0 and "[b-good] step 1" in run.output
+
+
+def test_serial_stops_at_the_first_failure(workspace: Workspace) -> None:
+    """With control_plane_serial a change is staged: a cluster that fails keeps it from the next."""
+    fleet(workspace)
+    run = workspace.playbook("reconcile", "--check", "-e", "control_plane_serial=1").failed()
+    assert "[b-good] step 1" not in run.output
+
+
+def test_limit_picks_a_cluster(workspace: Workspace) -> None:
+    """--limit to the good one leaves the bad one alone."""
+    fleet(workspace)
+    assert "a-bad" not in workspace.playbook("reconcile", "--check", "--limit", "b-good").succeeded().output

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -122,6 +123,26 @@ def test_status_is_true(workspace: Workspace, machines: Machines) -> None:
     for name in machines.names():
         assert re.search(rf"{name}\s.*ok", run.output)
     assert "nothing to do" in run.output
+
+
+def test_inventory_has_clusters_machines_and_groups(workspace: Workspace, machines: Machines) -> None:
+    """The cluster and its machines are hosts, in groups that say what they are."""
+    command = ["ansible-inventory", "-i", "inventory.clusters.yml", "--list"]
+    groups = json.loads(Workspace.run(command, workspace.folder).succeeded().output)
+    assert groups["control_planes"]["hosts"] == [NAME]
+    assert sorted(groups["lab_life"]["hosts"]) == sorted(groups["control_plane_machines"]["hosts"]) == machines.names()
+    assert groups["etcd_leader"]["hosts"] == [machines.etcd_leader()]
+    assert [len(groups[f"failure_domain_{each}"]["hosts"]) for each in "abc"] == [1, 1, 1]
+    assert not {"unhealthy", "outdated", "provisioning"} & set(groups)
+
+
+def test_the_journal_tells_the_kill(workspace: Workspace) -> None:
+    """The step that the kill cut off is recorded as interrupted, every other as a success, one after the other."""
+    text = next(workspace.store.glob(f"default/journal/{NAME}.jsonl")).read_text()
+    entries = [json.loads(line) for line in text.splitlines()]
+    results = [entry["result"] for entry in entries if entry["event"] == "outcome"]
+    assert results.count("interrupted") == 1 and set(results) == {"interrupted", "succeeded"}
+    assert [entry["event"] for entry in entries] == ["intent", "outcome"] * len(results), "two steps were open at once"
 
 
 def test_cluster_status_follows(workspace: Workspace) -> None:

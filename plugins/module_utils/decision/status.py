@@ -54,6 +54,8 @@ def control_plane_status(view: View, facts: Facts, conditions: Sequence[Object])
     identity = _etcd_cluster_id(view)
     if identity:
         status["etcdClusterID"] = identity
+    if view.leader is not None and view.leader.name:
+        status["etcdLeader"] = view.leader.name
     generation = (view.control_plane.get("metadata") or {}).get("generation")
     if isinstance(generation, int):
         status["observedGeneration"] = generation

@@ -213,6 +213,7 @@ class TestStatus:
             "initialization": {"controlPlaneInitialized": True},
             "observedGeneration": 1,
             "etcdClusterID": "00000000000000cc",
+            "etcdLeader": "m1",
             "initialized": True,
             "ready": True,
             "updatedReplicas": 3,

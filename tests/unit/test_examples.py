@@ -1,0 +1,58 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The examples in the modules' documentation are tasks that the modules accept."""
+
+from __future__ import annotations
+
+import ast
+import typing as t
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+MODULES = sorted(path for path in (ROOT / "plugins" / "modules").glob("*.py") if path.stem != "__init__")
+PREFIX = "kubeadm.control_plane."
+
+
+def documents(path: Path) -> dict[str, t.Any]:
+    """The YAML documents of a module's source by their names."""
+    found = {}
+    for node in ast.parse(path.read_text()).body:
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and isinstance(node.value, ast.Constant)
+        ):
+            name = node.targets[0].id
+            if name in ("DOCUMENTATION", "EXAMPLES"):
+                found[name] = yaml.safe_load(str(node.value.value))
+    return found
+
+
+def options(document: dict[str, t.Any]) -> dict[str, t.Any]:
+    """A module's options, those of its documentation fragments included."""
+    found: dict[str, t.Any] = {}
+    for reference in document.get("extends_documentation_fragment") or []:
+        fragment, _separator, attribute = reference[len(PREFIX) :].partition(".")
+        source = (ROOT / "plugins" / "doc_fragments" / f"{fragment}.py").read_text()
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                if node.targets[0].id == (attribute.upper() or "DOCUMENTATION"):
+                    assert isinstance(node.value, ast.Constant)
+                    found.update(yaml.safe_load(str(node.value.value)).get("options") or {})
+    return {**found, **(document.get("options") or {})}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+def test_examples_fit_the_options(path: Path) -> None:
+    """Every option that an example gives exists, and every required one is given."""
+    found = documents(path)
+    known = options(found["DOCUMENTATION"])
+    used = [task[PREFIX + path.stem] or {} for task in found["EXAMPLES"] if PREFIX + path.stem in task]
+    assert used, "no example uses the module itself"
+    for given in used:
+        assert set(given) <= set(known)
+        assert {name for name, option in known.items() if option.get("required")} <= set(given)
