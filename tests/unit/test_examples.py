@@ -38,11 +38,11 @@ def options(document: dict[str, t.Any]) -> dict[str, t.Any]:
     for reference in document.get("extends_documentation_fragment") or []:
         fragment, _separator, attribute = reference[len(PREFIX) :].partition(".")
         source = (ROOT / "plugins" / "doc_fragments" / f"{fragment}.py").read_text()
+        wanted = attribute.upper() or "DOCUMENTATION"
         for node in ast.walk(ast.parse(source)):
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                if node.targets[0].id == (attribute.upper() or "DOCUMENTATION"):
-                    assert isinstance(node.value, ast.Constant)
-                    found.update(yaml.safe_load(str(node.value.value)).get("options") or {})
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == wanted:
+                assert isinstance(node.value, ast.Constant)
+                found.update(yaml.safe_load(str(node.value.value)).get("options") or {})
     return {**found, **(document.get("options") or {})}
 
 
