@@ -49,7 +49,7 @@ cat <<END
 
 The control plane is up after $(printf '%.0f' "$(seconds_since "$begin")") s. Its kubeconfig: $kubeconfig
 
-Three things to try next, from the folder demo (first: cd demo && source env):
+Three things to try next, from the folder demo (first: cd demo && source ./env):
   1. ansible-playbook -i inventory.clusters.yml $FQCN.reconcile     again: nothing is changed
   2. ansible-inventory -i inventory.clusters.yml --graph             the cluster and its machines as hosts
   3. ansible-playbook -i inventory.clusters.yml $FQCN.status        at any time: what is healthy, what is not, and why

@@ -76,7 +76,9 @@ def remove_joiner(context: Context, machine: MachineView, name: str, why: str) -
         return held([trouble.unreachable(view)])
     others = [each for each in view.machines if each is not machine and each.joined and not each.deleting]
     healthy = [each.name for each in others if is_true(context.machines[each.name], *_needed(view))]
-    if not healthy and (machine.node is not None or machine.member is not None):
+    # What may be its member counts too: nothing is taken out of a cluster in which no other machine works.
+    member = machine.member or (_only_candidate(view, machine) if view.managed_etcd else None)
+    if not healthy and (machine.node is not None or member is not None):
         waits = view.settling or not view.lasting(view.control_plane, "ControlPlaneComponentsHealthy")
         text = f"removing machine {machine.name} ({why}) is refused: no other machine has all control plane components healthy"
         return _refused(text, waits and bool(others))

@@ -85,7 +85,11 @@ def test_a_snapshot_that_is_not_whole_leaves_no_file(
     def serve() -> None:
         for body in (b'{"header":{"member_id":"1"}}', json.dumps(result).encode() + b"\n"):
             connection, _address = server.accept()
-            connection.recv(65536)
+            # The whole request: what is left unread makes the kernel reset the connection when it is closed.
+            with connection.makefile("rb") as request:
+                headers = list(iter(request.readline, b"\r\n"))
+                lengths = [int(line.split(b":")[1]) for line in headers if line.lower().startswith(b"content-length")]
+                request.read(lengths[0])
             connection.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + body)
             connection.close()
 

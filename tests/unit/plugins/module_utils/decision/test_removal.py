@@ -145,6 +145,11 @@ class TestFailedJoiner:
         builder = failed(healthy(3), "m3").pod("m1", "kube-scheduler").pod("m2", "kube-scheduler")
         assert act(builder) == ("wait", None)
 
+    def test_what_may_be_its_member_stays_where_nothing_else_works(self) -> None:
+        builder = healthy(1, replicas=3).machine("m2", "Failed").member("x", unnamed=True, learner=True)
+        assert act(builder) == ("remove", "m2")
+        assert act(builder.node("m1", ready="Unknown")) == ("wait", None)
+
     def test_leadership_moves_first(self) -> None:
         builder = failed(healthy(3), "m3")
         builder.workload["etcd"]["leader"] = member_id("m3")
