@@ -205,7 +205,7 @@ def test_a_machine_that_never_answers_is_named(workspace: Workspace, machines: M
     workspace.manifest(NAME, replicas=3, kubeadm=spec(), secrets=[EXTRA, CA])
     address = machines.infrastructure(before[0])["status"]["connection"]["host"]
     with unreachable_addresses(except_for=address):
-        run = workspace.playbook("reconcile", "--limit", NAME, "-e", "machine_nspawn_ssh_timeout=8").failed()
+        run = workspace.playbook("reconcile", "--limit", NAME, "-e", "machine_nspawn_timeout=8").failed()
     new = [name for name in machines.names() if name not in before]
     assert new and new[0] in run.text and "SSH" in run.text
     assert machines.ready_nodes() == before

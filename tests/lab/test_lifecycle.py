@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import time
 import typing as t
 from pathlib import Path
@@ -73,6 +74,16 @@ def test_no_two_node_acts_overlap(machines: Machines) -> None:
     assert len(times) == 3
     for (_start, end, name), (start, _end, following) in zip(times, times[1:]):
         assert end <= start, f"{following} began at {start}, before {name} ended at {end}"
+
+
+def test_the_bridges_link_address_is_its_own() -> None:
+    """It stays the same whichever machines come and go; neighbours that learnt it need not learn it anew."""
+    made = subprocess.run(["ip", "-o", "link", "show", "kcp0"], capture_output=True, text=True, check=True).stdout
+    ports = subprocess.run(
+        ["ip", "-o", "link", "show", "master", "kcp0"], capture_output=True, text=True, check=True
+    ).stdout
+    own = made.split("link/ether ")[1].split()[0]
+    assert own.startswith("02:") and own not in ports
 
 
 def test_failure_domains_are_spread(workspace: Workspace) -> None:

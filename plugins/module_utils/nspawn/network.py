@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import typing as t
@@ -60,12 +61,20 @@ def ensure_bridge(network: Network, directory: str) -> bool:
         )
     changed = False
     if not exists:
-        run(["ip", "link", "add", bridge, "type", "bridge"])
+        # An address of its own: a bridge without one takes over its lowest port's, so that it would change, and every
+        # neighbour entry with it, whenever a machine comes or goes.
+        run(["ip", "link", "add", bridge, "address", link_address(bridge), "type", "bridge"])
         changed = True
     if owner(bridge) != directory:
         run(["ip", "link", "set", bridge, "alias", f"{ALIAS} {directory}"])
         changed = True
     return ensure_address(bridge, f"{network.gateway}/{network.subnet.prefixlen}") | _up(bridge) | changed
+
+
+def link_address(name: str) -> str:
+    """Return a locally administered link address that belongs to a name."""
+    digest = hashlib.sha256(name.encode()).digest()
+    return ":".join(f"{byte:02x}" for byte in (0x02, *digest[:5]))
 
 
 def _up(bridge: str) -> bool:
