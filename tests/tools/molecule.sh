@@ -22,6 +22,9 @@ unset PYTHONPATH ANSIBLE_COLLECTIONS_SCAN_SYS_PATH
 export NO_COLOR=1
 export ANSIBLE_COLLECTIONS_PATH="$CACHE/molecule" ANSIBLE_HOME="$CACHE/molecule/home" MOLECULE_EPHEMERAL_DIRECTORY="$CACHE/molecule/ephemeral"
 
+# Molecule remembers that it prepared; the folder that its preparation made went with the copy above.
+rm -rf "$MOLECULE_EPHEMERAL_DIRECTORY"
+
 begin="$(date +%s.%N)"
 status=0
 molecule test --all "$@" || status=$?
