@@ -81,7 +81,13 @@ class Machines:
         return str(json.loads(self.ssh(name, f"cat {BOOTSTRAP_RECORD}"))["startedAt"])
 
     def _any(self) -> str:
-        return self.names()[0]
+        # A machine that was only begun carries nothing that could be asked; names are random, so it may well come first.
+        done = [
+            str(each["metadata"]["name"])
+            for each in self._workspace.objects("Machine")
+            if each.get("status", {}).get("bootstrap", {}).get("state") == "Succeeded"
+        ]
+        return sorted(done)[0]
 
     def etcd(self, path: str, body: str = "{}") -> dict[str, t.Any]:
         """Ask etcd on one machine through its JSON gateway."""
