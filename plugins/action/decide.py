@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import text
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, text
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan import plan
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import check_snapshot
@@ -22,16 +22,6 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_obje
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.journal_entries import close_intents
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339, observe
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.status_writer import write_status
-
-ACTING = (
-    "createInfrastructure",
-    "createCertificates",
-    "initialize",
-    "join",
-    "remove",
-    "deleteMachines",
-    "deleteInfrastructure",
-)
 
 
 class ActionModule(ControlPlaneAction):
@@ -97,7 +87,7 @@ class ActionModule(ControlPlaneAction):
         said = text.describe(decision)
         if decision["action"] == "blocked":
             raise ControlPlaneFailure(f"{objects.name} is blocked: {said}", decision=_public(decision))
-        act = decision["action"] in ACTING
+        act = decision["action"] not in names.ENDINGS
         if act:
             run = arguments["run"]
             if (
@@ -129,7 +119,7 @@ class ActionModule(ControlPlaneAction):
                 f"{objects.name} is blocked: {text.describe(decision)}", decision=_public(decision)
             )
         return {
-            "changed": any(step["action"] in ACTING for step in steps),
+            "changed": any(step["action"] not in names.ENDINGS for step in steps),
             "act": False,
             "decision": _public(decision),
             "plan": [_public(step) for step in steps],

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import kind_ref_of
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
     ControlPlaneAction,
     ControlPlaneFailure,
@@ -40,8 +41,7 @@ class ActionModule(ControlPlaneAction):
             stored["spec"] = {**stored.get("spec", {}), **arguments["spec"]}
             stored["status"] = {**stored.get("status", {}), **arguments["status"]}
 
-        reference = (str(current["apiVersion"]).split("/", maxsplit=1)[0], arguments["kind"])
-        stored = objects.store.modify(reference, objects.namespace, arguments["name"], record)
+        stored = objects.store.modify(kind_ref_of(current), objects.namespace, arguments["name"], record)
         changed = stored != current
         owner = objects.machine(arguments["name"])
         if owner is not None and owner["spec"]["infrastructureRef"]["kind"] == arguments["kind"]:

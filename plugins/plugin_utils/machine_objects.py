@@ -10,6 +10,7 @@ import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.bootstrap import config_spec
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds, names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import controller_reference
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
     CLUSTER_LABEL,
     CONTROL_PLANE_LABEL,
@@ -132,19 +133,7 @@ def _metadata(objects: ClusterObjects, control_plane: Object, name: str) -> Obje
         "namespace": objects.namespace,
         "labels": labels,
         "annotations": dict(template.get("annotations", {})),
-        "ownerReferences": [owner_reference(control_plane)],
-    }
-
-
-def owner_reference(owner: Object) -> Object:
-    """Return the controller owner reference to an object."""
-    return {
-        "apiVersion": owner["apiVersion"],
-        "kind": owner["kind"],
-        "name": owner["metadata"]["name"],
-        "uid": owner["metadata"]["uid"],
-        "controller": True,
-        "blockOwnerDeletion": True,
+        "ownerReferences": [controller_reference(control_plane)],
     }
 
 
