@@ -78,6 +78,17 @@ status:
     addons:
       description: Whether kube-proxy and the cluster's DNS work and whether new Nodes can register.
       type: dict
+    readinessGates:
+      description: Each readiness gate of the user's own with C(name), C(status) (True, False or Unknown) and C(message).
+      type: list
+      elements: dict
+    maintenance:
+      description: Whether the maintenance window is open, until when, or when it opens; null where none is set.
+      type: dict
+    witnesses:
+      description: The machines that were asked for a second view of etcd, and whether they gave one.
+      type: list
+      elements: dict
     decision:
       description: What would be done next, or what the cluster waits for and why.
       type: dict

@@ -18,7 +18,7 @@ description:
     whether the control plane endpoint answers as this cluster.
   - The API server is asked at the machine's own address, never through the endpoint. Every etcd member is asked itself.
   - What answers is returned at once. What seems dead is looked at again before it is called dead.
-  - It reads no Secret, and nothing that it returns is secret.
+  - It reads no Secret. Nothing that it returns is secret, unless it is in an object that O(objects) asks for.
 options:
   endpoint:
     description:
@@ -40,6 +40,30 @@ options:
     description: Seconds for each request.
     type: float
     default: 3.0
+  objects:
+    description:
+      - Further objects to read through the API, whatever their kinds; the API is asked what it calls them.
+      - Secrets are refused. An object of more than 256 KiB is not returned, and of all together no more than 1 MiB.
+      - No more than 20.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      apiVersion:
+        description: The object's C(apiVersion).
+        type: str
+        required: true
+      kind:
+        description: The object's kind.
+        type: str
+        required: true
+      namespace:
+        description: The object's namespace, C(default) by default; none for kinds that have none.
+        type: str
+      name:
+        description: The object's name.
+        type: str
+        required: true
 extends_documentation_fragment:
   - kubeadm.control_plane._node
   - kubeadm.control_plane._attributes
@@ -49,6 +73,16 @@ extends_documentation_fragment:
 EXAMPLES = r"""
 - name: Observe the control plane of a machine
   kubeadm.control_plane.node_observe:
+  become: true
+  register: observed
+
+- name: Read a Deployment with it
+  kubeadm.control_plane.node_observe:
+    objects:
+      - apiVersion: apps/v1
+        kind: Deployment
+        namespace: shop
+        name: web
   become: true
   register: observed
 
@@ -93,6 +127,14 @@ observation:
           answer.
       type: dict
       returned: success
+    wanted:
+      description:
+        - For each of O(objects), in the same order, C(found), C(object) and C(message). C(found) is false where the API
+          says that there is no such object, and null where it could not be asked or the object may not be returned.
+        - Null where the API server did not answer.
+      type: list
+      elements: dict
+      returned: success
 """
 
 from ansible.module_utils.basic import AnsibleModule
@@ -111,6 +153,17 @@ def main() -> None:
             "looks": {"type": "int", "default": 3},
             "interval": {"type": "float", "default": 2.5},
             "timeout": {"type": "float", "default": 3.0},
+            "objects": {
+                "type": "list",
+                "elements": "dict",
+                "default": [],
+                "options": {
+                    "apiVersion": {"type": "str", "required": True},
+                    "kind": {"type": "str", "required": True},
+                    "namespace": {"type": "str"},
+                    "name": {"type": "str", "required": True},
+                },
+            },
             **arguments.MACHINE,
         },
         supports_check_mode=True,
@@ -120,7 +173,7 @@ def main() -> None:
         arguments.check(params, check_mode=module.check_mode)
         count = max(1, params["looks"]) if params["look_again"] else 1
         looks = Looks(count, max(0.0, params["interval"]), max(0.1, params["timeout"]))
-        observation = collect(looks, params["endpoint"])
+        observation = collect(looks, params["endpoint"], wanted=params["objects"])
     except NodeError as error:
         module.fail_json(msg=str(error))
     module.exit_json(changed=False, observation=observation)

@@ -9,8 +9,11 @@ import copy
 import functools
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.names import ANNOTATION_IGNORE_WORKER_NODES
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import ClusterManifest
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.user_annotations import (
+    OWNED_BY_THE_MANIFEST,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, kind_ref_of
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
     CLUSTER,
@@ -75,7 +78,10 @@ def _merged(stored: Object, desired: Object) -> Object:
     for key in ("labels", "annotations"):
         given = desired["metadata"].get(key) or {}
         if given or key in stored["metadata"]:
-            merged["metadata"][key] = {**stored["metadata"].get(key, {}), **given}
+            kept = stored["metadata"].get(key) or {}
+            # What a user takes out of the manifest no longer holds; what controllers wrote stays.
+            kept = {name: value for name, value in kept.items() if name not in OWNED_BY_THE_MANIFEST}
+            merged["metadata"][key] = {**kept, **given}
     endpoint = stored.get("spec", {}).get("controlPlaneEndpoint")
     if endpoint and not merged["spec"].get("controlPlaneEndpoint", {}).get("host"):
         merged["spec"]["controlPlaneEndpoint"] = endpoint
@@ -103,9 +109,9 @@ def mark_deleting(objects: ClusterObjects, ignore_worker_nodes: bool) -> list[st
         def mark(stored: Object) -> None:
             annotations = stored["metadata"].setdefault("annotations", {})
             if ignore_worker_nodes:
-                annotations[ANNOTATION_IGNORE_WORKER_NODES] = "true"
+                annotations[kinds.ANNOTATION_IGNORE_WORKER_NODES] = "true"
             else:
-                annotations.pop(ANNOTATION_IGNORE_WORKER_NODES, None)
+                annotations.pop(kinds.ANNOTATION_IGNORE_WORKER_NODES, None)
 
         name = str(current["metadata"]["name"])
         objects.store.modify(reference, objects.namespace, name, mark)

@@ -11,16 +11,35 @@ import ssl
 import typing as t
 from datetime import datetime, timezone
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.names import CLOCK_SKEW_LIMIT
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import parse_time
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import certificate_facts
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.journal import Journal
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.parse import parse
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer, MachineCaller
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer, Machine
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.maintenance_window import maintenance
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.readiness_gates import Gates
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.witnesses import witnesses
 
 SNAPSHOT_VERSION = "v1"
 ENDPOINT_PROBE_SECONDS = 2
 
 
-def observe(objects: ClusterObjects, caller: MachineCaller, now: str, look_again: bool = True) -> Object:
+class Caller(t.Protocol):
+    """What observation needs of :class:`MachineCaller`."""
+
+    def call(self, machine: Machine, module: str, arguments: dict[str, t.Any]) -> Answer:
+        """Run a module of this collection on a machine."""
+
+
+def observe(
+    objects: ClusterObjects,
+    caller: Caller,
+    now: str,
+    look_again: bool = True,
+    policy: t.Optional[Object] = None,
+) -> Object:
     """Return the snapshot of a cluster.
 
     Args:
@@ -28,14 +47,23 @@ def observe(objects: ClusterObjects, caller: MachineCaller, now: str, look_again
         caller: reaches the machines.
         now: the controller's time; the workload API's own takes its place where that answers.
         look_again: whether the node looks again (three times over five seconds) at what seems dead.
+        policy: the run's own ``{replace, approved}``, put into the snapshot as it is.
     """
-    workload = _workload(objects, caller, look_again)
+    last_action = _last_action(objects)
+    gates = Gates(objects.control_plane)
+    workload = _workload(objects, caller, look_again, gates.wanted())
     answered = workload.pop("now", None)
+    wanted = workload.pop("wanted", None)
     if answered:
         workload["clockSkewSeconds"] = seconds_between(answered, now_rfc3339())
     return {
         "snapshotVersion": SNAPSHOT_VERSION,
         "now": answered or now,
+        "observedAt": _not_before(now, last_action),
+        "lastAction": last_action,
+        **({"policy": policy} if policy is not None else {}),
+        "readinessGates": gates.results(wanted, str(workload.get("message") or "")),
+        "maintenance": maintenance(objects.control_plane, answered or now),
         "cluster": objects.cluster,
         "controlPlane": objects.control_plane,
         "infrastructureCluster": objects.infrastructure_cluster,
@@ -65,7 +93,25 @@ def now_rfc3339() -> str:
     return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _workload(objects: ClusterObjects, caller: MachineCaller, look_again: bool) -> Object:
+def _last_action(objects: ClusterObjects) -> t.Optional[Object]:
+    directory = objects.store.journal_directory()
+    found = Journal(directory, objects.namespace, objects.name).last_action() if directory else None
+    # A damaged journal never stops a run: it is for people.
+    return found if found and parse_time(found["at"]) is not None else None
+
+
+def _not_before(now: str, last_action: t.Optional[Object]) -> str:
+    """The time of an observation that begins now, knowing of an action.
+
+    It begins after that action, whatever two controllers' clocks say; only where they differ by more than is tolerated
+    anywhere it stays as it is, and the snapshot is refused for it.
+    """
+    then = str((last_action or {}).get("at") or now)
+    ahead = (parse_time(then) or 0) - (parse_time(now) or 0)
+    return then if 0 < ahead <= CLOCK_SKEW_LIMIT else now
+
+
+def _workload(objects: ClusterObjects, caller: Caller, look_again: bool, wanted: list[Object]) -> Object:
     # The newest machine first: only on its own machine can a component be asked itself, and of the newest the kubelet knows least.
     ordered = [*reversed(objects.bootstrapped_machines()), *reversed(objects.failed_machines())]
     candidates = [str(each["metadata"]["name"]) for each in ordered]
@@ -74,34 +120,43 @@ def _workload(objects: ClusterObjects, caller: MachineCaller, look_again: bool) 
         return unreachable("no machine has been bootstrapped yet", endpoint)
     if not objects.bootstrapped_machines():
         # Only machines on which kubeadm failed: whether there is a control plane is told by what answers on them, or by the endpoint.
-        found, failures = _ask(objects, caller, candidates, endpoint, look_again=False)
+        found, failures = _ask(objects, caller, candidates, wanted, look_again=False)
         return found if found is not None and found.get("reachable") else unreachable("; ".join(failures), endpoint)
     # A first round takes what answers at once; only what seems dead is looked at for longer, before it is called so.
-    found, failures = _ask(objects, caller, candidates, endpoint, look_again=False)
+    found, failures = _ask(objects, caller, candidates, wanted, look_again=False)
     if look_again and not (found is not None and _whole(found)):
         again = candidates if found is None or not found.get("reachable") else [str(found["via"])]
-        found, failures = _ask(objects, caller, again, endpoint, look_again=True)
+        found, failures = _ask(objects, caller, again, wanted, look_again=True)
     if found is None:
         return unreachable("; ".join(failures))
     if failures and not found.get("reachable"):
         found["message"] = "; ".join(failures)
+
+    def ask(name: str, look_again: bool) -> tuple[t.Optional[Object], str]:
+        answer, why = _ask(objects, caller, [name], [], look_again)
+        return answer, "; ".join(why)
+
+    found["witnesses"] = witnesses(objects, found, ask)
     return found
 
 
 def _ask(
     objects: ClusterObjects,
-    caller: MachineCaller,
+    caller: Caller,
     candidates: t.Sequence[str],
-    endpoint: t.Optional[Object],
+    wanted: list[Object],
     look_again: bool,
 ) -> tuple[t.Optional[Object], list[str]]:
     """Ask one candidate after another until an API server answers; returns the best answer and what failed."""
     failures: list[str] = []
     partial: t.Optional[Object] = None
+    endpoint = objects.endpoint()
     for name in candidates:
         arguments: dict[str, t.Any] = {"look_again": look_again}
         if endpoint:
             arguments["endpoint"] = f"{endpoint['host']}:{endpoint['port']}"
+        if wanted:
+            arguments["objects"] = wanted
         workload = _parsed(name, caller.call(objects.reach(name), "node_observe", arguments), failures)
         if workload is None:
             continue
@@ -146,6 +201,8 @@ def unreachable(message: str, endpoint: t.Optional[Object] = None) -> Object:
         "etcd": None,
         "addons": {},
         "workerNodes": [],
+        "workerVersions": {},
+        "witnesses": [],
     }
 
 

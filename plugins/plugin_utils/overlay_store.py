@@ -28,6 +28,10 @@ class OverlayStore(Store):
         self._now = now
         self._written: dict[tuple[KindRef, str, str], t.Optional[Object]] = {}
 
+    def journal_directory(self) -> t.Optional[str]:
+        """Return the other store's directory: what was done is read, and nothing is added."""
+        return self._base.journal_directory() if self._base is not None else None
+
     def get(self, kind_ref: KindRef, namespace: str, name: str) -> t.Optional[Object]:
         """Return a copy of the object as it would be."""
         key = (kind_ref, namespace, name)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
+
 Object = dict[str, t.Any]
 
 GOOD, BAD, UNKNOWN = "ok", "NO", "?"
@@ -60,6 +62,12 @@ def status_data(snapshot: Object, decision: Object) -> Object:
         "workerNodes": workload.get("workerNodes", []),
         "conditions": conditions.get("controlPlane") or [],
         "certificates": snapshot.get("certificates") or {},
+        "readinessGates": snapshot.get("readinessGates") or [],
+        "maintenance": snapshot.get("maintenance"),
+        "witnesses": [
+            {key: each.get(key) for key in ("machine", "reachable", "message")}
+            for each in workload.get("witnesses") or []
+        ],
         "decision": {
             "action": decision["action"],
             "reasons": decision.get("reasons") or [],
@@ -162,6 +170,10 @@ def status_table(data: Object) -> str:
         f"  etcd       {_etcd_line(etcd)}",
         f"  add-ons    {'; '.join(_addon_line(data['addons'][key]) for key in ('kubeProxy', 'dns', 'nodeRegistration'))}",
     ]
+    if data["readinessGates"]:
+        lines += _gate_lines(data["readinessGates"])
+    if data["maintenance"]:
+        lines.append(f"  window     {_window_line(data['maintenance'])}")
     if not data["reachable"]:
         lines.append(f"  seen from  no machine: {data['message']}")
     if data["machines"]:
@@ -189,6 +201,28 @@ def _etcd_line(etcd: Object) -> str:
     alarms = ", ".join(f"{each['alarm']} on {each['member']}" for each in etcd["alarms"])
     line = f"{voters} voters: {', '.join(parts)}; " + (f"ALARMS: {alarms}" if alarms else "no alarms")
     return line + ("; MEMBERS DISAGREE about the member list" if etcd.get("agrees") is False else "")
+
+
+def _gate_lines(gates: list[Object]) -> list[str]:
+    words = {"True": "met", "False": "NOT MET"}
+    met = sum(1 for gate in gates if gate["status"] == "True")
+    lines = [f"  gates      {met} of {len(gates)} met"]
+    for gate in gates:
+        if gate["status"] != "True":
+            said = clip(gate.get("message"), 400)
+            name, state = clip(gate["name"], 63), words.get(gate["status"], "can't be told")
+            lines.append(f"    {name}: {state}" + (f": {said}" if said else ""))
+    return lines
+
+
+def _window_line(window: Object) -> str:
+    said = clip(window.get("message"), 400)
+    if window.get("open") is None:
+        return f"can't be told: {said}"
+    if window["open"]:
+        return f"open until {window.get('closesAt') or 'further notice'} ({said})"
+    opens = f"opens {window['opensAt']}" if window.get("opensAt") else "never opens"
+    return f"closed, {opens} ({said})"
 
 
 def _addon_line(addon: Object) -> str:
@@ -227,7 +261,7 @@ def _decision_lines(decision: Object) -> list[str]:
     if decision["action"] == "none":
         reasons = "; ".join(each["message"] for each in decision["reasons"]) or "everything is as the manifest says"
         return [f"  next       nothing to do: {reasons}"]
-    title = {"blocked": "BLOCKED", "wait": "waits for"}.get(decision["action"], "next")
+    title = {"blocked": "BLOCKED", "wait": "waits for", "postponed": "postponed"}.get(decision["action"], "next")
     if decision["blockedOn"]:
         return [
             f"  {title:<10} {each['message']}" + (f"\n             to do: {each['fix']}" if each.get("fix") else "")

@@ -5,14 +5,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import parse_time
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.shape import Path, shown, written
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot_shape import SNAPSHOT
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, parse_time
 
 Object = dict[str, Any]
-_HEX_DIGITS = frozenset("0123456789abcdef")
+MOST_PROBLEMS = 50
 
 
 @dataclass(frozen=True)
@@ -27,248 +30,157 @@ class Problem:
 
 
 def check_snapshot(document: Any) -> list[Problem]:
-    """What is wrong with a document that should be a snapshot; [] when nothing is.
+    """What is wrong with a document that should be a snapshot; [] when nothing is, at most the first 50 problems.
 
-    Reports breaks of the schema in what decisions read, and contradictions: a machine, Node or member twice, a member of two
-    machines, a leader that is no member, a clock that goes back. Never raises, whatever the document is.
+    First whatever breaks the schema; only of a document that does not, contradictions: a machine, Node or member twice, a member
+    of two machines, a leader that is no member, a clock that goes back, a snapshot older than the journal's last action. Never
+    raises, whatever the document is; texts in it are data of any length.
     """
-    checker = _Checker()
-    checker.check(document)
-    return checker.problems
+    problems: list[Problem] = []
+
+    def say(path: Path, message: str) -> None:
+        if len(problems) < MOST_PROBLEMS:
+            problems.append(Problem(written(path), message))
+
+    version = document.get("snapshotVersion") if isinstance(document, dict) else None
+    if version is not None and version != names.SNAPSHOT_VERSION:
+        # Whatever else another version's document holds, it is not for this code to judge.
+        return [Problem("snapshotVersion", f"is {shown(version)}; this code reads {names.SNAPSHOT_VERSION!r} only")]
+    if document is None:
+        return [Problem("$", "a snapshot is a mapping, not nothing")]
+    SNAPSHOT.check(document, None, say)
+    return problems or [Problem(path, message) for path, message in _contradictions(document)][:MOST_PROBLEMS]
 
 
-class _Checker:
-    def __init__(self) -> None:
-        self.problems: list[Problem] = []
-        self.now: Optional[str] = None
+Found = Iterator[tuple[str, str]]
 
-    def say(self, path: str, message: str) -> None:
-        self.problems.append(Problem(path, message))
 
-    def check(self, document: Any) -> None:
-        if not isinstance(document, dict):
-            self.say("$", f"a snapshot is a mapping, not {_kind(document)}")
-            return
-        version = document.get("snapshotVersion")
-        if version != names.SNAPSHOT_VERSION:
-            self.say("snapshotVersion", f"is {version!r}; this code reads {names.SNAPSHOT_VERSION!r} only")
-            return
-        if self.time(document, "now", "now", required=True):
-            self.now = document["now"]
-        for key, required in (
-            ("cluster", True),
-            ("controlPlane", False),
-            ("infrastructureCluster", False),
-            ("machineTemplate", False),
-        ):
-            self.object(document.get(key), key, required)
-        certificates = self.mapping(document, "certificates", "certificates")
-        for name, facts in (certificates or {}).items():
-            self.mapping(certificates or {}, name, f"certificates.{name}")
-            if isinstance(facts, dict):
-                self.boolean(facts, "present", f"certificates.{name}.present")
-                self.time(facts, "notAfter", f"certificates.{name}.notAfter")
-        self.machines(document)
-        self.workload(document)
+def _contradictions(document: Object) -> Found:
+    yield from _times(document)
+    yield from _machines(document)
+    yield from _gates(document)
+    workload = document["workload"]
+    machines = {entry["machine"]["metadata"]["name"] for entry in document["machines"]}
+    yield from _workload(workload, machines)
+    yield from _witnesses(workload, machines)
 
-    def object(self, value: Any, path: str, required: bool = True) -> Optional[Object]:
-        if value is None and not required:
-            return None
-        if not isinstance(value, dict):
-            self.say(path, f"must be an object, not {_kind(value)}")
-            return None
-        metadata = value.get("metadata")
-        if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str) or not metadata["name"]:
-            self.say(f"{path}.metadata.name", "is missing")
-            return None
-        for key in ("creationTimestamp", "deletionTimestamp"):
-            self.time(metadata, key, f"{path}.metadata.{key}")
-        for key in ("labels", "annotations"):
-            self.mapping(metadata, key, f"{path}.metadata.{key}")
-        self.mapping(value, "spec", f"{path}.spec")
-        status = self.mapping(value, "status", f"{path}.status")
-        for index, condition in self.items(status or {}, "conditions", f"{path}.status.conditions"):
-            where = f"{path}.status.conditions[{index}]"
-            if not isinstance(condition.get("type"), str) or condition.get("status") not in (
-                "True",
-                "False",
-                "Unknown",
-            ):
-                self.say(where, "needs a type, and a status that is True, False or Unknown")
-            if self.time(condition, "lastTransitionTime", f"{where}.lastTransitionTime"):
-                self.after_now(condition["lastTransitionTime"], f"{where}.lastTransitionTime")
-        return value
 
-    def machines(self, document: Object) -> None:
-        seen: dict[tuple[str, Any], str] = {}
-        for index, entry in self.items(document, "machines", "machines", required=True):
-            path = f"machines[{index}]"
-            machine = self.object(entry.get("machine"), f"{path}.machine")
-            self.object(entry.get("infrastructureMachine"), f"{path}.infrastructureMachine", required=False)
-            self.object(entry.get("kubeadmConfig"), f"{path}.kubeadmConfig", required=False)
-            if machine is None or not isinstance(machine.get("spec"), dict):
-                if machine is not None:
-                    self.say(f"{path}.machine.spec", "is missing")
-                continue
-            status: Object = machine["status"] if isinstance(machine.get("status"), dict) else {}
-            for key in ("nodeRef", "bootstrap"):
-                self.mapping(status, key, f"{path}.machine.status.{key}")
-            node = status.get("nodeRef") or {}
-            identities = (
-                ("metadata.name", machine["metadata"]["name"]),
-                ("spec.providerID", machine["spec"].get("providerID")),
-                ("status.machineID", status.get("machineID")),
-                ("status.nodeRef.name", node.get("name") if isinstance(node, dict) else None),
+def _times(document: Object) -> Found:
+    now = parse_time(document["now"]) or 0
+    for path, moment in _moments(document):
+        then = parse_time(moment)
+        if then is not None and then - now > names.CLOCK_SKEW_LIMIT:
+            yield "now", f"{document['now']} is {then - now} s before {path} ({moment}): the clock went back"
+    action, observed = document.get("lastAction"), document.get("observedAt")
+    if action and observed and (parse_time(action["at"]) or 0) > (parse_time(observed) or 0):
+        yield (
+            "observedAt",
+            f"{observed} is older than the journal's last action ({clip(action['action'], 40)} at {action['at']}): "
+            "what is here may be gone by now; observe again",
+        )
+    window = document.get("maintenance") or {}
+    opens, closes = parse_time(window.get("opensAt")), parse_time(window.get("closesAt"))
+    if opens is not None and closes is not None and closes <= opens:
+        yield "maintenance.closesAt", f"{window['closesAt']} is not after opensAt ({window['opensAt']})"
+
+
+def _moments(document: Object) -> Found:
+    """Times that can't be later than the snapshot, each with its path."""
+    objects: list[tuple[str, Optional[Object]]] = [
+        ("cluster", document["cluster"]),
+        ("controlPlane", document.get("controlPlane")),
+        ("infrastructureCluster", document.get("infrastructureCluster")),
+    ]
+    for index, entry in enumerate(document["machines"]):
+        path = f"machines[{index}]"
+        yield f"{path}.machine.metadata.creationTimestamp", entry["machine"]["metadata"].get("creationTimestamp") or ""
+        objects += [(f"{path}.{key}", entry.get(key)) for key in ("machine", "infrastructureMachine", "kubeadmConfig")]
+    for path, obj in objects:
+        for number, condition in enumerate(((obj or {}).get("status") or {}).get("conditions") or ()):
+            yield (
+                f"{path}.status.conditions[{number}].lastTransitionTime",
+                condition.get("lastTransitionTime") or "",
             )
-            for field, value in identities:
-                if value and isinstance(value, str):
-                    first = seen.setdefault((field, value), path)
-                    if first != path:
-                        what = (
-                            "a Node and its etcd member belong to one machine"
-                            if "nodeRef" in field
-                            else "it is the same machine twice"
-                        )
-                        self.say(f"{path}.machine.{field}", f"{value!r} is also that of {first}; {what}")
-            bootstrap = status.get("bootstrap") or {}
-            if isinstance(bootstrap, dict) and (bootstrap.get("state") or "") not in (
-                "",
-                names.RUNNING,
-                names.SUCCEEDED,
-                names.FAILED,
-            ):
-                self.say(
-                    f"{path}.machine.status.bootstrap.state",
-                    f"{bootstrap.get('state')!r} is not '', Running, Succeeded or Failed",
-                )
-            created = machine["metadata"].get("creationTimestamp")
-            if isinstance(created, str):
-                self.after_now(created, f"{path}.machine.metadata.creationTimestamp")
-        for index, prepared in self.items(document, "preparedMachines", "preparedMachines"):
-            self.object(prepared, f"preparedMachines[{index}]")
-
-    def workload(self, document: Object) -> None:
-        workload = self.mapping(document, "workload", "workload", required=True)
-        if workload is None:
-            return
-        self.boolean(workload, "reachable", "workload.reachable", required=True)
-        self.boolean(workload, "initialized", "workload.initialized", nullable=True)
-        endpoint = self.mapping(workload, "endpoint", "workload.endpoint")
-        if endpoint is not None:
-            self.boolean(endpoint, "answers", "workload.endpoint.answers", nullable=True)
-        via = workload.get("via")
-        machines = {
-            str(entry["machine"]["metadata"].get("name"))
-            for _index, entry in self.items(document, "machines", "machines", quiet=True)
-            if isinstance(entry.get("machine"), dict) and isinstance(entry["machine"].get("metadata"), dict)
-        }
-        if via is not None and (not isinstance(via, str) or via not in machines):
-            self.say("workload.via", f"{via!r} is not one of the machines")
-        if workload.get("initialized") is True and workload.get("reachable") is False:
-            self.say("workload.initialized", "is true, though no API answered that could have said so")
-        self.unique(self.items(workload, "nodes", "workload.nodes"), "workload.nodes", "name", "Node")
-        for index, node in self.items(workload, "nodes", "workload.nodes", quiet=True):
-            if node.get("ready") not in ("True", "False", "Unknown"):
-                self.say(f"workload.nodes[{index}].ready", f"{node.get('ready')!r} is not True, False or Unknown")
-        pods = self.mapping(workload, "pods", "workload.pods")
-        for name in pods or {}:
-            for component in self.mapping(pods or {}, name, f"workload.pods[{name}]") or {}:
-                self.mapping((pods or {})[name], component, f"workload.pods[{name}].{component}")
-        workers = workload.get("workerNodes")
-        if workers is not None and not (isinstance(workers, list) and all(isinstance(each, str) for each in workers)):
-            self.say("workload.workerNodes", "must be a list of names")
-        self.etcd(workload)
-
-    def etcd(self, workload: Object) -> None:
-        etcd = self.mapping(workload, "etcd", "workload.etcd")
-        if etcd is None:
-            return
-        self.boolean(etcd, "reachable", "workload.etcd.reachable", required=True)
-        self.boolean(etcd, "memberListAgrees", "workload.etcd.memberListAgrees", nullable=True)
-        members = self.items(etcd, "members", "workload.etcd.members")
-        self.unique(members, "workload.etcd.members", "id", "member")
-        self.unique(members, "workload.etcd.members", "name", "member", optional=True)
-        identities = {str(member["id"]) for _index, member in members if isinstance(member.get("id"), str)}
-        for index, member in members:
-            if not _is_id(member.get("id")):
-                self.say(
-                    f"workload.etcd.members[{index}].id",
-                    f"{member.get('id')!r} is not a member ID in hexadecimal digits",
-                )
-            urls = member.get("peerURLs") or []
-            if not isinstance(urls, list) or not all(isinstance(url, str) for url in urls):
-                self.say(f"workload.etcd.members[{index}].peerURLs", "must be a list of URLs")
-        leader = etcd.get("leader")
-        if leader is not None and (not isinstance(leader, str) or leader not in identities):
-            self.say("workload.etcd.leader", f"{leader!r} is not a member; members are {sorted(identities)}")
-        for identity in self.mapping(etcd, "statuses", "workload.etcd.statuses") or {}:
-            if identity not in identities:
-                self.say(f"workload.etcd.statuses[{identity}]", "is the status of something that is not a member")
-            else:
-                self.mapping(etcd["statuses"], identity, f"workload.etcd.statuses[{identity}]")
-        self.items(etcd, "alarms", "workload.etcd.alarms")
-
-    def unique(self, entries: list[tuple[int, Object]], path: str, key: str, what: str, optional: bool = False) -> None:
-        seen: set[str] = set()
-        for index, entry in entries:
-            value = entry.get(key)
-            if optional and not value:
-                continue
-            if not isinstance(value, str) or not value:
-                self.say(f"{path}[{index}].{key}", "is missing")
-            elif value in seen:
-                self.say(f"{path}[{index}].{key}", f"there are two {what}s {value!r}")
-            else:
-                seen.add(value)
-
-    def items(
-        self, parent: Object, key: str, path: str, required: bool = False, quiet: bool = False
-    ) -> list[tuple[int, Object]]:
-        value = parent.get(key)
-        if value is None and not required:
-            return []
-        if not isinstance(value, list):
-            if not quiet:
-                self.say(path, f"must be a list, not {_kind(value)}")
-            return []
-        for index, item in enumerate(value):
-            if not isinstance(item, dict) and not quiet:
-                self.say(f"{path}[{index}]", f"must be a mapping, not {_kind(item)}")
-        return [(index, item) for index, item in enumerate(value) if isinstance(item, dict)]
-
-    def mapping(self, parent: Object, key: str, path: str, required: bool = False) -> Optional[Object]:
-        value = parent.get(key)
-        if isinstance(value, dict):
-            return value
-        if value is not None or required:
-            self.say(path, f"must be a mapping, not {_kind(value)}")
-        return None
-
-    def boolean(self, parent: Object, key: str, path: str, required: bool = False, nullable: bool = False) -> None:
-        value = parent.get(key)
-        if value is None and not required and (nullable or key not in parent):
-            return
-        if not isinstance(value, bool):
-            self.say(path, f"must be true or false{', or null for unknown' if nullable else ''}, not {_kind(value)}")
-
-    def time(self, parent: Object, key: str, path: str, required: bool = False) -> bool:
-        value = parent.get(key)
-        if value is None and not required:
-            return False
-        if parse_time(value) is None:
-            self.say(path, f"{value!r} is not an RFC 3339 time such as 2026-01-31T12:00:00Z")
-            return False
-        return True
-
-    def after_now(self, moment: str, path: str) -> None:
-        then, now = parse_time(moment), parse_time(self.now)
-        if then is not None and now is not None and then - now > names.CLOCK_SKEW_LIMIT:
-            self.say("now", f"{self.now} is {then - now} s before {path} ({moment}): the clock went back")
 
 
-def _kind(value: Any) -> str:
-    return "nothing" if value is None else type(value).__name__
+def _machines(document: Object) -> Found:
+    seen: dict[tuple[str, str], str] = {}
+    for index, entry in enumerate(document["machines"]):
+        path, machine = f"machines[{index}]", entry["machine"]
+        status = machine.get("status") or {}
+        identities = (
+            ("metadata.name", machine["metadata"]["name"]),
+            ("spec.providerID", machine["spec"].get("providerID")),
+            ("status.machineID", status.get("machineID")),
+            ("status.nodeRef.name", (status.get("nodeRef") or {}).get("name")),
+        )
+        for field, value in identities:
+            first = seen.setdefault((field, value), path) if value else path
+            if first != path:
+                what = "it is the same machine twice"
+                if "nodeRef" in field:
+                    what = "a Node and its etcd member belong to one machine"
+                yield f"{path}.machine.{field}", f"{shown(value)} is also that of {first}; {what}"
 
 
-def _is_id(value: Any) -> bool:
-    return isinstance(value, str) and 1 <= len(value) <= 16 and _HEX_DIGITS.issuperset(value)
+def _gates(document: Object) -> Found:
+    yield from _twice(document.get("readinessGates"), "readinessGates", "name", "gates")
+
+
+def _workload(workload: Object, machines: set[str]) -> Found:
+    via = workload.get("via")
+    if via is not None and via not in machines:
+        yield "workload.via", f"{shown(via)} is not one of the machines"
+    if workload.get("initialized") is True and workload["reachable"] is False:
+        yield "workload.initialized", "is true, though no API answered that could have said so"
+    yield from _twice(workload.get("nodes"), "workload.nodes", "name", "Nodes")
+    workers, versions = workload.get("workerNodes"), workload.get("workerVersions") or {}
+    if workers is not None and sum(versions.values()) > len(workers):
+        yield "workload.workerVersions", f"counts {sum(versions.values())} worker Nodes, and there are {len(workers)}"
+    if workload.get("etcd"):
+        yield from _etcd(workload["etcd"], "workload.etcd")
+
+
+def _witnesses(workload: Object, machines: set[str]) -> Found:
+    witnesses = workload.get("witnesses")
+    yield from _twice(witnesses, "workload.witnesses", "machine", "witnesses")
+    for index, witness in enumerate(witnesses or ()):
+        path, name = f"workload.witnesses[{index}]", witness["machine"]
+        if name not in machines:
+            yield f"{path}.machine", f"{shown(name)} is not one of the machines"
+        elif name == workload.get("via"):
+            yield f"{path}.machine", f"{shown(name)} is the machine that gave the first view: it is no second witness"
+        etcd = witness.get("etcd")
+        if witness["reachable"] and not (etcd and etcd["reachable"]):
+            yield f"{path}.etcd", "is missing or not reachable, though the witness is said to have given a view"
+        if etcd:
+            yield from _etcd(etcd, f"{path}.etcd")
+
+
+def _etcd(etcd: Object, path: str) -> Found:
+    members = etcd.get("members")
+    yield from _twice(members, f"{path}.members", "id", "members")
+    yield from _twice(members, f"{path}.members", "name", "members")
+    identities = {member["id"] for member in members or ()}
+    leader = etcd.get("leader")
+    if leader is not None and leader not in identities:
+        yield f"{path}.leader", f"{leader!r} is not a member; members are {', '.join(sorted(identities)) or 'none'}"
+    for identity, status in (etcd.get("statuses") or {}).items():
+        if identity not in identities:
+            yield f"{path}.statuses[{identity}]", "is the status of something that is not a member"
+            continue
+        looks, failed = status.get("looks"), status.get("failedLooks") or 0
+        if looks is not None and failed > looks:
+            where = f"{path}.statuses[{identity}].failedLooks"
+            yield where, f"{shown(failed)} of {shown(looks)} looks can't have failed"
+
+
+def _twice(entries: Optional[list[Object]], path: str, key: str, what: str) -> Found:
+    """Entries with the same, non-empty text under a key."""
+    seen: set[str] = set()
+    for index, entry in enumerate(entries or ()):
+        value = entry.get(key)
+        if value and value in seen:
+            yield f"{path}[{index}].{key}", f"there are two {what} {shown(value)}"
+        elif value:
+            seen.add(value)

@@ -9,7 +9,7 @@ import re
 import time
 import typing as t
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import (
     DEFAULT_TIMEOUT_SECONDS,
@@ -52,7 +52,8 @@ class View:
 
     ``members`` is the list that most witnesses gave; ``agrees`` is None where fewer than two members gave a list,
     unless the cluster has only one voter. ``witnesses`` is by the ID of the member that answered; a member that did not
-    answer has a witness with its ``message`` alone, or none where it never published a client URL.
+    answer has a witness with its ``message`` alone, or none where it never published a client URL. ``counts`` is, by the
+    member's ID, how often it was looked at and how often it looked dead (see :func:`look_again`; one look by default).
     """
 
     members: tuple[Member, ...] = ()
@@ -62,6 +63,7 @@ class View:
     alarms: tuple[Alarm, ...] = ()
     witnesses: t.Mapping[int, Witness] = field(default_factory=dict)
     message: str = ""
+    counts: t.Mapping[int, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def reachable(self) -> bool:
@@ -111,7 +113,9 @@ class View:
         for member in self.members:
             problem = self.unhealthy(member)
             witness = self.witnesses.get(member.id)
+            looks, failed = self.counts.get(member.id, (1, 1 if problem else 0))
             entry: dict[str, t.Any] = {"healthy": not problem, "message": problem}
+            entry.update(looks=looks, failedLooks=failed)
             if witness is not None and witness.status is not None:
                 status = witness.status
                 entry.update(
@@ -173,16 +177,21 @@ def members_view(
 def look_again(look: t.Callable[[], View], looks: int, interval: float) -> View:
     """Look up to ``looks`` times until nothing looks dead (one sample proves nothing).
 
-    ``interval`` is the seconds from the beginning of one look to that of the next.
+    ``interval`` is the seconds from the beginning of one look to that of the next. Returns the last view, with how often
+    each of its members was looked at and how often it looked dead; a look that found no member at all tells of none.
     """
+    counts: dict[int, tuple[int, int]] = {}
     for left in reversed(range(looks)):
         begun = time.monotonic()
         view = look()
+        for member in view.members:
+            seen, failed = counts.get(member.id, (0, 0))
+            counts[member.id] = (seen + 1, failed + bool(view.unhealthy(member)))
         if view.reachable and view.agrees is not False and not any(view.unhealthy(m) for m in view.members):
             break
         if left:
             time.sleep(max(0.0, begun + interval - time.monotonic()))
-    return view
+    return replace(view, counts=counts)
 
 
 def _ask_all(urls: t.Sequence[str], credentials: t.Optional[Credentials], timeout: float) -> dict[str, Witness]:

@@ -59,6 +59,15 @@ ANNOTATION_CERTIFICATES_EXPIRY = "machine.cluster.x-k8s.io/certificates-expiry"
 ANNOTATION_CLONED_FROM_NAME = "cluster.x-k8s.io/cloned-from-name"
 ANNOTATION_CLONED_FROM_GROUP_KIND = "cluster.x-k8s.io/cloned-from-groupkind"
 
+# This collection's own. The first four set the pace of changes (docs/manifest.md); the others are consents.
+ANNOTATION_PREFIX = "kubeadm.control-plane/"
+ANNOTATION_READINESS_GATES = ANNOTATION_PREFIX + "readiness-gates"
+ANNOTATION_MIN_READY_SECONDS = ANNOTATION_PREFIX + "min-ready-seconds"
+ANNOTATION_MAINTENANCE_WINDOW = ANNOTATION_PREFIX + "maintenance-window"
+ANNOTATION_ALLOW_PATCH_DOWNGRADE = ANNOTATION_PREFIX + "allow-patch-downgrade"
+ANNOTATION_IGNORE_WORKER_NODES = ANNOTATION_PREFIX + "ignore-worker-nodes"
+ANNOTATION_ENDPOINT_UNUSED = ANNOTATION_PREFIX + "endpoint-is-unused"
+
 SECRET_TYPE = "cluster.x-k8s.io/secret"
 PURPOSE_CA = "ca"
 PURPOSE_ETCD = "etcd"

@@ -12,6 +12,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm impo
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import validate as kubeadm_rules
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds, names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import Report, child
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.user_annotations import validate_annotations
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.validate_config import validate_config
 
 _CONFIG = "spec.kubeadmConfigSpec"
@@ -29,7 +30,9 @@ def managed_etcd(control_plane: Mapping[str, Any]) -> bool:
 def validate_control_plane(control_plane: Mapping[str, Any], cluster: str | None, report: Report) -> None:
     """Every rule that the defaulted hub object must hold on creation; `cluster` is its Cluster's name, where known."""
     spec = control_plane["spec"]
-    metadata_rules(control_plane["metadata"], "metadata", report)
+    metadata = control_plane["metadata"]
+    metadata_rules(metadata, "metadata", report)
+    validate_annotations(kinds.KUBEADM_CONTROL_PLANE, metadata.get("annotations"), "metadata.annotations", report)
     if not names.is_dns_subdomain(control_plane["metadata"]["name"]):
         _not_a_name("metadata.name", control_plane["metadata"]["name"], report)
     version = _version(spec, report)
@@ -37,7 +40,11 @@ def validate_control_plane(control_plane: Mapping[str, Any], cluster: str | None
     _infrastructure_reference(spec, report)
     _rollout(spec, report)
     _remediation(spec, report)
-    metadata_rules((spec.get("machineTemplate") or {}).get("metadata") or {}, "spec.machineTemplate.metadata", report)
+    template = (spec.get("machineTemplate") or {}).get("metadata") or {}
+    metadata_rules(template, "spec.machineTemplate.metadata", report)
+    validate_annotations(
+        kinds.MACHINE, template.get("annotations"), "spec.machineTemplate.metadata.annotations", report
+    )
     _naming(spec, cluster or "cluster", control_plane["metadata"]["name"], report)
     config = spec.get("kubeadmConfigSpec") or {}
     _certificates(config.get("clusterConfiguration") or {}, spec, version, report)

@@ -16,6 +16,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm impo
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import versions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds, names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import Report, child, item
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.user_annotations import validate_annotations
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.validate import (
     metadata_rules,
     reference_rules,
@@ -31,6 +32,7 @@ def validate_cluster(cluster: Mapping[str, Any], control_plane: Mapping[str, Any
         rule = "a cluster's name is an RFC 1123 label of at most 63 characters: it becomes a label value and part of host names"
         report.add("metadata.name", name, rule, "Use lower case letters, digits and '-'.")
     metadata_rules(cluster["metadata"], "metadata", report)
+    validate_annotations(kinds.CLUSTER, cluster["metadata"].get("annotations"), "metadata.annotations", report)
     for key, group, kind in (
         ("controlPlaneRef", kinds.GROUP_CONTROL_PLANE, kinds.KUBEADM_CONTROL_PLANE),
         ("infrastructureRef", kinds.GROUP_INFRASTRUCTURE, ""),

@@ -57,6 +57,10 @@ class Conflict(StoreError):
 class Store(abc.ABC):
     """The interface of every store. All methods raise :class:`StoreError` where the store itself fails."""
 
+    def journal_directory(self) -> str | None:
+        """Return the directory that the journals are in, None where the store has none (yet)."""
+        return None
+
     @abc.abstractmethod
     def get(self, kind_ref: KindRef, namespace: str, name: str) -> Object | None:
         """Return a copy of the object, or None where there is none."""

@@ -61,6 +61,10 @@ class FileStore(base.Store):
         self._clock = clock or _utc_now
         self._format_checked = False
 
+    def journal_directory(self) -> str | None:
+        """Return the store's own directory."""
+        return self.directory
+
     def get(self, kind_ref: KindRef, namespace: str, name: str) -> Object | None:
         """Return a copy of the object, or None where there is none."""
         path = object_path(self.directory, kind_ref, namespace, name)

@@ -24,6 +24,7 @@ Entry = dict[str, t.Any]
 
 MAX_BYTES = 4 * 1024 * 1024
 MAX_TEXT = 2000
+TAIL_BYTES = 65536
 # Only these, and only scalars: a list of what may enter keeps secrets out better than one of what may not.
 DETAIL_FIELDS = frozenset(
     {
@@ -131,6 +132,15 @@ class Journal:
         entries = self.entries(1)
         return entries[0] if entries else None
 
+    def last_action(self) -> Entry | None:
+        """Return the newest step as ``{at, action, target, outcome}``, or None where the journal has none.
+
+        ``at`` is when its outcome was written, or its intent where there is no outcome yet (``outcome`` is then None).
+        Reads the end of the file only: it is read with every observation.
+        """
+        found = _last_action(_parse(_tail(self.path, TAIL_BYTES)))
+        return found or _last_action(self.entries())
+
     def _append(self, entry: Entry) -> None:
         line = json.dumps(entry, sort_keys=True, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
         with self._store.writing():
@@ -157,6 +167,33 @@ class Journal:
             return os.stat(self.path).st_size
         except OSError:
             return 0
+
+
+def _tail(path: str, size: int) -> bytes | None:
+    """Return the last ``size`` bytes of a file, without the line that they begin in; None where there is no such file."""
+    try:
+        with open(path, "rb") as stream:
+            length = stream.seek(0, os.SEEK_END)
+            stream.seek(max(0, length - size))
+            content = stream.read(size)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise files.storage_error(error, path, "can't read the journal", "Nothing was changed.") from error
+    return content if length <= size else content.partition(b"\n")[2]
+
+
+def _last_action(entries: list[Entry]) -> Entry | None:
+    intent = next((entry for entry in reversed(entries) if entry["event"] == "intent"), None)
+    if intent is None:
+        return None
+    outcome = next((entry for entry in entries if entry["event"] == "outcome" and entry["id"] == intent["id"]), {})
+    return {
+        "at": outcome.get("time") or intent.get("time"),
+        "action": intent.get("action") or "",
+        "target": intent.get("target") or None,
+        "outcome": outcome.get("result"),
+    }
 
 
 def _parse(content: bytes | None) -> list[Entry]:

@@ -9,6 +9,7 @@ import os
 import re
 import time
 import typing as t
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -27,6 +28,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api
     read_access,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.component_health import component_health
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.wanted import Wanted, read_wanted
 
 OBSERVATION_VERSION = "v1"
 LOCAL_ETCD = "https://127.0.0.1:2379"
@@ -69,20 +71,27 @@ class Looks:
     timeout: float = 3.0
 
 
-def collect(looks: Looks, endpoint: t.Optional[str] = None, places: t.Optional[Places] = None) -> dict[str, t.Any]:
+def collect(
+    looks: Looks,
+    endpoint: t.Optional[str] = None,
+    places: t.Optional[Places] = None,
+    wanted: t.Sequence[Wanted] = (),
+) -> dict[str, t.Any]:
     """Return one machine's observation.
 
     Args:
         looks: how to look.
         endpoint: ``host:port`` of the control plane endpoint; by default the server that admin.conf names.
         places: where things are.
+        wanted: further objects to read through the API, see :func:`wanted.read_wanted`.
 
-    Nothing in it is secret. A part that did not answer carries its reason in words; what is dead is told only after
+    Nothing in it is secret but what the user asks for with ``wanted``. A part that did not answer carries its reason in words; what is dead is told only after
     ``looks.count`` looks. A machine without a control plane is asked once: nothing there can be dead.
 
     Returns:
         ``observationVersion``, ``machine`` (this machine's own facts), ``api``, ``endpoint``, ``etcd`` (the snapshot's
-        form; None where the API server's etcd is external) and ``objects`` (Kubernetes objects cut down by ``trim``).
+        form; None where the API server's etcd is external), ``objects`` (Kubernetes objects cut down by ``trim``) and
+        ``wanted``; the last two are None where the API server did not answer.
     """
     where = places or Places()
     with ThreadPoolExecutor(max_workers=5) as pool:
@@ -90,7 +99,7 @@ def collect(looks: Looks, endpoint: t.Optional[str] = None, places: t.Optional[P
         kubelet = pool.submit(_output, ["kubelet", "--version"])
         manifests = [name for name in STATIC_PODS if os.path.exists(os.path.join(where.manifests, f"{name}.yaml"))]
         etcd = pool.submit(_etcd, "etcd" in manifests, looks, where)
-        cluster = _cluster(looks, endpoint, where) if "kube-apiserver" in manifests else _no_cluster(where)
+        cluster = _cluster(looks, endpoint, where, wanted) if "kube-apiserver" in manifests else _no_cluster(where)
         disk = os.statvfs("/var/lib")
         machine = {
             "machineID": guard.read_text(guard.MACHINE_ID_FILE),
@@ -136,10 +145,13 @@ def _no_cluster(where: Places, reason: str = "") -> dict[str, t.Any]:
         "api": {"answers": False, "server": None, "date": "", "message": message},
         "endpoint": {"answers": None, "message": f"not asked: {message}"},
         "objects": None,
+        "wanted": None,
     }
 
 
-def _cluster(looks: Looks, endpoint_address: t.Optional[str], where: Places) -> dict[str, t.Any]:
+def _cluster(
+    looks: Looks, endpoint_address: t.Optional[str], where: Places, wanted: t.Sequence[Wanted]
+) -> dict[str, t.Any]:
     try:
         access = read_access(where.kubeconfig, where.kubectl)
     except guard.NodeError as error:
@@ -147,8 +159,9 @@ def _cluster(looks: Looks, endpoint_address: t.Optional[str], where: Places) -> 
     with ThreadPoolExecutor(max_workers=1) as pool:
         server = f"https://{endpoint_address}" if endpoint_address else access.server
         endpoint = pool.submit(_again, lambda: _endpoint(access, server, looks.timeout), looks)
-        result = _again(lambda: _api(access, own_server(where.manifests) or access.server, looks.timeout), looks)
-        return {"api": result["api"], "objects": result["objects"], "endpoint": endpoint.result()}
+        own = own_server(where.manifests) or access.server
+        result = _again(lambda: _api(access, own, looks.timeout, wanted), looks)
+        return {**result, "endpoint": endpoint.result()}
 
 
 def _again(look: t.Callable[[], dict[str, t.Any]], looks: Looks) -> dict[str, t.Any]:
@@ -175,17 +188,19 @@ def _endpoint(access: ApiAccess, server: str, timeout: float) -> dict[str, t.Any
     return {"answers": not message, "message": message, "server": server}
 
 
-def _api(access: ApiAccess, server: str, timeout: float) -> dict[str, t.Any]:
+def _api(access: ApiAccess, server: str, timeout: float, wanted: t.Sequence[Wanted]) -> dict[str, t.Any]:
     api: dict[str, t.Any] = {"answers": False, "server": server, "date": "", "message": ""}
     objects: t.Optional[dict[str, t.Any]] = None
+    read: t.Optional[list[dict[str, t.Any]]] = None
     try:
         with ApiClient(access, server, timeout) as client:
             objects = _objects(client)
             api.update(answers=True, date=client.date, ready=client.send("GET", "/readyz").status == 200)
+            read = read_wanted(client, wanted)
     except (Unreachable, ApiError, ValueError) as error:
         # A list that can't be read is no list: decisions must not take a part of the picture for the whole.
         api["message"] = str(error)
-    return {"api": api, "objects": objects}
+    return {"api": api, "objects": objects, "wanted": read}
 
 
 def _objects(client: ApiClient) -> dict[str, t.Any]:
@@ -199,10 +214,12 @@ def _objects(client: ApiClient) -> dict[str, t.Any]:
     for name, path in _BOOTSTRAP_OBJECTS.items():
         item = client.get(path)
         found[name] = trim.binding(item) if item is not None else None
-    workers = [item["metadata"]["name"] for item in nodes if not trim.is_control_plane(item)]
+    workers = [item for item in nodes if not trim.is_control_plane(item)]
     return {
         "nodes": [trim.node(item) for item in nodes if trim.is_control_plane(item)],
-        "workerNodes": sorted(workers),
+        "workerNodes": sorted(item["metadata"]["name"] for item in workers),
+        # Counted here: of a worker nothing else is needed, and there may be hundreds.
+        "workerVersions": dict(Counter(map(trim.kubelet_version, workers))),
         "pods": [trim.pod(item) for item in pods],
         "kubeadmConfig": trim.kubeadm_config(config) if config is not None else None,
         "kubeProxy": trim.workload(proxy) if proxy is not None else None,

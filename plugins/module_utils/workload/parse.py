@@ -20,7 +20,7 @@ _MAX_CONFIG = 262144
 
 
 def parse(observation: t.Any, via: t.Optional[str]) -> Object:
-    """Return the ``workload`` part of a snapshot, with ``now`` and ``machine`` beside what the snapshot's schema names.
+    """Return the ``workload`` part of a snapshot, with ``now``, ``wanted`` and ``machine`` beside what the schema names.
 
     Args:
         observation: what node_observe returned.
@@ -28,7 +28,8 @@ def parse(observation: t.Any, via: t.Optional[str]) -> Object:
 
     Returns:
         The part as docs/reference/snapshot.md describes it. ``now`` is the workload API's clock (None where the API did
-        not answer), ``machine`` the answering machine's own facts: see :func:`machine_facts`.
+        not answer), ``wanted`` the objects that were asked for, in that order (wanted.py; None where the API did not
+        answer), ``machine`` the answering machine's own facts: see :func:`machine_facts`.
     """
     raw = _mapping(observation)
     api = _mapping(raw.get("api"))
@@ -60,8 +61,29 @@ def parse(observation: t.Any, via: t.Optional[str]) -> Object:
         "etcd": etcd,
         "addons": _addons(objects, reachable),
         "workerNodes": sorted(name for name in map(_text, _sequence(objects.get("workerNodes"))) if name),
+        "workerVersions": {
+            _text(version): count
+            for version, count in sorted(_mapping(objects.get("workerVersions")).items())
+            if version and _integer(count) > 0
+        },
+        "wanted": _wanted(raw.get("wanted")) if reachable else None,
         "machine": machine_facts(raw),
     }
+
+
+def _wanted(raw: t.Any) -> list[Object]:
+    answers = []
+    for item in _mappings(raw):
+        found = item.get("found")
+        known = isinstance(item.get("object"), dict)
+        answers.append(
+            {
+                "found": found if found is False or (found is True and known) else None,
+                "object": item["object"] if found is True and known else None,
+                "message": _text(item.get("message")),
+            }
+        )
+    return answers
 
 
 def machine_facts(observation: t.Any) -> Object:
@@ -202,6 +224,7 @@ def _etcd(raw: t.Any) -> t.Optional[Object]:
         status = _mapping(_mapping(raw.get("statuses")).get(identifier))
         statuses[identifier] = {
             "healthy": status.get("healthy") is True,
+            **{name: _integer(status.get(name)) for name in ("looks", "failedLooks")},
             "message": _text(status.get("message")),
             "version": _text(status.get("version")),
             **{name: _integer(status.get(name)) for name in ("dbSize", "dbSizeInUse", "raftTerm", "raftIndex")},
@@ -211,9 +234,10 @@ def _etcd(raw: t.Any) -> t.Optional[Object]:
         }
     agrees = raw.get("memberListAgrees")
     alarms = [
-        {"memberID": _identifier(item.get("memberID")), "alarm": item.get("alarm")}
+        # An alarm of a kind that a newer etcd has is an alarm.
+        {"memberID": _identifier(item.get("memberID")), "alarm": _text(item.get("alarm"))}
         for item in _mappings(raw.get("alarms"))
-        if item.get("alarm") in ("NOSPACE", "CORRUPT")
+        if _text(item.get("alarm")) not in ("", "NONE")
     ]
     return {
         "reachable": raw.get("reachable") is True and bool(members),

@@ -53,6 +53,12 @@ def is_control_plane(item: t.Mapping[str, t.Any]) -> bool:
     return any(name in labels for name in _CONTROL_PLANE_LABELS)
 
 
+def kubelet_version(item: t.Mapping[str, t.Any]) -> str:
+    """Return the version that a Node's kubelet reported, "" where it never did."""
+    info = (item.get("status") or {}).get("nodeInfo") or {}
+    return str(info.get("kubeletVersion") or "")
+
+
 def pod(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     """Cut a static pod: its component, its node, phase, readiness and its container's state. No env, no arguments."""
     metadata = _pick(item.get("metadata"), "name", "creationTimestamp", "deletionTimestamp")

@@ -11,123 +11,18 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from api_server import ApiServer, find_binary
+from api_server import ApiServer
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from etcd_cluster import Authority, free_port, until
+from filled_api import PODS, SECRET, places
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import bootstrap
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import tokens
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import ApiError, read_access
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.collect import Looks, Places, collect
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.parse import parse
 
-PODS = "/api/v1/namespaces/kube-system/pods"
-RBAC = "/apis/rbac.authorization.k8s.io/v1"
 QUICK = Looks(count=2, interval=0.05, timeout=5.0)
-SECRET = "a-password-of-the-user"
-
-
-@pytest.fixture(name="server", scope="module")
-def _server(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[ApiServer]:
-    """An API server that every test of this file finds with the same objects."""
-    binaries = [find_binary(name) for name in ("kube-apiserver", "kubectl")]
-    if not all(binaries):
-        pytest.skip("no kube-apiserver and kubectl: set KUBERNETES_BINARIES, or build a machine image first")
-    server = ApiServer(tmp_path_factory.mktemp("api"), *t.cast("list[str]", binaries))
-    try:
-        fill(server.wait_ready())
-        yield server
-    finally:
-        server.end()
-
-
-def fill(server: ApiServer) -> None:
-    """Make what kubeadm init leaves, one worker, and a Secret that nobody may see."""
-    ready = [{"type": "Ready", "status": "True", "reason": "KubeletReady"}]
-    for name, labels in (("cp-1", {"node-role.kubernetes.io/master": ""}), ("worker-1", {})):
-        info = {"kubeletVersion": "v1.20.2", "machineID": f"id-of-{name}"}
-        fields = ("architecture", "bootID", "containerRuntimeVersion", "kernelVersion", "kubeProxyVersion")
-        info.update(dict.fromkeys((*fields, "operatingSystem", "osImage", "systemUUID"), "x"))
-        addresses = [{"type": "InternalIP", "address": "10.0.0.1"}, {"type": "Hostname", "address": name}]
-        server.create(
-            "/api/v1/nodes",
-            {
-                "metadata": {"name": name, "labels": labels},
-                "spec": {
-                    "taints": [{"key": "node-role.kubernetes.io/master", "effect": "NoSchedule"}] if labels else []
-                },
-                "status": {"conditions": ready, "addresses": addresses, "nodeInfo": info},
-            },
-        )
-    for component in ("kube-apiserver", "etcd"):
-        container = {"name": component, "image": f"{component}:v1", "env": [{"name": "PASSWORD", "value": SECRET}]}
-        state = {
-            "name": component,
-            "ready": True,
-            "restartCount": 0,
-            "image": "i",
-            "imageID": "i",
-            "state": {"running": {}},
-        }
-        server.create(
-            PODS,
-            {
-                "metadata": {
-                    "name": f"{component}-cp-1",
-                    "labels": {"component": component, "tier": "control-plane"},
-                    "annotations": {"secret": SECRET},
-                },
-                "spec": {"nodeName": "cp-1", "containers": [container]},
-                "status": {"phase": "Running", "conditions": ready, "containerStatuses": [state]},
-            },
-        )
-    config = {"ClusterConfiguration": "kind: ClusterConfiguration\n", "ClusterStatus": "kind: ClusterStatus\n"}
-    server.create(f"{PODS[:-5]}/configmaps", {"metadata": {"name": "kubeadm-config"}, "data": config})
-    public = "/api/v1/namespaces/kube-public/configmaps"
-    server.create(public, {"metadata": {"name": "cluster-info"}, "data": {"jws-kubeconfig-abcdef": "x"}})
-    template = {
-        "metadata": {"labels": {"app": "kube-proxy"}},
-        "spec": {
-            "containers": [
-                {"name": "kube-proxy", "image": "kube-proxy:v1.20.2", "env": [{"name": "P", "value": SECRET}]}
-            ]
-        },
-    }
-    server.create(
-        "/apis/apps/v1/namespaces/kube-system/daemonsets",
-        {
-            "metadata": {"name": "kube-proxy"},
-            "spec": {"selector": {"matchLabels": {"app": "kube-proxy"}}, "template": template},
-            "status": {
-                "desiredNumberScheduled": 2,
-                "numberReady": 1,
-                "currentNumberScheduled": 2,
-                "numberMisscheduled": 0,
-            },
-        },
-    )
-    name = {"name": "kubeadm:bootstrap-signer-clusterinfo"}
-    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", **name}
-    server.create(f"{RBAC}/namespaces/kube-public/roles", {"metadata": name, "rules": []})
-    user = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "system:anonymous"}
-    server.create(
-        f"{RBAC}/namespaces/kube-public/rolebindings", {"metadata": name, "roleRef": role, "subjects": [user]}
-    )
-    server.create(f"{PODS[:-5]}/secrets", {"metadata": {"name": "theirs"}, "stringData": {"password": SECRET}})
-
-
-def places(server: ApiServer, tmp_path: Path) -> Places:
-    return Places(
-        kubeconfig=server.kubeconfig,
-        manifests=str(server.manifests),
-        pki=str(tmp_path),
-        kubectl=server.kubectl,
-        etcd_url=server.etcd.members[0].client_url,
-        etcd_credentials=server.etcd.credentials,
-        etcd_data=str(tmp_path),
-        bootstrap=bootstrap.Places(state=str(tmp_path / "state")),
-    )
 
 
 def test_an_observation_becomes_the_workload_part_of_a_snapshot(server: ApiServer, tmp_path: Path) -> None:
@@ -137,7 +32,8 @@ def test_an_observation_becomes_the_workload_part_of_a_snapshot(server: ApiServe
     assert workload["initialized"] is True
     assert workload["endpoint"] == {"answers": True, "message": ""}
     assert workload["kubeadmConfig"]["clusterConfiguration"] == "kind: ClusterConfiguration\n"
-    assert workload["workerNodes"] == ["worker-1"]
+    assert workload["workerNodes"] == ["worker-1", "worker-2", "worker-3"]
+    assert workload["workerVersions"] == {"v1.19.7": 2, "v1.20.2": 1}
     [node] = workload["nodes"]
     assert (node["name"], node["ready"], node["kubeletVersion"], node["machineID"], node["internalIP"]) == (
         "cp-1",
@@ -278,6 +174,6 @@ def test_the_api_refusing_is_an_error_with_its_words(server: ApiServer) -> None:
 def test_lists_are_read_page_by_page(server: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api._PAGE", 1)
     with server.client() as client:
-        assert len(client.list("/api/v1/nodes")) == 2
+        assert len(client.list("/api/v1/nodes")) == 4
         assert len(client.list(PODS, "tier=control-plane")) == 2
         assert client.list(PODS, "tier=none") == []

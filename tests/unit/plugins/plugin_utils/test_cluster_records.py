@@ -125,3 +125,18 @@ def test_a_template_that_another_control_plane_uses_is_kept(store: FileStore) ->
     cluster_records.mark_deleting(read(store), False)
     cluster_records.delete_records(read(store))
     assert store.get((INFRASTRUCTURE, "NspawnMachineTemplate"), "default", "t") is not None
+
+
+def test_an_annotation_that_leaves_the_manifest_leaves_the_store(tmp_path: Path) -> None:
+    """A window or a gate that a user has removed must not go on holding; what controllers wrote stays."""
+    store = FileStore(str(tmp_path / "store"))
+    ours, theirs = "kubeadm.control-plane/maintenance-window", "controlplane.cluster.x-k8s.io/remediation-in-progress"
+    desired = manifest()
+    desired.control_plane["metadata"]["annotations"] = {ours: "x"}
+    cluster_records.apply_manifest(store, desired)
+    store.modify(CONTROL_PLANE, "default", "cp", lambda obj: obj["metadata"]["annotations"].update({theirs: "{}"}))
+    changes = cluster_records.apply_manifest(store, manifest())
+    stored = store.get(CONTROL_PLANE, "default", "cp")
+    assert stored is not None and stored["metadata"]["annotations"] == {theirs: "{}"}
+    assert len(changes) == 1 and ours in changes[0]
+    assert cluster_records.apply_manifest(store, manifest()) == []

@@ -64,3 +64,36 @@ def test_before_anything_exists() -> None:
     assert data["replicas"]["existing"] == 0
     assert "nothing yet running" in table and "none yet" in table
     assert "run the playbook reconcile" in table
+
+
+def test_gates_and_window_are_shown_where_they_are_set() -> None:
+    """One line each, and one for each gate that is not met; nothing where there are none."""
+    _data, table = shown(healthy(3))
+    assert "gates" not in table and "window" not in table
+    builder = healthy(3)
+    builder.snapshot["readinessGates"] = [
+        {"name": "web", "status": "True", "message": ""},
+        {"name": "shop", "status": "False", "message": "Deployment shop/web does not exist"},
+        {"name": "freeze", "status": "Unknown", "message": "x\n" * 1000},
+    ]
+    builder.snapshot["maintenance"] = {
+        "open": False,
+        "message": "0 2 * * 6 Europe/Berlin for 4 h",
+        "opensAt": "2026-02-07T01:00:00Z",
+        "closesAt": "2026-02-07T05:00:00Z",
+    }
+    data, table = shown(builder)
+    assert "gates      1 of 3 met" in table and "shop: NOT MET: Deployment shop/web does not exist" in table
+    assert "freeze: can't be told" in table and max(map(len, table.splitlines())) < 500
+    assert "window     closed, opens 2026-02-07T01:00:00Z" in table
+    assert data["maintenance"]["open"] is False and len(data["readinessGates"]) == 3
+
+
+def test_an_open_and_an_unreadable_window() -> None:
+    """Open until when; or why that can't be told."""
+    builder = healthy(3)
+    window = {"open": True, "message": "m", "opensAt": "2026-01-31T11:00:00Z", "closesAt": "2026-01-31T13:00:00Z"}
+    builder.snapshot["maintenance"] = window
+    assert "window     open until 2026-01-31T13:00:00Z (m)" in shown(builder)[1]
+    builder.snapshot["maintenance"] = {"open": None, "message": "no time zone", "opensAt": None, "closesAt": None}
+    assert "window     can't be told: no time zone" in shown(builder)[1]

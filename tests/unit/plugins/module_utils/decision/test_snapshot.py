@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 import pytest
-from builders import at, cluster, healthy, member_id
+from builders import NOW, at, cluster, healthy, member_id
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +23,22 @@ Break = Callable[[Any], Any]
 
 def machine(snapshot: Any, index: int) -> Any:
     return snapshot["machines"][index]["machine"]
+
+
+def action(moment: str) -> Any:
+    """A journal's last action of that time."""
+    return {"at": moment, "action": "join", "target": "m1", "outcome": "succeeded"}
+
+
+def witnessed(snapshot: Any, times: int = 1, **changes: Any) -> None:
+    """Put m2's own view beside m1's, with changed fields."""
+    good = {"machine": "m2", "reachable": True, "message": "", "etcd": snapshot["workload"]["etcd"]}
+    snapshot["workload"]["witnesses"] = [{**good, **changes}] * times
+
+
+def looked(snapshot: Any, **counts: Any) -> None:
+    """How often m1's member was looked at."""
+    snapshot["workload"]["etcd"]["statuses"][member_id("m1")].update(counts)
 
 
 BREAKS: list[tuple[str, Break]] = [
@@ -44,7 +60,10 @@ BREAKS: list[tuple[str, Break]] = [
     ("machines[1].machine.spec.providerID", lambda s: machine(s, 1)["spec"].update(providerID="nspawn:///prod/m1")),
     ("machines[0].machine.status.bootstrap.state", lambda s: machine(s, 0)["status"]["bootstrap"].update(state="Odd")),
     ("machines[0].machine.metadata.creationTimestamp", lambda s: machine(s, 0)["metadata"].update(creationTimestamp=5)),
-    ("machines[0].machine.status.conditions[0]", lambda s: machine(s, 0)["status"].update(conditions=[{"type": "A"}])),
+    (
+        "machines[0].machine.status.conditions[0].status",
+        lambda s: machine(s, 0)["status"].update(conditions=[{"type": "A"}]),
+    ),
     ("workload", lambda s: s.update(workload=None)),
     ("workload.reachable", lambda s: s["workload"].update(reachable=None)),
     ("workload.initialized", lambda s: s["workload"].update(initialized="no")),
@@ -63,10 +82,62 @@ BREAKS: list[tuple[str, Break]] = [
     ("workload.etcd.leader", lambda s: s["workload"]["etcd"].update(leader="ff")),
     ("workload.etcd.statuses[ff]", lambda s: s["workload"]["etcd"]["statuses"].update(ff={"healthy": True})),
     ("workload.etcd.memberListAgrees", lambda s: s["workload"]["etcd"].update(memberListAgrees="yes")),
+    ("observedAt", lambda s: s.update(observedAt="now")),
+    ("observedAt", lambda s: s.update(observedAt=at(10), lastAction=action(at(9)))),
+    ("lastAction.at", lambda s: s.update(lastAction={**action(NOW), "at": "then"})),
+    ("lastAction.action", lambda s: s.update(lastAction={"at": NOW})),
+    ("lastAction.target", lambda s: s.update(lastAction={**action(NOW), "target": 5})),
+    ("policy", lambda s: s.update(policy="ask")),
+    ("policy.replace", lambda s: s.update(policy={"replace": "sometimes"})),
+    ("policy.approved", lambda s: s.update(policy={"replace": "ask", "approved": "yes"})),
+    ("readinessGates[0].name", lambda s: s.update(readinessGates=[{"status": "True"}])),
+    ("readinessGates[0].name", lambda s: s.update(readinessGates=[{"name": "", "status": "True"}])),
+    ("readinessGates[0].status", lambda s: s.update(readinessGates=[{"name": "a", "status": True}])),
+    ("readinessGates[1].name", lambda s: s.update(readinessGates=[{"name": "a", "status": "True"}] * 2)),
+    ("maintenance.open", lambda s: s.update(maintenance={"open": "yes"})),
+    ("maintenance.opensAt", lambda s: s.update(maintenance={"open": True, "opensAt": "Saturday"})),
+    ("maintenance.closesAt", lambda s: s.update(maintenance={"open": True, "opensAt": NOW, "closesAt": NOW})),
+    ("workload.workerVersions", lambda s: s["workload"].update(workerVersions=["v1.20.2"])),
+    ("workload.workerVersions[v1.20.2]", lambda s: s["workload"].update(workerVersions={"v1.20.2": "3"})),
+    ("workload.workerVersions[v1.20.2]", lambda s: s["workload"].update(workerVersions={"v1.20.2": 0})),
+    ("workload.workerVersions", lambda s: s["workload"].update(workerNodes=["w"], workerVersions={"v1.20.2": 2})),
+    ("workload.witnesses[0].machine", lambda s: witnessed(s, machine=None)),
+    ("workload.witnesses[0].machine", lambda s: witnessed(s, machine="stranger")),
+    ("workload.witnesses[0].machine", lambda s: witnessed(s, machine="m1")),
+    ("workload.witnesses[1].machine", lambda s: witnessed(s, times=2)),
+    ("workload.witnesses[0].reachable", lambda s: witnessed(s, reachable="yes")),
+    ("workload.witnesses[0].etcd", lambda s: witnessed(s, etcd=None)),
+    ("workload.witnesses[0].etcd", lambda s: witnessed(s, etcd={"reachable": False})),
+    ("workload.witnesses[0].etcd.members", lambda s: witnessed(s, etcd={"reachable": True, "members": "m"})),
+    ("workload.witnesses[0].etcd.leader", lambda s: witnessed(s, etcd={"reachable": True, "leader": "ff"})),
+    ("workload.etcd.statuses[" + member_id("m1") + "].looks", lambda s: looked(s, looks=-1)),
+    ("workload.etcd.statuses[" + member_id("m1") + "].failedLooks", lambda s: looked(s, failedLooks=1.5)),
+    ("workload.etcd.statuses[" + member_id("m1") + "].failedLooks", lambda s: looked(s, looks=3, failedLooks=4)),
+    ("controlPlane.spec.kubeadmConfigSpec", lambda s: s["controlPlane"]["spec"].update(kubeadmConfigSpec=[])),
+    ("controlPlane.spec.replicas", lambda s: s["controlPlane"]["spec"].update(replicas="3")),
+    ("machines[0].kubeadmConfig.spec", lambda s: s["machines"][0]["kubeadmConfig"].update(spec="x")),
+    ("machines[0].machine.metadata.annotations[a]", lambda s: machine(s, 0)["metadata"].update(annotations={"a": 1})),
 ]
 
 
+def full() -> Any:
+    """A snapshot with everything in it."""
+    snapshot = healthy(3).build()
+    witnessed(snapshot)
+    looked(snapshot, looks=3, failedLooks=1)
+    snapshot.update(
+        observedAt=NOW,
+        lastAction=action(NOW),
+        policy={"replace": "ask", "approved": False},
+        readinessGates=[{"name": "a", "status": "Unknown", "message": "{{ x }}" * 1000}],
+        maintenance={"open": None, "message": "", "opensAt": None, "closesAt": None},
+    )
+    snapshot["workload"].update(workerNodes=["w1", "w2"], workerVersions={"v1.20.2": 1})
+    return snapshot
+
+
 def test_a_good_snapshot_has_no_problem() -> None:
+    assert check_snapshot(full()) == []
     assert check_snapshot(healthy(3).build()) == []
     assert check_snapshot(cluster(3).bare().build()) == []
 
@@ -76,6 +147,29 @@ def test_a_broken_snapshot_is_refused_with_the_path(path: str, break_it: Break) 
     snapshot = healthy(3).build()
     break_it(snapshot)
     assert path in [problem.path for problem in check_snapshot(snapshot)]
+
+
+def test_texts_of_hosts_are_data_of_any_length() -> None:
+    long = "\x1b[31m{{ lookup('env') }}\n" * 5000
+    snapshot = full()
+    snapshot["workload"]["message"] = snapshot["workload"]["witnesses"][0]["message"] = long
+    assert check_snapshot(snapshot) == []
+    snapshot["workload"]["via"] = snapshot["workload"]["witnesses"][0]["machine"] = long
+    snapshot["workload"]["pods"][long] = 5
+    snapshot["workload"]["workerVersions"][long] = -(10**400)
+    problems = check_snapshot(snapshot)
+    assert len(problems) == 2
+    assert all(len(str(problem)) < 400 and "\n" not in str(problem) for problem in problems)
+    del snapshot["workload"]["pods"][long], snapshot["workload"]["workerVersions"][long]
+    problems = check_snapshot(snapshot)
+    assert [problem.path for problem in problems] == ["workload.via", "workload.witnesses[0].machine"]
+    assert all(len(str(problem)) < 400 and "\n" not in str(problem) for problem in problems)
+
+
+def test_no_more_problems_are_told_than_anybody_reads() -> None:
+    snapshot = full()
+    snapshot["workload"]["workerNodes"] = [5] * 1000
+    assert len(check_snapshot(snapshot)) == 50
 
 
 def test_a_clock_that_went_back_behind_a_stored_condition_is_refused() -> None:
@@ -100,7 +194,22 @@ JSON = st.recursive(
 @given(
     value=JSON,
     path=st.sampled_from(
-        ["cluster", "controlPlane", "machines", "workload", "certificates", "now", "preparedMachines"]
+        [
+            "cluster",
+            "controlPlane",
+            "machines",
+            "workload",
+            "certificates",
+            "now",
+            "preparedMachines",
+            "observedAt",
+            "lastAction",
+            "policy",
+            "readinessGates",
+            "maintenance",
+            "infrastructureCluster",
+            "machineTemplate",
+        ]
     ),
 )
 def test_the_check_never_raises(value: Any, path: str) -> None:

@@ -109,3 +109,25 @@ def test_what_seems_dead_is_looked_at_again_and_no_oftener_than_told(sick: int, 
 
     assert look_again(look, 3, 0.0).reachable is (sick < 3)
     assert count == looked
+
+
+def test_how_often_a_member_looked_dead_is_told() -> None:
+    """m3 is dead in the first two of three looks, and m2 is not listed in the first."""
+    silent = Witness("https://10.0.0.3:2379", message="no answer within 3 s")
+    two = tuple(member for member in MEMBERS if member.id != 2)
+    views = [
+        put_together({1: witness(1, two), 3: silent}),
+        put_together({1: witness(1), 2: witness(2), 3: silent}),
+        put_together({1: witness(1), 2: witness(2), 3: witness(3)}),
+    ]
+    taken = iter(views)
+    statuses = look_again(lambda: next(taken), 3, 0.0).document()["statuses"]
+    counts = {identity[-1]: (each["looks"], each["failedLooks"]) for identity, each in statuses.items()}
+    assert counts == {"1": (3, 0), "2": (2, 0), "3": (3, 2)}
+    assert statuses["0000000000000003"]["healthy"] is True
+
+
+def test_a_single_view_is_one_look() -> None:
+    view = put_together({1: witness(1), 2: witness(2), 3: Witness("https://10.0.0.3:2379", message="refused")})
+    counts = [(each["looks"], each["failedLooks"]) for each in view.document()["statuses"].values()]
+    assert counts == [(1, 0), (1, 0), (1, 1)]

@@ -170,3 +170,40 @@ def test_names_become_no_paths(tmp_path, name):
         Journal(str(tmp_path), "default", name)
     with pytest.raises(StoreError, match="not valid"):
         Journal(str(tmp_path), name, "prod")
+
+
+def test_the_last_action_of_an_empty_journal_is_none(journal):
+    assert journal.last_action() is None
+
+
+def test_the_last_action_is_the_newest_intent_with_its_outcome(tmp_path):
+    moments = iter(f"2026-01-02T03:04:{second:02}Z" for second in range(60))
+    journal = Journal(str(tmp_path / "store"), "default", "prod", clock=lambda: next(moments))
+    first = journal.intent("initialize", "m-1")
+    assert journal.last_action() == {
+        "at": "2026-01-02T03:04:00Z",
+        "action": "initialize",
+        "target": "m-1",
+        "outcome": None,
+    }
+    second = journal.intent("deleteInfrastructure")
+    journal.outcome(first, "interrupted")
+    assert (journal.last_action()["action"], journal.last_action()["outcome"]) == ("deleteInfrastructure", None)
+    journal.outcome(second, "succeeded")
+    assert journal.last_action() == {
+        "at": "2026-01-02T03:04:03Z",
+        "action": "deleteInfrastructure",
+        "target": None,
+        "outcome": "succeeded",
+    }
+
+
+def test_the_last_action_is_found_before_more_than_the_end_of_the_file(journal):
+    identifier = journal.intent("join", "m-2")
+    for _unused in range(40):
+        journal.outcome(identifier, "failed", "x" * 1990)
+    assert os.stat(journal.path).st_size > 65536
+    assert journal.last_action()["action"] == "join"
+    with open(journal.path, "ab") as stream:
+        stream.write(b'{"event": "intent", "id": "torn')
+    assert journal.last_action()["action"] == "join"

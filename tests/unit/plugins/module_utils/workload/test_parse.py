@@ -37,7 +37,9 @@ SHAPE: dict[str, t.Any] = {
         "dns": {"spec": {}, "status": {}},
         "bootstrap": {"clusterInfo": True, "kubeletBootstrap": {"subjects": [{}]}},
         "workerNodes": [""],
+        "workerVersions": {"v1.20.2": 1},
     },
+    "wanted": [{"found": True, "object": {}, "message": ""}],
 }
 
 
@@ -179,3 +181,26 @@ def test_a_token_is_random_well_formed_and_never_in_an_error() -> None:
     with pytest.raises(ValueError, match="not a bootstrap token") as refused:
         tokens.secret_document("abcdef.0123456789ABCDEF", 900, "d", now)
     assert "0123456789" not in str(refused.value)
+
+
+def test_wanted_objects_are_told_from_those_that_could_not_be_read() -> None:
+    raw = [
+        {"found": True, "object": {"a": 1}},
+        {"found": True, "object": None},
+        {"found": False, "object": {"a": 1}, "message": "the API has no such object"},
+        {"found": "yes", "object": {}},
+    ]
+    found = parse({**SHAPE, "wanted": raw}, None)["wanted"]
+    assert [(each["found"], each["object"]) for each in found] == [
+        (True, {"a": 1}),
+        (None, None),
+        (False, None),
+        (None, None),
+    ]
+    assert parse({**SHAPE, "api": {"answers": False}, "wanted": raw}, None)["wanted"] is None
+
+
+def test_an_alarm_of_a_newer_etcd_is_an_alarm() -> None:
+    raised = [{"memberID": "1", "alarm": kind} for kind in ("NOSPACE", "OVERHEATED", "NONE", "", None, 5)]
+    etcd = parse({**SHAPE, "etcd": {**SHAPE["etcd"], "alarms": raised}}, None)["etcd"]
+    assert [each["alarm"] for each in etcd["alarms"]] == ["NOSPACE", "OVERHEATED"]

@@ -1,0 +1,289 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The shape of a snapshot (docs/reference/snapshot.md); docs/reference/snapshot.schema.json is made from it."""
+
+from __future__ import annotations
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.shape import (
+    Boolean,
+    HexID,
+    Integer,
+    Number,
+    OneOf,
+    Sequence,
+    Shape,
+    Struct,
+    Table,
+    Text,
+    Time,
+)
+
+_THREE = (names.TRUE, names.FALSE, names.UNKNOWN)
+_TEXTS = Table(Text())
+
+METADATA = Struct(
+    {
+        "name!": Text(1),
+        "namespace": Text(),
+        "creationTimestamp": Time(),
+        "deletionTimestamp": Time(),
+        "labels": _TEXTS,
+        "annotations": _TEXTS,
+        "ownerReferences": Sequence(Struct({"kind": Text(), "name": Text(), "controller": Boolean()})),
+    },
+    "metadata",
+)
+CONDITION = Struct(
+    {"type!": Text(1), "status!": OneOf(*_THREE), "reason": Text(), "message": Text(), "lastTransitionTime": Time()},
+    "condition",
+)
+_CONDITIONS: dict[str, Shape] = {"conditions": Sequence(CONDITION)}
+_ADDRESSES = Sequence(Struct({"type": Text(), "address": Text()}))
+_REFERENCE = Struct({"apiGroup": Text(), "kind": Text(), "name": Text()})
+
+
+def _object(
+    spec: dict[str, Shape], status: dict[str, Shape], name: str = "", note: str = "", strict: bool = False
+) -> Struct:
+    fields: dict[str, Shape] = {
+        "apiVersion": Text(),
+        "kind": Text(),
+        "metadata!": METADATA,
+        "spec!" if strict else "spec": Struct(spec),
+        "status": Struct({"conditions": Sequence(CONDITION), **status}),
+    }
+    return Struct(fields, name, note)
+
+
+_INITIALIZATION = Struct({"provisioned": Boolean(), "controlPlaneInitialized": Boolean()})
+_ENDPOINT = Struct({"host": Text(), "port": Integer()})
+_NODE_REGISTRATION = Struct({"taints": Sequence(Struct({"key": Text()}))})
+_KUBEADM_CONFIG: dict[str, Shape] = {
+    "clusterConfiguration": Struct({"etcd": Struct({"external": Struct({})}), "featureGates": Table(Boolean())}),
+    "initConfiguration": Struct({"nodeRegistration": _NODE_REGISTRATION, "timeouts": Struct({})}),
+    "joinConfiguration": Struct(
+        {"nodeRegistration": _NODE_REGISTRATION, "timeouts": Struct({}), "controlPlane": Struct({})}
+    ),
+}
+_CONTROL_PLANE_SPEC: dict[str, Shape] = {
+    "replicas": Integer(),
+    "version": Text(),
+    "machineTemplate": Struct({"spec": Struct({"infrastructureRef": _REFERENCE})}),
+    "kubeadmConfigSpec": Struct(_KUBEADM_CONFIG),
+    "rollout": Struct(
+        {
+            "after": Time(),
+            "before": Struct({"certificatesExpiryDays": Integer()}),
+            "strategy": Struct({"rollingUpdate": Struct({})}),
+        }
+    ),
+    "remediation": Struct(
+        {"maxRetry": Integer(), "retryPeriodSeconds": Integer(), "minHealthyPeriodSeconds": Integer()}
+    ),
+}
+
+OBJECT = _object({}, {}, "object", "An object in the internal form: Cluster API v1beta2, infrastructure kinds v1beta1.")
+CLUSTER = _object(
+    {
+        "controlPlaneEndpoint": _ENDPOINT,
+        "paused": Boolean(),
+        "infrastructureRef": _REFERENCE,
+        "topology": Struct({"version": Text()}),
+    },
+    {"initialization": _INITIALIZATION},
+    "cluster",
+)
+CONTROL_PLANE = _object(_CONTROL_PLANE_SPEC, {"initialization": _INITIALIZATION}, "controlPlane")
+INFRASTRUCTURE_CLUSTER = _object(
+    {"controlPlaneEndpoint": _ENDPOINT}, {"initialization": _INITIALIZATION}, "infrastructureCluster"
+)
+INFRASTRUCTURE_MACHINE = _object(
+    {}, {"initialization": _INITIALIZATION, "machineID": Text(), "addresses": _ADDRESSES}, "infrastructureMachine"
+)
+KUBEADM_CONFIG = _object(_KUBEADM_CONFIG, {}, "kubeadmConfig")
+MACHINE = _object(
+    {"version": Text(), "failureDomain": Text(), "providerID": Text()},
+    {
+        "nodeRef": Struct({"name!": Text()}),
+        "machineID": Text(),
+        "addresses": _ADDRESSES,
+        "bootstrap": Struct(
+            {
+                "state": OneOf("", names.RUNNING, names.SUCCEEDED, names.FAILED),
+                "message": Text(),
+                "startedAt": Time(),
+            }
+        ),
+    },
+    "machine",
+    strict=True,
+)
+CERTIFICATE = Struct({"present!": Boolean(), "hasKey": Boolean(), "notAfter": Time()}, "certificate")
+
+POD = Struct(
+    {
+        "phase": Text(),
+        "ready": Boolean(),
+        "answers": Boolean("What the component itself said when it was asked; absent: it was not."),
+        "waitingReason": Text(),
+        "terminated": Boolean(),
+        "lastExitCode": Integer(),
+        "image": Text(),
+        "creationTimestamp": Text(),
+    },
+    "pod",
+)
+NODE = Struct(
+    {
+        "name!": Text(1),
+        "uid": Text(),
+        "providerID": Text(),
+        "kubeletVersion": Text(),
+        "labels": _TEXTS,
+        "taints": Sequence(Struct({"key": Text(), "value": Text(), "effect": Text()})),
+        "unschedulable": Boolean(),
+        "ready!": OneOf(*_THREE),
+        "readyReason": Text(),
+        "internalIP": Text(),
+        "machineID": Text(),
+        "creationTimestamp": Text(),
+        "annotations": _TEXTS,
+    },
+    "node",
+)
+MEMBER = Struct(
+    {
+        "id!": HexID(),
+        "name!": Text(note="Empty: the member was added and never started."),
+        "peerURLs": Sequence(Text()),
+        "clientURLs": Sequence(Text()),
+        "isLearner": Boolean(),
+    },
+    "member",
+)
+MEMBER_STATUS = Struct(
+    {
+        "healthy!": Boolean("True only where the member answered, knows a leader and served a linearizable read."),
+        "looks": Integer(0, "How often it was looked at for this snapshot."),
+        "failedLooks": Integer(0, "How many of these looks it looked dead in."),
+        "version": Text(),
+        "dbSize": Integer(),
+        "dbSizeInUse": Integer(),
+        "raftTerm": Integer(),
+        "raftIndex": Integer(),
+        "leader": HexID(),
+        "isLearner": Boolean(),
+        "errors": Sequence(Text()),
+        "message": Text(),
+    },
+    "memberStatus",
+)
+ETCD = Struct(
+    {
+        "reachable!": Boolean(),
+        "message": Text(),
+        "members": Sequence(MEMBER),
+        "memberListAgrees": Boolean("null: fewer than two members gave a list."),
+        "leader": HexID(),
+        "clusterID": HexID(),
+        "alarms": Sequence(
+            Struct({"memberID": HexID(), "alarm!": Text(note="NOSPACE, CORRUPT, or one that a newer etcd has.")})
+        ),
+        "statuses": Table(MEMBER_STATUS, ids=True),
+    },
+    "etcd",
+)
+WITNESS = Struct(
+    {
+        "machine!": Text(1),
+        "reachable!": Boolean("Whether it gave a view of its own."),
+        "message": Text(),
+        "etcd": ETCD,
+    },
+    "witness",
+    "What a second machine says of etcd.",
+)
+_ADDON = Struct({"present!": Boolean(), "desired": Integer(), "ready": Integer(), "image": Text()}, "addon")
+
+WORKLOAD = Struct(
+    {
+        "reachable!": Boolean("The API server answered on a machine."),
+        "via": Text(),
+        "message": Text(),
+        "endpoint": Struct(
+            {
+                "answers": Boolean(
+                    "Whether the endpoint leads to this cluster's API (before any machine: to any Kubernetes API); null: could not be asked."
+                ),
+                "message": Text(),
+            }
+        ),
+        "initialized": Boolean("ConfigMap kube-system/kubeadm-config exists; null: could not be asked."),
+        "clockSkewSeconds": Number("Optional: the largest difference between the clocks that were compared."),
+        "kubeadmConfig": Struct({"clusterConfiguration": Text(), "clusterStatus": Text()}),
+        "nodes": Sequence(NODE),
+        "pods": Table(Struct({component: POD for component, _condition, _title in names.COMPONENTS})),
+        "etcd": ETCD,
+        "witnesses": Sequence(WITNESS),
+        "addons": Struct(
+            {
+                "kubeProxy": _ADDON,
+                "dns": _ADDON,
+                "bootstrap": Struct({"clusterInfo": Boolean(), "bootstrapTokenRBAC": Boolean(), "message": Text()}),
+            }
+        ),
+        "workerNodes": Sequence(Text()),
+        "workerVersions": Table(Integer(1), note="How many worker Nodes have a kubelet of which version."),
+    },
+    "workload",
+)
+
+SNAPSHOT = Struct(
+    {
+        "snapshotVersion!": OneOf(names.SNAPSHOT_VERSION),
+        "now!": Time(),
+        "observedAt": Time("The controller's clock when this observation began."),
+        "lastAction": Struct(
+            {"at!": Time(), "action!": Text(), "target": Text(), "outcome": Text(note="null: none is known yet.")},
+            note="The journal's newest step.",
+        ),
+        "policy": Struct(
+            {
+                "replace": OneOf(names.REPLACE_ALLOW, names.REPLACE_ASK, names.REPLACE_NEVER),
+                "approved": Boolean("This run carries out a plan that a person has seen."),
+            },
+            note="The run's own rules. Absent: allow.",
+        ),
+        "readinessGates": Sequence(
+            Struct({"name!": Text(1), "status!": OneOf(*_THREE), "message": Text()}, "readinessGate")
+        ),
+        "maintenance": Struct(
+            {
+                "open": Boolean("null: the annotation can't be read; message says why."),
+                "message": Text(),
+                "opensAt": Time(),
+                "closesAt": Time(),
+            },
+            note="null: no maintenance window is set.",
+        ),
+        "cluster!": CLUSTER,
+        "controlPlane": CONTROL_PLANE,
+        "infrastructureCluster": INFRASTRUCTURE_CLUSTER,
+        "machineTemplate": OBJECT,
+        "certificates": Struct(dict.fromkeys(("ca", "etcd", "proxy", "sa", "kubeconfig"), CERTIFICATE)),
+        "machines!": Sequence(
+            Struct(
+                {
+                    "machine!": MACHINE,
+                    "infrastructureMachine": INFRASTRUCTURE_MACHINE,
+                    "kubeadmConfig": KUBEADM_CONFIG,
+                }
+            )
+        ),
+        "preparedMachines": Sequence(INFRASTRUCTURE_MACHINE),
+        "workload!": WORKLOAD,
+    },
+    note="Everything that a decision reads about one cluster, as one document. See snapshot.md.",
+)
