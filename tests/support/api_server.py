@@ -117,6 +117,15 @@ class ApiServer:
                 own = f"{path}/{made['metadata']['name']}/status"
                 client.checked(client.send("PUT", own, {**made, "status": document["status"]}), own)
 
+    def until_served(self, path: str) -> None:
+        """Wait until the server serves a path that a custom resource's definition has just added."""
+
+        def served() -> bool:
+            with self.client() as client:
+                return client.send("GET", path).status == 200
+
+        until(f"{path} is served", served)
+
     def end(self) -> None:
         """Kill the processes."""
         self.process.kill()

@@ -151,7 +151,13 @@ class Builder:
         """A Machine; with state Succeeded its Node, static pods and etcd member work. ``started``: seconds ago, default ``age``."""
         first = not self.snapshot["machines"] if init is None else init
         number = len(self.snapshot["machines"]) + 1
-        metadata = {"name": name, "namespace": "default", "creationTimestamp": at(age), "annotations": {}}
+        metadata: Object = {
+            "name": name,
+            "namespace": "default",
+            "creationTimestamp": at(age),
+            "annotations": {},
+            "ownerReferences": [{"kind": "KubeadmControlPlane", "name": "prod", "controller": True}],
+        }
         status: Object = {
             "bootstrap": {"state": state, "message": "", "startedAt": at(age if started is None else started)}
         }
@@ -185,7 +191,11 @@ class Builder:
                         "addresses": [{"type": "InternalIP", "address": f"10.0.0.{number}"}],
                     },
                 },
-                "kubeadmConfig": {"kind": "KubeadmConfig", "metadata": dict(metadata), "spec": config},
+                "kubeadmConfig": {
+                    "kind": "KubeadmConfig",
+                    "metadata": {**metadata, "annotations": {}},
+                    "spec": config,
+                },
             }
         )
         return self.works(name) if state == "Succeeded" else self
@@ -329,6 +339,32 @@ class Builder:
         owner.setdefault("status", {}).setdefault("conditions", []).append(
             {"type": kind, "status": status, "reason": reason, "message": "", "lastTransitionTime": at(seconds)}
         )
+        return self
+
+    def marked(self, *names: str, seconds: float = LONG_AGO) -> Builder:
+        """A MachineHealthCheck found these Machines unhealthy so many seconds ago and asks their owner to remediate them."""
+        for name in names:
+            for kind, reason in (
+                ("HealthCheckSucceeded", "UnhealthyNode"),
+                ("OwnerRemediated", "WaitingForRemediation"),
+            ):
+                self.stored(kind, "False", seconds, name, reason)
+        return self
+
+    def annotate(self, key: str, value: str, name: str = "") -> Builder:
+        """An annotation on a Machine, or on the control plane ("")."""
+        owner = self.entry(name)["machine"] if name else self.snapshot["controlPlane"]
+        owner["metadata"]["annotations"][key] = value
+        return self
+
+    def wants(self, **spec: Any) -> Builder:
+        """Change fields of the KubeadmControlPlane's spec: the machines stay as they were made."""
+        self.spec.update(spec)
+        return self
+
+    def leads(self, name: str) -> Builder:
+        """The machine's member leads etcd."""
+        self.workload["etcd"]["leader"] = member_id(name)
         return self
 
 

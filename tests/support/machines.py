@@ -117,6 +117,30 @@ class Machines:
         ]
         return sorted(ready)
 
+    def configuration(self) -> dict[str, str]:
+        """Digests of what kubeadm and the kubelet are configured with on each machine: /etc/kubernetes and the kubelet's own files."""
+        files = "/etc/kubernetes /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env /var/lib/kubelet/pki"
+        return {
+            name: self.ssh(name, f"find {files} -type f -exec sha256sum {{}} + | sort -k 2") for name in self.names()
+        }
+
+    @contextlib.contextmanager
+    def annotated(self, name: str, key: str) -> t.Iterator[None]:
+        """A Machine carries an annotation in the store meanwhile."""
+        paths = self._workspace.store.glob("default/machine.*/*.yaml")
+        [path] = [each for each in paths if yaml.safe_load(each.read_text())["metadata"]["name"] == name]
+
+        def write(change: t.Callable[[dict[str, t.Any]], t.Any]) -> None:
+            document = yaml.safe_load(path.read_text())
+            change(document["metadata"].setdefault("annotations", {}))
+            path.write_text(yaml.safe_dump(document))
+
+        write(lambda annotations: annotations.update({key: ""}))
+        try:
+            yield
+        finally:
+            write(lambda annotations: annotations.pop(key))
+
     def register_worker(self, name: str) -> None:
         """Register a Node that no machine of the control plane stands behind."""
         node = json.dumps({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})

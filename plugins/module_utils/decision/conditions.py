@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, quorum
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import (
@@ -39,17 +39,20 @@ class Facts:
     missing_certificates: Sequence[str]
     scaling_blocked: Sequence[str] = ()
     deletion: tuple[str, str] = ("", "")
+    rollout: Optional[int] = None
+    healthy_again: tuple[str, ...] = ()
 
 
 def initialized(view: View) -> bool:
     """Whether the control plane counts as initialized: seen now, or ever (it latches).
 
-    It does not latch while the only machine is deleting or its bootstrap failed: then it may still be thrown away (§1.2).
+    It does not latch while the only machine's bootstrap failed, or it goes before it succeeded: then it may still be thrown
+    away (§1.2). A machine that has joined is a control plane, also when somebody deletes it.
     """
     if view.latched:
         return True
     only = view.machines[0] if len(view.machines) == 1 else None
-    if only is not None and (only.deleting or only.bootstrap == names.FAILED):
+    if only is not None and not only.joined and (only.deleting or only.bootstrap == names.FAILED):
         return False
     return view.initialized is True
 
@@ -330,6 +333,7 @@ def _remediating(view: View, facts: Facts) -> Object:
         each.name
         for each in view.machines
         if condition_of(each.machine, "OwnerRemediated").get("status") == names.FALSE
+        and each.name not in facts.healthy_again
     ]
     if marked:
         text = f"* Machine{'s' if len(marked) > 1 else ''} {', '.join(marked)}: to be remediated"

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.adoption import adopt
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import (
     cluster_conditions,
     control_plane_conditions,
@@ -18,7 +20,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.gro
     foreign_control_plane,
     go_on,
     initialize,
-    join,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import (
     Context,
@@ -27,6 +28,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.out
     held,
     reason,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.remediation import remediate, retried
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.removal import (
     proven_uninitialized,
     remove_deleting,
@@ -34,6 +36,8 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.rem
     remove_joiner,
     remove_unstarted,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.retry import is_stale
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.scaling import join_begun, roll_or_scale
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import (
     MachineView,
     View,
@@ -44,7 +48,9 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.sta
     control_plane_status,
     machine_status,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.stray import remove_stray
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.trouble import find_troubles, unreachable
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 
 Object = dict[str, Any]
 
@@ -54,10 +60,15 @@ def decide(snapshot: Object) -> Object:
 
     The snapshot must have passed check_snapshot; it is not changed. The same snapshot always gives the same decision.
     """
-    view = read_snapshot(snapshot)
+    return decide_on(read_snapshot(snapshot))
+
+
+def decide_on(view: View) -> Object:
+    """As decide(), for a snapshot that has been read already; the view is not changed."""
     context = Context(view)
     outcome = _choose(context)
     facts = context.facts(outcome)
+    removed = context.removed_conditions()
     control_plane = control_plane_conditions(view, facts)
     status = control_plane_status(view, facts, control_plane)
     return {
@@ -68,7 +79,12 @@ def decide(snapshot: Object) -> Object:
         "blockedOn": outcome.blocked_on,
         "preflight": outcome.preflight,
         "quorum": outcome.quorum,
+        "leadership": outcome.leadership,
+        "remediation": outcome.remediation,
+        "prerequisites": outcome.prerequisites,
         "prepare": outcome.prepare,
+        "annotations": _annotations(view),
+        "removedConditions": {"machines": removed} if removed else {},
         "conditions": {
             "controlPlane": control_plane,
             "machines": context.machines,
@@ -84,6 +100,10 @@ def decide(snapshot: Object) -> Object:
     }
 
 
+def _annotations(view: View) -> Object:
+    return {"controlPlane": {kinds.ANNOTATION_REMEDIATION_IN_PROGRESS: None}} if is_stale(view) else {}
+
+
 def _choose(context: Context) -> Outcome:
     view = context.view
     if view.paused:
@@ -95,7 +115,30 @@ def _choose(context: Context) -> Outcome:
         return block(
             "ControlPlaneNotFound", text, "Add it to the manifest, or correct the Cluster's spec.controlPlaneRef."
         )
-    return foreign_control_plane(view) or _infrastructure(context) or _certificates(context) or _machines(context)
+    return (
+        _replicas(view)
+        or adopt(context)
+        or foreign_control_plane(view)
+        or _infrastructure(context)
+        or _certificates(context)
+        or _machines(context)
+    )
+
+
+def _replicas(view: View) -> Optional[Outcome]:
+    """What no manifest may say, said also where an object came another way (seed 001 "Scale"; kcp-behaviour.md §1.18)."""
+    wanted = view.spec.get("replicas", 1)
+    if isinstance(wanted, int) and wanted >= 1 and (wanted % 2 or not view.managed_etcd):
+        return None
+    what = (
+        "an even number of etcd members survives no more failures than one less"
+        if wanted
+        else "a control plane is not scaled to 0"
+    )
+    text = f"spec.replicas is {wanted}: {what if isinstance(wanted, int) and wanted >= 0 else 'it must be a number above 0'}"
+    return block(
+        "ReplicasInvalid", text, "Set spec.replicas to an odd number; to end the cluster, run the playbook delete."
+    )
 
 
 def _infrastructure(context: Context) -> Optional[Outcome]:
@@ -183,7 +226,7 @@ def _forming(context: Context) -> Outcome:
         return remove_deleting(context, going[0])
     failed = _failed(view)
     if failed:
-        return remove_failed_first(context, failed[0])
+        return retried(context, failed[0], remove_failed_first(context, failed[0]))
     return _unstarted(context, view.live[0]) or initialize(context, view.live[0])
 
 
@@ -213,14 +256,17 @@ def _unstarted(context: Context, machine: MachineView) -> Optional[Outcome]:
         )
     if machine.is_join and not initialized(view) and proven_uninitialized(view):
         return remove_unstarted(machine, "was made to join a control plane that does not exist")
-    if len(view.live) > view.replicas and initialized(view):
-        return remove_unstarted(machine, f"only {view.replicas} replicas are wanted")
+    if len(view.live) > context.most and initialized(view):
+        return remove_unstarted(machine, f"only {context.most} machines are wanted")
     return None
 
 
 def _living(context: Context) -> Outcome:
-    """A control plane that was initialized and answers: removals, joins begun, rollout, scaling, in this order."""
+    """A control plane that was initialized and answers: repair, removals, remediation, joins begun, rollout, scaling, in this order."""
     view = context.view
+    stray = remove_stray(context)
+    if stray is not None and stray.acts:
+        return stray
     going = sorted(
         (machine for machine in view.machines if machine.deleting),
         key=lambda each: (each.machine["metadata"]["deletionTimestamp"], each.name),
@@ -230,45 +276,43 @@ def _living(context: Context) -> Outcome:
     failed = _failed(view)
     if failed:
         said = failed[0].bootstrap_message or failed[0].infrastructure_gone or "no reason recorded"
-        return remove_joiner(context, failed[0], "BootstrapFailed", f"its bootstrap failed ({said})")
-    begun = [machine for machine in view.live if not machine.bootstrap]
-    if begun:
-        return _unstarted(context, begun[0]) or join(context, begun[0])
-    troubles = [*context.certificate_troubles(), *find_troubles(view, context.machines)]
-    unsupported = _unsupported(context)
-    if unsupported:
-        return held(troubles, unsupported)
-    if len(view.live) < view.replicas:
-        return join(context, None)
-    return _settled(context, troubles)
+        removal = remove_joiner(context, failed[0], "BootstrapFailed", f"its bootstrap failed ({said})")
+        return retried(context, failed[0], removal)
+    remedy = remediate(context)
+    if remedy is not None and remedy.acts:
+        return remedy
+    outcome = _begun(context) or roll_or_scale(context) or _settled(context)
+    return _with_refusals(outcome, [each for each in (stray, remedy) if each is not None])
 
 
-def _unsupported(context: Context) -> list[Object]:
-    view, found = context.view, []
-    old = [machine.name for machine in view.live if context.outdated[machine.name]]
-    if old:
-        details = "; ".join(f"{name}: {', '.join(each.message for each in context.outdated[name])}" for name in old)
-        found.append(
-            {
-                "reason": "RolloutNotSupported",
-                "message": f"{len(old)} machine{'s are' if len(old) > 1 else ' is'} not up to date, and this release does not roll out yet ({details})",
-                "fix": "Put the spec back, or make a new cluster with it. This release creates, resumes and deletes control planes.",
-            }
-        )
-    if len(view.live) > view.replicas:
-        found.append(
-            {
-                "reason": "ScaleDownNotSupported",
-                "message": f"{len(view.live)} machines exist and {view.replicas} are wanted: this release creates, resumes and deletes, "
-                "but does not scale down yet",
-                "fix": f"Set spec.replicas to {len(view.live)}.",
-            }
-        )
-    return found
+def _begun(context: Context) -> Optional[Outcome]:
+    begun = [machine for machine in context.view.live if not machine.bootstrap]
+    return (_unstarted(context, begun[0]) or join_begun(context, begun[0])) if begun else None
 
 
-def _settled(context: Context, troubles: list[Any]) -> Outcome:
+def _with_refusals(outcome: Outcome, refusals: list[Outcome]) -> Outcome:
+    """An ending also says what was refused before it; a step that can be taken is taken all the same (§1.9).
+
+    What decides the ending is said first: what needs a person, then what is waited for, then what is postponed.
+    """
+    if outcome.acts or not refusals:
+        return outcome
+    severity = (names.NONE, names.POSTPONED, names.WAIT, names.BLOCKED)
+    ordered = sorted([*refusals, outcome], key=lambda each: -severity.index(each.action))
+    first = ordered[0]
+    told: list[Object] = []
+    for each in ordered:
+        known = {(entry["reason"], entry["message"]) for entry in told}
+        told += [entry for entry in each.blocked_on if (entry["reason"], entry["message"]) not in known]
+    reasons = [why for each in ordered for why in each.reasons]
+    preflight = outcome.preflight or next((each.preflight for each in ordered if each.preflight), [])
+    quorum = outcome.quorum or next((each.quorum for each in ordered if each.quorum), None)
+    return replace(outcome, action=first.action, reasons=reasons, blocked_on=told, preflight=preflight, quorum=quorum)
+
+
+def _settled(context: Context) -> Outcome:
     view = context.view
+    troubles = [*context.certificate_troubles(), *find_troubles(view, context.machines)]
     serious = [each for each in troubles if each.gates or each.waits]
     if serious:
         return held(serious)

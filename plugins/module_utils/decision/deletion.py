@@ -21,6 +21,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.sna
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.trouble import unreachable
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 
 WAITING_FOR_WORKERS = "WaitingForWorkersDeletion"
 WAITING_FOR_MACHINES = "WaitingForMachineDeletion"
@@ -55,7 +56,7 @@ def decide_deletion(context: Context) -> Outcome:
 
 def _workers(view: View) -> Optional[Outcome]:
     """What stops the deletion because of workers' Nodes, None where nothing does."""
-    if any(names.ANNOTATION_IGNORE_WORKER_NODES in annotations_of(obj) for obj in (view.cluster, view.control_plane)):
+    if any(kinds.ANNOTATION_IGNORE_WORKER_NODES in annotations_of(obj) for obj in (view.cluster, view.control_plane)):
         return None
     if view.reachable:
         workers = [clip(name, 80) for name in view.workload.get("workerNodes") or ()]

@@ -9,11 +9,13 @@ from typing import Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, quorum
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import initialized
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.gates import Step
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import (
     Context,
     Outcome,
     block,
     held,
+    max_surge,
     reason,
     target,
 )
@@ -30,7 +32,9 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.sna
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import parse
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 
+HEALS = Step(heals=True)
 _LEARNER_DEFAULT_MINOR = 29
 _LEARNER_KNOWN_MINOR = 27
 
@@ -65,7 +69,7 @@ def initialize(context: Context, machine: Optional[MachineView]) -> Outcome:
     if (
         not running
         and view.endpoint_answers is not False
-        and names.ANNOTATION_ENDPOINT_UNUSED not in annotations_of(view.cluster)
+        and kinds.ANNOTATION_ENDPOINT_UNUSED not in annotations_of(view.cluster)
     ):
         return _endpoint_unknown(view, checks)
     said = "kubeadm init is under way" if running else f"no API answers at {view.endpoint}"
@@ -89,7 +93,7 @@ def _endpoint_unknown(view: View, checks: list[dict[str, object]]) -> Outcome:
     text = f"whether a control plane already answers at {view.endpoint} can't be told from here ({said}), and two must never be initialized"
     fix = (
         "Make the endpoint reachable from the controller. If you know that nothing is there (a virtual address that no machine holds yet), "
-        f"say so with the annotation {names.ANNOTATION_ENDPOINT_UNUSED} on the Cluster."
+        f"say so with the annotation {kinds.ANNOTATION_ENDPOINT_UNUSED} on the Cluster."
     )
     outcome = block("EndpointUnknown", text, fix)
     outcome.preflight = [*checks, check("NoControlPlaneAnswers", FAIL, text)]
@@ -99,26 +103,37 @@ def _endpoint_unknown(view: View, checks: list[dict[str, object]]) -> Outcome:
     return outcome
 
 
-def join(context: Context, machine: Optional[MachineView]) -> Outcome:
-    """Add one machine, or go on with the one that was begun, after every preflight check."""
+def join(
+    context: Context,
+    machine: Optional[MachineView],
+    name: str = "ScalingUp",
+    why: str = "",
+    step: Step = HEALS,
+) -> Outcome:
+    """Add one machine, or go on with the one that was begun, after every preflight check.
+
+    `name` and `why` are the reason's; `step` is what the gates read.
+    """
     view = context.view
     if machine is not None and machine.bootstrap == names.RUNNING:
         # What runs on the machine runs anyway: waiting for it and taking its result is the only safe thing to do.
         outcome = Outcome(names.JOIN, [reason("ScalingUp", f"{_counts(view)}: kubeadm join is under way")])
         _place(context, outcome, machine)
         return outcome
-    excluded = {machine.name} if machine is not None else set()
-    result = preflight(view, context.machines, context.certificate_troubles(), adding=True, excluding=excluded)
-    leader = (view.leader.name or view.leader.id) if view.leader else None
-    certificate = result.verdict.certificate(leader, _why(view, result.verdict)) if result.verdict is not None else None
+    result = preflight(context, adding=True, step=step, machine=machine, fresh=machine is None)
+    certificate = (
+        result.verdict.certificate(view.leader_title, _why(view, result.verdict))
+        if result.verdict is not None
+        else None
+    )
     if result.failed:
         outcome = held(result.failed)
     else:
         missing = _template_missing(context, machine)
         if missing is not None:
             return missing
-        text = _counts(view) + (": go on with a machine that was begun" if machine else "")
-        outcome = Outcome(names.JOIN, [reason("ScalingUp", text)])
+        text = _counts(view) + (": go on with a machine that was begun" if machine else f": {why}" if why else "")
+        outcome = Outcome(names.JOIN, [reason(name, text)])
         _place(context, outcome, machine)
     outcome.preflight, outcome.quorum = result.checks, certificate
     return outcome
@@ -127,16 +142,11 @@ def join(context: Context, machine: Optional[MachineView]) -> Outcome:
 def _place(context: Context, outcome: Outcome, machine: Optional[MachineView]) -> None:
     view = context.view
     new = machine is None
-    left = view.replicas - len(view.live) - (1 if new else 0)
-    ahead = min(max(0, left), names.PREPARE_AHEAD) if _may_prepare(view) else 0
+    left = context.replicas - len(view.live) - (1 if new else 0)
+    ahead = min(max(0, left), names.PREPARE_AHEAD) if max_surge(view) else 0
     domains = context.domains(ahead + (1 if new else 0))
     outcome.target = target(machine, domains[0] if new else None, resume=not new)
     outcome.prepare = domains[1:] if new else domains
-
-
-def _may_prepare(view: View) -> bool:
-    surge = (((view.spec.get("rollout") or {}).get("strategy") or {}).get("rollingUpdate") or {}).get("maxSurge")
-    return str(surge) != "0"
 
 
 def _counts(view: View) -> str:

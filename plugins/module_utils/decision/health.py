@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Optional
 
@@ -12,15 +13,18 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision imp
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import (
     MachineView,
     View,
+    annotations_of,
     condition_of,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.uptodate import Outdated
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 
 Object = dict[str, Any]
 INSPECTION_FAILED = "InspectionFailed"
 CONNECTION_DOWN = "ConnectionDown"
+_SECONDS = re.compile(r"[0-9]{1,6}")
 _UNREACHABLE_TAINT = "node.kubernetes.io/unreachable"
 
 
@@ -79,6 +83,7 @@ def machine_conditions(view: View, machine: MachineView, outdated: Sequence[Outd
         *health_conditions(view),
     ]
     found.append(_ready(machine, found, gates))
+    found.append(_available(view, machine, found[-1]))
     return found
 
 
@@ -166,7 +171,11 @@ def _member(view: View, machine: MachineView) -> Object:
             return condition(kind, names.UNKNOWN, INSPECTION_FAILED, "Waiting for the machine's Node")
         return condition(kind, names.FALSE, "NotHealthy", f"Etcd has no member {clip(machine.node_name)}")
     alarms = sorted(
-        {str(each.get("alarm")) for each in view.etcd.get("alarms") or () if each.get("memberID") == member.id}
+        {
+            clip(str(each.get("alarm")), 40)
+            for each in view.etcd.get("alarms") or ()
+            if each.get("memberID") == member.id
+        }
     )
     if alarms:
         return condition(kind, names.FALSE, "NotHealthy", f"Etcd member reports alarms: {', '.join(alarms)}")
@@ -264,3 +273,26 @@ def _ready(machine: MachineView, conditions: list[Object], gates: Sequence[str])
     if any(each["status"] == names.FALSE for each in failing):
         return condition("Ready", names.FALSE, "NotReady", text)
     return condition("Ready", names.UNKNOWN, "ReadyUnknown", text)
+
+
+def min_ready_seconds(view: View) -> Optional[int]:
+    """The seconds for which a machine must have been Ready to count as available: 0 where none are asked for, None where the
+    annotation can't be read; then nothing counts as available, as nobody knows what was asked for.
+    """
+    text = annotations_of(view.control_plane).get(kinds.ANNOTATION_MIN_READY_SECONDS)
+    if text is None:
+        return 0
+    return int(text) if isinstance(text, str) and _SECONDS.fullmatch(text) else None
+
+
+def _available(view: View, machine: MachineView, ready: Object) -> Object:
+    if ready["status"] != names.TRUE:
+        return condition("Available", names.FALSE, "NotReady", "")
+    wanted = min_ready_seconds(view)
+    held = view.held(machine.machine, "Ready", names.TRUE)
+    if wanted is None:
+        text = f"The annotation {kinds.ANNOTATION_MIN_READY_SECONDS} of the control plane is no number of seconds"
+        return condition("Available", names.UNKNOWN, "InternalError", text)
+    if wanted and (held is None or held < wanted):
+        return condition("Available", names.FALSE, "WaitingForMinReadySeconds", f"Not Ready for {wanted} s yet")
+    return condition("Available", names.TRUE, "Available")

@@ -11,30 +11,38 @@ DECISION_VERSION = "v1"
 CREATE_INFRASTRUCTURE = "createInfrastructure"
 CREATE_CERTIFICATES = "createCertificates"
 INITIALIZE = "initialize"
+ADOPT = "adopt"
 JOIN = "join"
 REMOVE = "remove"
+REMOVE_MEMBER = "removeMember"
 DELETE_MACHINES = "deleteMachines"
 DELETE_INFRASTRUCTURE = "deleteInfrastructure"
 WAIT = "wait"
+POSTPONED = "postponed"
 BLOCKED = "blocked"
 NONE = "none"
 ACTIONS: tuple[str, ...] = (
     CREATE_INFRASTRUCTURE,
     CREATE_CERTIFICATES,
     INITIALIZE,
+    ADOPT,
     JOIN,
     REMOVE,
+    REMOVE_MEMBER,
     DELETE_MACHINES,
     DELETE_INFRASTRUCTURE,
     WAIT,
+    POSTPONED,
     BLOCKED,
     NONE,
 )
-ENDINGS: tuple[str, ...] = (WAIT, BLOCKED, NONE)
+# postponed: nothing may start now, by the user's own wish, and that is a good end.
+ENDINGS: tuple[str, ...] = (WAIT, POSTPONED, BLOCKED, NONE)
 
-# The user's consents, as annotations on the Cluster (or, the first, on the KubeadmControlPlane).
-ANNOTATION_IGNORE_WORKER_NODES = "kubeadm.control-plane/ignore-worker-nodes"
-ANNOTATION_ENDPOINT_UNUSED = "kubeadm.control-plane/endpoint-is-unused"
+# What may be done to a machine that would have to be replaced: the snapshot's policy.replace.
+REPLACE_ALLOW = "allow"
+REPLACE_ASK = "ask"
+REPLACE_NEVER = "never"
 
 TRUE = "True"
 FALSE = "False"
@@ -65,6 +73,8 @@ SETTLING = 300
 PATIENCE = 60
 NODE_READY_PATIENCE = 120
 CLOCK_SKEW_LIMIT = 30
+# kcp-behaviour.md §1.0: min healthy period default.
+MIN_HEALTHY_PERIOD = 3600
 
 # How many machines may be booted ahead of their turn.
 PREPARE_AHEAD = 2

@@ -11,11 +11,17 @@ from typing import Any, Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import Facts
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import machine_conditions
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import find, machine_conditions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.placement import place_next
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, View
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import (
+    MachineView,
+    View,
+    annotations_of,
+    condition_of,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.trouble import (
     CERTIFICATES_AVAILABLE,
+    PACE_CHECKS,
     Trouble,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.uptodate import Desired, outdated
@@ -37,7 +43,15 @@ class Outcome:
     preflight: list[Object] = field(default_factory=list)
     quorum: Optional[Object] = None
     prepare: list[str] = field(default_factory=list)
+    leadership: Optional[Object] = None
+    remediation: Optional[Object] = None
+    prerequisites: list[Object] = field(default_factory=list)
     deletion: tuple[str, str] = ("", "")
+
+    @property
+    def acts(self) -> bool:
+        """Whether something is to be done now."""
+        return self.action not in names.ENDINGS
 
 
 class Context:
@@ -51,16 +65,44 @@ class Context:
         certificates = view.raw.get("certificates") or {}
         self.missing = [name for name in AUTHORITIES if not (certificates.get(name) or {}).get("present")]
         self.certificates: Object = certificates
+        self.old = [machine for machine in view.live if self.outdated[machine.name]]
+        self.rollout = _rollout_size(view, bool(self.old))
+
+    @property
+    def replicas(self) -> int:
+        """How many machines count as wanted now: a rollout under way is finished at the size at which it began."""
+        return self.view.replicas if self.rollout is None else self.rollout
+
+    @property
+    def most(self) -> int:
+        """How many machines there may be for a while: one more than wanted in a rollout with maxSurge 1."""
+        return self.replicas + (max_surge(self.view) if self.rollout is not None else 0)
+
+    def removed_conditions(self) -> dict[str, list[str]]:
+        """Stored conditions that no longer hold: OwnerRemediated of machines that are healthy again (§1.9 step 1)."""
+        return {
+            machine.name: ["OwnerRemediated"]
+            for machine in self.view.live
+            if _healthy_again(machine) and not find(self.machines[machine.name], "OwnerRemediated")
+        }
 
     def facts(self, outcome: Outcome) -> Facts:
         """The facts that the control plane's conditions are made of."""
         held_back = (
             []
-            if outcome.action not in (names.WAIT, names.BLOCKED)
+            if outcome.action not in (names.WAIT, names.POSTPONED, names.BLOCKED)
             else [each["message"] for each in outcome.blocked_on]
         )
         secrets = [kinds.secret_name(self.view.name, purpose) for purpose in self.missing]
-        return Facts(self.machines, self.outdated, secrets, held_back, outcome.deletion)
+        return Facts(
+            self.machines,
+            self.outdated,
+            secrets,
+            held_back,
+            outcome.deletion,
+            self.rollout,
+            tuple(self.removed_conditions()),
+        )
 
     def certificate_troubles(self) -> list[Trouble]:
         """Missing and expired certificate authorities; they are never generated again once a control plane exists (§1.3)."""
@@ -95,6 +137,35 @@ class Context:
         return place_next(self.view.failure_domains, placed, count)
 
 
+def _healthy_again(machine: MachineView) -> bool:
+    remediated = condition_of(machine.machine, "OwnerRemediated")
+    if not remediated or kinds.ANNOTATION_REMEDIATE_MACHINE in annotations_of(machine.machine):
+        return False
+    checked = condition_of(machine.machine, "HealthCheckSucceeded").get("status")
+    # Without a health check the mark was the annotation's, which is gone; a mark that waits for us is somebody else's to take back.
+    return checked == names.TRUE or (checked is None and remediated.get("reason") != "WaitingForRemediation")
+
+
+def max_surge(view: View) -> int:
+    """How many machines more than wanted a rollout may make: 0 or 1 (kcp-behaviour.md §1.5)."""
+    rolling = ((view.spec.get("rollout") or {}).get("strategy") or {}).get("rollingUpdate") or {}
+    return 0 if str(rolling.get("maxSurge")) == "0" else 1
+
+
+def _rollout_size(view: View, outdated: bool) -> Optional[int]:
+    """The size at which a rollout goes on, None where none is under way or it has to wait for the scaling before it.
+
+    Scaling and rollouts never mix (seed 001): a rollout keeps the size that was recorded when it began, and one that did
+    not begin yet waits until there are as many machines as wanted.
+    """
+    if not outdated:
+        return None
+    recorded = ((view.control_plane.get("status") or {}).get("rollout") or {}).get("replicas")
+    if isinstance(recorded, int) and not isinstance(recorded, bool) and recorded > 0:
+        return recorded
+    return view.replicas if len(view.live) == view.replicas else None
+
+
 def reason(name: str, message: str) -> Object:
     """One entry of `reasons`."""
     return {"reason": name, "message": message}
@@ -108,11 +179,21 @@ def block(name: str, message: str, fix: str) -> Outcome:
 
 
 def held(troubles: Sequence[Trouble], extra: Sequence[Object] = ()) -> Outcome:
-    """The outcome of trouble: blocked as soon as one of it needs a person, else wait. `extra` blocks and comes first."""
-    blocking = [each.document() for each in troubles if not each.waits]
-    waiting = [each.document() for each in troubles if each.waits]
-    action = names.BLOCKED if blocking or extra else names.WAIT
-    listed = [*extra, *blocking, *waiting]
+    """The outcome of trouble: blocked as soon as one of it needs a person, else wait. `extra` blocks and comes first.
+
+    Postponed where the user wishes that nothing starts now and only the user's own gates are not met: nothing is wrong then,
+    and waiting for a gate would be in vain.
+    """
+    blocking = [each.document() for each in troubles if not each.waits and not each.postpones]
+    postponing = [each.document() for each in troubles if each.postpones]
+    gates = [each.document() for each in troubles if each.waits and each.check in PACE_CHECKS]
+    waiting = [each.document() for each in troubles if each.waits and each.check not in PACE_CHECKS]
+    action = names.WAIT
+    if blocking or extra:
+        action = names.BLOCKED
+    elif postponing and not waiting:
+        action = names.POSTPONED
+    listed = [*extra, *blocking, *waiting, *postponing, *gates]
     return Outcome(action, [reason(each["reason"], each["message"]) for each in listed[:1]], blocked_on=listed)
 
 
@@ -122,4 +203,4 @@ def target(
     """The `target` of an action on one machine; None for a new machine."""
     name = machine.name if machine is not None else None
     placed = (machine.failure_domain if machine is not None else domain) or None
-    return {"machine": name, "failureDomain": placed, "resume": resume, "memberID": member}
+    return {"machine": name, "failureDomain": placed, "resume": resume, "memberID": member, "name": None}

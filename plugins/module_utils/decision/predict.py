@@ -5,24 +5,33 @@
 
 from __future__ import annotations
 
-import hashlib
+import json
 from typing import Any
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import AUTHORITIES
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.predict_etcd import (
+    seen_by_witnesses,
+    with_member,
+    without_member,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.removal import only_candidate
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import read_snapshot
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import format_time, parse_time
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 
 Object = dict[str, Any]
 FAR_FUTURE = "9999-12-31T23:59:59Z"
+LONG_AGO = "1970-01-01T00:00:00Z"
 ENDPOINT_PLACEHOLDER = "to-be-created"
 
 
 def predict(snapshot: Object, decision: Object) -> Object:
     """The snapshot after a decision's action succeeded.
 
-    New machines get the placeholder names <control plane>-new-1, -2, ...; a new member's ID is made from its name, so that the
-    same plan is the same every time. wait, blocked and none change nothing.
+    New machines get the name that the target fixes, else the placeholder names <control plane>-new-1, -2, ...; a new member's
+    ID is made from its name, so that the same plan is the same every time. wait, postponed, blocked and none change nothing.
     """
     action = decision["action"]
     predictions = {
@@ -30,13 +39,35 @@ def predict(snapshot: Object, decision: Object) -> Object:
         names.CREATE_CERTIFICATES: _certificates,
         names.INITIALIZE: _bootstrapped,
         names.JOIN: _bootstrapped,
+        names.ADOPT: _adopted,
         names.REMOVE: _removed,
+        names.REMOVE_MEMBER: _member_removed,
         names.DELETE_MACHINES: _machines_deleted,
         names.DELETE_INFRASTRUCTURE: _infrastructure_deleted,
     }
     if action not in predictions:
         return snapshot
-    return predictions[action](dict(snapshot), decision)
+    return predictions[action](_recorded(dict(snapshot), decision), decision)
+
+
+def _recorded(snapshot: Object, decision: Object) -> Object:
+    """What a pass writes of its decision before it acts: the rollout's size, and the annotations of remediations."""
+    control_plane = snapshot.get("controlPlane")
+    if not control_plane:
+        return snapshot
+    annotations = dict((control_plane.get("metadata") or {}).get("annotations") or {})
+    for key, value in (decision.get("annotations") or {}).get("controlPlane", {}).items():
+        if value is None:
+            annotations.pop(key, None)
+        else:
+            annotations[key] = value
+    if decision.get("remediation"):
+        annotations[kinds.ANNOTATION_REMEDIATION_IN_PROGRESS] = json.dumps(decision["remediation"], sort_keys=True)
+    status = {**(control_plane.get("status") or {})}
+    status["rollout"] = decision["status"]["controlPlane"].get("rollout") or {}
+    metadata = {**control_plane["metadata"], "annotations": annotations}
+    snapshot["controlPlane"] = {**control_plane, "metadata": metadata, "status": status}
+    return snapshot
 
 
 def _infrastructure(snapshot: Object, decision: Object) -> Object:
@@ -80,18 +111,23 @@ def _bootstrapped(snapshot: Object, decision: Object) -> Object:
     index = next(
         (at for at, entry in enumerate(entries) if entry["machine"]["metadata"]["name"] == target["machine"]), None
     )
+    begun = ""
     if index is None:
         entry = _new_entry(snapshot, decision)
         entries.append(entry)
     else:
         entry = dict(entries[index])
         entries[index] = entry
+        begun = _member_begun(snapshot, target["machine"]) if _managed(snapshot) else ""
     machine = dict(entry["machine"])
     name = machine["metadata"]["name"]
     status = dict(machine.get("status") or {})
     status["nodeRef"] = {"name": name}
     status["bootstrap"] = {"state": names.SUCCEEDED, "message": "", "startedAt": snapshot["now"]}
     status["initialization"] = {"infrastructureProvisioned": True, "bootstrapDataSecretCreated": True}
+    # The run waits until it is; a plan that goes on has waited.
+    ready = {"type": "Ready", "status": names.TRUE, "reason": "Ready", "message": "", "lastTransitionTime": LONG_AGO}
+    status["conditions"] = [each for each in status.get("conditions") or [] if each["type"] != "Ready"] + [ready]
     machine["status"] = status
     entry["machine"] = machine
     infrastructure = dict(entry.get("infrastructureMachine") or _infrastructure_machine(snapshot, name))
@@ -106,7 +142,9 @@ def _bootstrapped(snapshot: Object, decision: Object) -> Object:
     prepared = snapshot.get("preparedMachines") or []
     if index is None and prepared:
         snapshot["preparedMachines"] = prepared[1:]
-    snapshot["workload"] = _with_node(snapshot, machine)
+    snapshot["workload"] = _with_node(snapshot, machine, begun)
+    # A later machine is younger: what is chosen by age comes out as it will.
+    snapshot["now"] = format_time((parse_time(snapshot["now"]) or 0) + 1)
     return snapshot
 
 
@@ -116,7 +154,7 @@ def _new_entry(snapshot: Object, decision: Object) -> Object:
     number = 1
     while f"{control_plane['metadata']['name']}-new-{number}" in taken:
         number += 1
-    name = f"{control_plane['metadata']['name']}-new-{number}"
+    name = decision["target"].get("name") or f"{control_plane['metadata']['name']}-new-{number}"
     config = dict(control_plane["spec"].get("kubeadmConfigSpec") or {})
     if decision["action"] == names.INITIALIZE:
         config.pop("joinConfiguration", None)
@@ -129,11 +167,19 @@ def _new_entry(snapshot: Object, decision: Object) -> Object:
     }
     if decision["target"]["failureDomain"]:
         spec["failureDomain"] = decision["target"]["failureDomain"]
+    record = control_plane["metadata"].get("annotations", {}).get(kinds.ANNOTATION_REMEDIATION_IN_PROGRESS)
     metadata = {
         "name": name,
         "namespace": control_plane["metadata"].get("namespace", "default"),
         "creationTimestamp": snapshot["now"],
+        "ownerReferences": [_owner(snapshot)],
+        "annotations": {kinds.ANNOTATION_REMEDIATION_FOR: record} if record else {},
     }
+    if record:
+        kept = dict(control_plane["metadata"]["annotations"])
+        del kept[kinds.ANNOTATION_REMEDIATION_IN_PROGRESS]
+        metadata_of_control_plane = {**control_plane["metadata"], "annotations": kept}
+        snapshot["controlPlane"] = {**control_plane, "metadata": metadata_of_control_plane}
     return {
         "machine": {
             "apiVersion": kinds.API_CLUSTER,
@@ -152,6 +198,44 @@ def _new_entry(snapshot: Object, decision: Object) -> Object:
     }
 
 
+def _owner(snapshot: Object) -> Object:
+    return {
+        "apiVersion": kinds.API_CONTROL_PLANE,
+        "kind": kinds.KUBEADM_CONTROL_PLANE,
+        "name": snapshot["controlPlane"]["metadata"]["name"],
+        "controller": True,
+    }
+
+
+def _adopted(snapshot: Object, decision: Object) -> Object:
+    entries = []
+    for entry in snapshot["machines"]:
+        if entry["machine"]["metadata"]["name"] in decision["target"]["machines"]:
+            metadata = {**entry["machine"]["metadata"], "ownerReferences": [_owner(snapshot)]}
+            entry = {**entry, "machine": {**entry["machine"], "metadata": metadata}}
+        entries.append(entry)
+    snapshot["machines"] = entries
+    return snapshot
+
+
+def _next_leaders(snapshot: Object, decision: Object) -> list[str]:
+    """The names of the members to which leadership is moved, the best first."""
+    machines = (decision.get("leadership") or {}).get("to") or []
+    nodes = {
+        entry["machine"]["metadata"]["name"]: ((entry["machine"].get("status") or {}).get("nodeRef") or {}).get("name")
+        for entry in snapshot["machines"]
+    }
+    return [nodes.get(name) or name for name in machines]
+
+
+def _member_removed(snapshot: Object, decision: Object) -> Object:
+    workload, leaders = dict(snapshot["workload"]), _next_leaders(snapshot, decision)
+    workload["etcd"] = without_member(workload["etcd"], decision["target"]["memberID"], leaders)
+    seen_by_witnesses(workload, lambda etcd: without_member(etcd, decision["target"]["memberID"], leaders))
+    snapshot["workload"] = workload
+    return snapshot
+
+
 def _infrastructure_machine(snapshot: Object, name: str) -> Object:
     reference = ((snapshot["controlPlane"]["spec"].get("machineTemplate") or {}).get("spec") or {}).get(
         "infrastructureRef"
@@ -164,8 +248,16 @@ def _infrastructure_machine(snapshot: Object, name: str) -> Object:
     return {"kind": kind, "metadata": {"name": name, "annotations": annotations}, "spec": {}, "status": {}}
 
 
-def _with_node(snapshot: Object, machine: Object) -> Object:
-    """The workload as it is once this machine carries a working control plane."""
+def _member_begun(snapshot: Object, name: str) -> str:
+    """The ID of the member that a machine has already, "" where it has none: it is what becomes its voter."""
+    view = read_snapshot(snapshot)
+    machine = next(each for each in view.machines if each.name == name)
+    member = machine.member or only_candidate(view, machine)
+    return member.id if member is not None else ""
+
+
+def _with_node(snapshot: Object, machine: Object, begun: str) -> Object:
+    """The workload as it is once this machine carries a working control plane; `begun`: the ID of the member it has already."""
     workload = dict(snapshot["workload"])
     name, version = machine["metadata"]["name"], machine["spec"].get("version") or ""
     first = workload.get("reachable") is not True
@@ -190,34 +282,14 @@ def _with_node(snapshot: Object, machine: Object) -> Object:
         name: {each: {"phase": "Running", "ready": True} for each in components},
     }
     if _managed(snapshot):
-        workload["etcd"] = _with_member(workload.get("etcd") or {}, name, machine)
+        workload["etcd"] = with_member(workload.get("etcd") or {}, name, begun)
+        seen_by_witnesses(workload, lambda etcd: with_member(etcd, name, begun))
     return workload
 
 
 def _managed(snapshot: Object) -> bool:
     configuration = (snapshot["controlPlane"]["spec"].get("kubeadmConfigSpec") or {}).get("clusterConfiguration") or {}
     return (configuration.get("etcd") or {}).get("external") is None
-
-
-def _with_member(etcd: Object, name: str, machine: Object) -> Object:
-    identity = hashlib.sha256(name.encode()).hexdigest()[:16]
-    known = (
-        [member for member in etcd.get("members") or [] if member.get("name") != name] if etcd.get("reachable") else []
-    )
-    member = {"id": identity, "name": name, "peerURLs": [], "clientURLs": [], "isLearner": False}
-    members = [*known, member]
-    statuses = {each["id"]: (etcd.get("statuses") or {}).get(each["id"]) or {"healthy": False} for each in known}
-    leader = etcd.get("leader") if any(each["id"] == etcd.get("leader") for each in members) else members[0]["id"]
-    return {
-        "reachable": True,
-        "message": "",
-        "members": members,
-        "memberListAgrees": True,
-        "leader": leader,
-        "clusterID": etcd.get("clusterID"),
-        "alarms": etcd.get("alarms") or [],
-        "statuses": {**statuses, identity: {"healthy": True, "message": "", "leader": leader}},
-    }
 
 
 def _removed(snapshot: Object, decision: Object) -> Object:
@@ -236,25 +308,33 @@ def _removed(snapshot: Object, decision: Object) -> Object:
         workload["via"] = left[0]["machine"]["metadata"]["name"]
     workload["nodes"] = [node for node in workload.get("nodes") or [] if node["name"] not in nodes]
     workload["pods"] = {name: pods for name, pods in (workload.get("pods") or {}).items() if name not in nodes}
+    workload["witnesses"] = _other_witnesses(snapshot, workload)
+    leaders = _next_leaders(snapshot, decision)
     if workload.get("etcd") and target.get("memberID"):
-        workload["etcd"] = _without_member(workload["etcd"], target["memberID"])
+        workload["etcd"] = without_member(workload["etcd"], target["memberID"], leaders)
+        seen_by_witnesses(workload, lambda etcd: without_member(etcd, target["memberID"], leaders))
     snapshot["workload"] = workload
     return snapshot
 
 
+def _other_witnesses(snapshot: Object, workload: Object) -> list[Object]:
+    """The witnesses among the machines that are left; where all of them went, another machine is asked the next time."""
+    asked = workload.get("witnesses") or []
+    joined = [
+        entry["machine"]["metadata"]["name"]
+        for entry in snapshot["machines"]
+        if _state(entry) == names.SUCCEEDED and not entry["machine"]["metadata"].get("deletionTimestamp")
+    ]
+    left = [each for each in asked if each["machine"] in joined and each["machine"] != workload.get("via")]
+    heard = next((each for each in asked if each.get("reachable") is True), None)
+    others = [name for name in joined if name != workload.get("via")]
+    if heard is not None and others and not any(each.get("reachable") is True for each in left):
+        return [{**heard, "machine": others[0]}]
+    return left
+
+
 def _state(entry: Object) -> str:
     return str(((entry["machine"].get("status") or {}).get("bootstrap") or {}).get("state") or "")
-
-
-def _without_member(etcd: Object, identity: str) -> Object:
-    etcd = dict(etcd)
-    etcd["members"] = [member for member in etcd["members"] if member["id"] != identity]
-    etcd["statuses"] = {key: value for key, value in (etcd.get("statuses") or {}).items() if key != identity}
-    etcd["alarms"] = [alarm for alarm in etcd.get("alarms") or [] if alarm.get("memberID") != identity]
-    if etcd.get("leader") == identity:
-        voters = [member["id"] for member in etcd["members"] if not member.get("isLearner")]
-        etcd["leader"] = voters[0] if voters else None
-    return etcd
 
 
 def _nothing(answers: Any) -> Object:

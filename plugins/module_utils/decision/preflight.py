@@ -1,30 +1,60 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The checks before a machine joins, each with result and evidence (kcp-behaviour.md §1.7, and ours)."""
+"""The checks before a machine joins or a working one goes, each with result and evidence (kcp-behaviour.md §1.7, and ours)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import quorum, trouble
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import View
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import gates, quorum, trouble
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import health_conditions, is_true
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.leadership import candidates, leads
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import Context
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.retry import in_progress
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.skew import VERSION_SKEW, version_troubles
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, View
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.trouble import Trouble
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.witness import VIEWS_AGREE, views_trouble
 
 Object = dict[str, Any]
 PASS, FAIL, SKIP = "pass", "fail", "skip"
-_ETCD_CHECKS = (trouble.MEMBER_LIST_AGREES, "EtcdQuorum")
+QUORUM = "EtcdQuorum"
+ANOTHER_MACHINE = "AnotherMachineHealthy"
+LEADERSHIP = "LeadershipCandidate"
+RELAXED = "RelaxedAfterRemediation"
+# What may be wrong with machines beside the one that replaces a removed one, as long as the target has its quorum (§1.7 #7).
+_RELAXABLE = (
+    "NodeNotFound",
+    "NodeIdentityDiffers",
+    "InfrastructureGone",
+    "ComponentProvisioning",
+    "ComponentFailed",
+    "ComponentMissing",
+    "ComponentUnknown",
+    "EtcdMemberUnhealthy",
+)
 
 
 @dataclass
 class Preflight:
-    """The checks' results in the decision's form, what failed, and the quorum verdict where a voter would be added."""
+    """The checks' results in the decision's form, what failed, and the quorum verdict where the membership would change."""
 
     checks: list[Object] = field(default_factory=list)
     failed: list[Trouble] = field(default_factory=list)
     verdict: Optional[quorum.Verdict] = None
+
+    def record(self, name: str, troubles: Sequence[Trouble], text: str) -> None:
+        """Note a check's result: what is wrong, or what is said where nothing is."""
+        self.failed += troubles
+        message = "; ".join(each.message for each in troubles)
+        self.checks.append(check(name, FAIL if troubles else PASS, message or text))
+
+    def skip(self, name: str, text: str) -> None:
+        """Note a check that does not apply."""
+        self.checks.append(check(name, SKIP, text))
 
 
 def check(name: str, result: str, message: str) -> Object:
@@ -33,93 +63,165 @@ def check(name: str, result: str, message: str) -> Object:
 
 
 def preflight(
-    view: View,
-    machines: Mapping[str, list[Object]],
-    certificates: Sequence[Trouble],
-    adding: bool,
-    excluding: Collection[str] = (),
+    context: Context, adding: bool, step: gates.Step, machine: Optional[MachineView] = None, fresh: bool = False
 ) -> Preflight:
     """Run every check; nothing is cut short, so that all that fails is seen at once.
 
-    `machines` are the computed machine conditions, `certificates` what is wrong with the cluster's certificates. `adding` is
-    True before a join; machines in `excluding` (the one that is to join or to go) are not judged.
+    `adding` is True before a join, False before a working machine goes; `machine` is the one that joins or goes, and is not
+    judged. `fresh`: the step makes a machine, or leads to one, of the wanted version. `step` is what the gates read.
     """
-    result = Preflight()
-    found = [each for each in trouble.find_troubles(view, machines, excluding) if each.gates]
-    known = not any(each.check == trouble.WORKLOAD_REACHABLE for each in found)
-    result.failed += _topology(view, result) + _deleting(view, result, excluding)
+    view, result = context.view, Preflight()
+    excluding = {machine.name} if machine is not None else set()
+    _topology(view, result)
+    _deleting(view, result, machine)
     if adding:
-        _record(result, trouble.CERTIFICATES_AVAILABLE, certificates, "all certificate authorities and keys are there")
+        text = "all certificate authorities and keys are there"
+        result.record(trouble.CERTIFICATES_AVAILABLE, context.certificate_troubles(), text)
     else:
-        result.checks.append(check(trouble.CERTIFICATES_AVAILABLE, SKIP, "needed only before a join"))
-    others = [name for name in (machine.name for machine in view.live) if name not in excluding]
+        result.skip(trouble.CERTIFICATES_AVAILABLE, "needed only before a join")
+    _health(context, result, excluding)
+    if fresh:
+        result.record(VERSION_SKEW, version_troubles(view), f"{view.version} fits what is there")
+    else:
+        result.skip(VERSION_SKEW, "no machine of another version is made")
+    if adding:
+        _quorum_of_add(view, result)
+        _relax(context, result)
+    else:
+        _removal(context, result, machine)
+    for name, found, text in gates.gate_results(view, step, None if adding else machine):
+        if found or text:
+            result.record(name, found, text)
+        else:
+            result.skip(name, "not asked for here")
+    return result
+
+
+def _health(context: Context, result: Preflight, excluding: set[str]) -> None:
+    view = context.view
+    found = [each for each in trouble.find_troubles(view, context.machines, excluding) if each.gates]
+    known = not any(each.check == trouble.WORKLOAD_REACHABLE for each in found)
+    others = ", ".join(machine.name for machine in view.live if machine.name not in excluding)
     texts = {
         trouble.WORKLOAD_REACHABLE: f"the API answers on {view.workload.get('via')}",
         trouble.ENDPOINT_REACHABLE: f"{view.endpoint} leads to this cluster's API",
         trouble.CLOCK_SKEW: "clocks agree",
-        trouble.MACHINES_HAVE_NODES: f"every machine has its Node: {', '.join(others)}",
-        trouble.COMPONENTS_HEALTHY: f"API server, controller manager and scheduler run on {', '.join(others)}",
-        trouble.ETCD_HEALTHY: "every member is healthy, no alarm" if view.managed_etcd else "external etcd",
+        trouble.MACHINES_HAVE_NODES: f"every machine has its Node: {others}",
+        trouble.COMPONENTS_HEALTHY: f"API server, controller manager and scheduler run on {others}",
+        trouble.ETCD_HEALTHY: "every member is healthy, no alarm" if view.managed_etcd else "the external etcd answers",
         trouble.MEMBERS_MATCH: "every member and every control plane Node belongs to a machine",
         trouble.MEMBER_LIST_AGREES: "every member reports the same list",
     }
     for name, text in texts.items():
-        if not view.managed_etcd and name in _ETCD_CHECKS:
-            result.checks.append(check(name, SKIP, "external etcd"))
+        if not view.managed_etcd and name == trouble.MEMBER_LIST_AGREES:
+            result.skip(name, "external etcd")
+        elif not view.managed_etcd and name == trouble.ETCD_HEALTHY and not view.etcd:
+            result.skip(name, "external etcd, not observed")
         elif name == trouble.CLOCK_SKEW and "clockSkewSeconds" not in view.workload:
-            result.checks.append(check(name, SKIP, "the observation gives no clock difference"))
+            result.skip(name, "the observation gives no clock difference")
         elif not known and name != trouble.WORKLOAD_REACHABLE:
             result.checks.append(check(name, FAIL, "not known: no API server answers"))
         else:
-            _record(result, name, [each for each in found if each.check == name], text)
-    _quorum(view, result, adding)
-    return result
+            result.record(name, [each for each in found if each.check == name], text)
 
 
-def _record(result: Preflight, name: str, troubles: Sequence[Trouble], text: str) -> None:
-    result.failed += troubles
-    message = "; ".join(each.message for each in troubles)
-    result.checks.append(check(name, FAIL if troubles else PASS, message or text))
-
-
-def _topology(view: View, result: Preflight) -> list[Trouble]:
+def topology_trouble(view: View) -> Optional[Trouble]:
+    """A version that the cluster's topology has and the control plane does not yet; None where there is no such difference."""
     wanted = ((view.cluster.get("spec") or {}).get("topology") or {}).get("version")
-    if not wanted:
-        result.checks.append(check("TopologyVersion", SKIP, "the cluster has no topology"))
-        return []
-    if wanted == view.version:
-        result.checks.append(check("TopologyVersion", PASS, f"both are {wanted}"))
-        return []
+    if not wanted or wanted == view.version:
+        return None
     text = f"waiting for a version upgrade to {wanted} to be propagated"
-    result.checks.append(check("TopologyVersion", FAIL, text))
     fix = "Set the KubeadmControlPlane's spec.version to the topology's."
-    return [Trouble("TopologyVersion", "TopologyVersionMismatch", text, fix, False)]
+    return Trouble("TopologyVersion", "TopologyVersionMismatch", text, fix, False)
 
 
-def _deleting(view: View, result: Preflight, excluding: Collection[str]) -> list[Trouble]:
-    going = [machine.name for machine in view.machines if machine.deleting and machine.name not in excluding]
-    if not going:
-        result.checks.append(check("NoDeletingMachine", PASS, "no machine is being deleted"))
-        return []
-    text = f"waiting for a control plane Machine to complete deletion: {', '.join(going)}"
-    result.checks.append(check("NoDeletingMachine", FAIL, text))
-    return [Trouble("NoDeletingMachine", "HasDeletingMachine", text, "", True)]
-
-
-def _quorum(view: View, result: Preflight, adding: bool) -> None:
-    if not view.managed_etcd:
-        result.checks.append(check("EtcdQuorum", SKIP, "external etcd"))
+def _topology(view: View, result: Preflight) -> None:
+    if not ((view.cluster.get("spec") or {}).get("topology") or {}).get("version"):
+        result.skip("TopologyVersion", "the cluster has no topology")
         return
-    if not adding:
-        result.checks.append(check("EtcdQuorum", SKIP, "no voter is added"))
+    found = topology_trouble(view)
+    result.record("TopologyVersion", [found] if found is not None else [], f"both are {view.version}")
+
+
+def _deleting(view: View, result: Preflight, machine: Optional[MachineView]) -> None:
+    going = [each.name for each in view.machines if each.deleting and each is not machine]
+    text = f"waiting for a control plane Machine to complete deletion: {', '.join(going)}"
+    found = [Trouble("NoDeletingMachine", "HasDeletingMachine", text, "", True)] if going else []
+    result.record("NoDeletingMachine", found, "no machine is being deleted")
+
+
+def _quorum_of_add(view: View, result: Preflight) -> None:
+    if not view.managed_etcd:
+        result.skip(QUORUM, "external etcd")
         return
     result.verdict = quorum.check_add(view.members)
     if not view.etcd_known:
-        result.checks.append(check("EtcdQuorum", FAIL, "not known: etcd gave no member list"))
+        result.checks.append(check(QUORUM, FAIL, "not known: etcd gave no member list"))
         return
-    result.checks.append(check("EtcdQuorum", PASS if result.verdict.allowed else FAIL, result.verdict.why))
-    if not result.verdict.allowed:
-        text = f"adding a voter is refused: {result.verdict.why}"
-        waits = view.settling or not view.lasting(view.control_plane, "EtcdClusterHealthy")
-        fix = "Bring the unhealthy members back first; a member that is gone for good must be removed before another is added."
-        result.failed.append(Trouble("EtcdQuorum", "QuorumAtRisk", text, fix, waits))
+    fix = "Bring the unhealthy members back first; a member that is gone for good must be removed before another is added."
+    _record_verdict(view, result, f"adding a voter is refused: {result.verdict.why}", fix)
+
+
+def _record_verdict(view: View, result: Preflight, text: str, fix: str) -> None:
+    verdict = result.verdict
+    if verdict is None or verdict.allowed:
+        result.record(QUORUM, [], verdict.why if verdict is not None else "")
+        return
+    waits = view.settling or not view.lasting(view.control_plane, "EtcdClusterHealthy")
+    result.checks.append(check(QUORUM, FAIL, verdict.why))
+    result.failed.append(Trouble(QUORUM, "QuorumAtRisk", text, fix, waits))
+
+
+def _removal(context: Context, result: Preflight, machine: Optional[MachineView]) -> None:
+    view = context.view
+    if machine is None:
+        return
+    needed = health_conditions(view)
+    others = [each for each in view.live if each is not machine and each.joined]
+    healthy = [each.name for each in others if is_true(context.machines[each.name], *needed)]
+    text = f"without machine {machine.name} no machine has all control plane components healthy"
+    fix = "Bring the other machines back to health first."
+    waits = view.settling or not view.lasting(view.control_plane, "ControlPlaneComponentsHealthy")
+    found = [] if healthy else [Trouble(ANOTHER_MACHINE, "NoOtherHealthyMachine", text, fix, bool(others) and waits)]
+    result.record(ANOTHER_MACHINE, found, f"{', '.join(healthy)} {'stays' if len(healthy) == 1 else 'stay'}")
+    if not view.managed_etcd:
+        result.skip(QUORUM, "external etcd")
+        result.skip(LEADERSHIP, "external etcd")
+        return
+    if not view.etcd_known:
+        result.checks.append(check(QUORUM, FAIL, "not known: etcd gave no member list"))
+        return
+    identity = machine.member.id if machine.member is not None else ""
+    result.verdict = quorum.check_remove(view.members, identity, view.leader.id if view.leader else None)
+    _record_verdict(view, result, f"removing machine {machine.name} is refused: {result.verdict.why}", fix)
+    if not leads(view, machine):
+        result.skip(LEADERSHIP, "its member does not lead")
+        return
+    able = candidates(view, machine, context.machines, {each.name for each in context.old})
+    text = f"machine {machine.name} leads etcd and no other machine can take the leadership over"
+    waits = view.settling or not view.lasting(view.control_plane, "EtcdClusterHealthy")
+    found = [] if able else [Trouble(LEADERSHIP, "NoLeadershipCandidate", text, fix, waits)]
+    result.record(LEADERSHIP, found, f"leadership goes to {', '.join(able)}, the first that takes it")
+
+
+def _relax(context: Context, result: Preflight) -> None:
+    """After a remediation its replacement may join beside other sick machines, if the target keeps its quorum (§1.7 #7)."""
+    view = context.view
+    if in_progress(view) is None or not result.failed:
+        return
+    if any(each.reason not in _RELAXABLE for each in result.failed):
+        return
+    healthy = [m.name for m in view.live if m.joined and is_true(context.machines[m.name], *health_conditions(view))]
+    differing = views_trouble(view, None)
+    silent = [member.describe() for member in view.members if not member.learner and not member.counts]
+    if differing is not None:
+        result.record(VIEWS_AGREE, [differing], "")
+    elif silent and not quorum.adds_beside_silent_voter(view.etcd):
+        text = f"this etcd adds no member while a voter does not answer: {', '.join(silent)}"
+        fix = "Bring it back, or let it be remediated: it must be gone before its replacement can be added."
+        result.record(RELAXED, [Trouble(RELAXED, "QuorumAtRisk", text, fix, False)], "")
+    elif healthy and (result.verdict is None or result.verdict.allowed):
+        sick = "; ".join(each.message for each in result.failed)
+        text = f"it replaces a machine that was remediated, {', '.join(healthy)} work, and the quorum holds; meanwhile: {sick}"
+        result.failed = []
+        result.checks.append(check(RELAXED, PASS, text))

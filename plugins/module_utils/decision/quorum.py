@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
+
 
 @dataclass(frozen=True)
 class MemberState:
@@ -33,10 +35,15 @@ class MemberState:
         """True for a voter that is proven healthy."""
         return self.settled and self.healthy
 
+    @property
+    def title(self) -> str:
+        """The name in a form fit for messages and status (a host supplied it), the ID where it has none."""
+        return clip(self.name, 80) or self.id
+
     def describe(self) -> str:
         """The member as messages name it."""
         kind = "learner " if self.learner else "member "
-        return f"{kind}{self.name} ({self.id})" if self.name else f"{kind}{self.id} that never started"
+        return f"{kind}{self.title} ({self.id})" if self.name else f"{kind}{self.id} that never started"
 
 
 @dataclass(frozen=True)
@@ -140,7 +147,8 @@ def check_remove(members: Sequence[MemberState], member_id: str, leader: Optiona
         return Verdict(
             False, before, after, f"{victim.describe()} is the last voter: removing it would end the etcd cluster"
         )
-    if unsettled:
+    if unsettled and victim.settled:
+        # One that is unfinished itself may go beside another: that ends a change instead of starting one (peers.md I2).
         return Verdict(False, before, after, f"another change is unfinished: {unsettled}")
     if leader is None:
         return Verdict(False, before, after, "no leader is known, so nothing can be committed safely")
@@ -149,6 +157,24 @@ def check_remove(members: Sequence[MemberState], member_id: str, leader: Optiona
     if not after.has_quorum:
         return Verdict(False, before, after, f"without {victim.describe()}: {after}: fewer healthy than the quorum")
     return Verdict(True, before, after, f"{before}; without {victim.describe()}: {after}")
+
+
+def adds_beside_silent_voter(etcd: Optional[dict[str, Any]]) -> bool:
+    """Whether this etcd adds a member while a voter is not connected, as long as the rest has the target's quorum.
+
+    Only since 3.5.30 and 3.6.11; before, any silent voter made etcd refuse every addition (peers.md finding 9). Every member
+    must be known to be new enough: whichever leads decides. Unknown counts as old.
+    """
+    statuses = ((etcd or {}).get("statuses") or {}).values()
+    versions = [_version(each.get("version")) for each in statuses if each.get("healthy") is True]
+    return bool(versions) and all(
+        version >= (3, 6, 11) or (version[:2] == (3, 5) and version >= (3, 5, 30)) for version in versions
+    )
+
+
+def _version(text: Any) -> tuple[int, ...]:
+    parts = text.split("-")[0].split(".") if isinstance(text, str) else []
+    return tuple(int(part) for part in parts) if len(parts) == 3 and all(part.isdecimal() for part in parts) else (0,)
 
 
 def member_states(etcd: Optional[dict[str, Any]]) -> list[MemberState]:

@@ -10,6 +10,7 @@ from typing import Optional
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, quorum, trouble
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import initialized
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import health_conditions, is_true
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.leadership import hand_over
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import (
     Context,
     Outcome,
@@ -77,7 +78,7 @@ def remove_joiner(context: Context, machine: MachineView, name: str, why: str) -
     others = [each for each in view.machines if each is not machine and each.joined and not each.deleting]
     healthy = [each.name for each in others if is_true(context.machines[each.name], *_needed(view))]
     # What may be its member counts too: nothing is taken out of a cluster in which no other machine works.
-    member = machine.member or (_only_candidate(view, machine) if view.managed_etcd else None)
+    member = machine.member or (only_candidate(view, machine) if view.managed_etcd else None)
     if not healthy and (machine.node is not None or member is not None):
         waits = view.settling or not view.lasting(view.control_plane, "ControlPlaneComponentsHealthy")
         text = f"removing machine {machine.name} ({why}) is refused: no other machine has all control plane components healthy"
@@ -93,7 +94,7 @@ def _with_etcd(context: Context, machine: MachineView, name: str, why: str) -> O
     if not view.etcd_known:
         text = f"removing machine {machine.name} ({why}) is refused: its etcd membership can't be told, etcd gave no member list"
         return _refused(text, waits)
-    member = machine.member or _only_candidate(view, machine)
+    member = machine.member or only_candidate(view, machine)
     loose = [each for each in view.members if not each.settled and each is not member]
     if member is None and loose:
         text = f"removing machine {machine.name} ({why}) is refused: whose is the etcd {loose[0].describe()}?"
@@ -101,8 +102,9 @@ def _with_etcd(context: Context, machine: MachineView, name: str, why: str) -> O
     identity = member.id if member is not None else ""
     leader = view.leader
     verdict = quorum.check_remove(view.members, identity, leader.id if leader else None)
-    certificate = verdict.certificate(leader.name or leader.id if leader else None, _order(view, member, why))
-    if member is not None and view.etcd.get("memberListAgrees") is not True:
+    certificate = verdict.certificate(view.leader_title, _order(view, member, why))
+    if (member is not None or machine.bootstrap) and view.etcd.get("memberListAgrees") is not True:
+        # Without a member in one list it may still be a voter in another.
         outcome = _refused(
             f"removing machine {machine.name} ({why}) is refused: etcd members don't all report the same list", waits
         )
@@ -113,11 +115,12 @@ def _with_etcd(context: Context, machine: MachineView, name: str, why: str) -> O
         outcome = Outcome(
             names.REMOVE, [reason(name, why)], target(machine, resume=machine.deleting, member=identity or None)
         )
+        outcome.leadership = hand_over(view, machine, context.machines, {each.name for each in context.old})
     outcome.quorum = certificate
     return outcome
 
 
-def _only_candidate(view: View, machine: MachineView) -> Optional[quorum.MemberState]:
+def only_candidate(view: View, machine: MachineView) -> Optional[quorum.MemberState]:
     """One unfinished machine without a member and one unmatched, unfinished member belong together (kcp-behaviour.md §1.14)."""
     matched = {each.member.id for each in view.machines if each.member is not None}
     loose = [each for each in view.members if each.id not in matched and not each.settled]

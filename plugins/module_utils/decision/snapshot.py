@@ -158,6 +158,11 @@ class View:
         return next((member for member in self.members if member.id == identity), None)
 
     @property
+    def leader_title(self) -> Optional[str]:
+        """The leader as messages name it, None where it is unknown."""
+        return self.leader.title if self.leader is not None else None
+
+    @property
     def deleting(self) -> bool:
         """Whether the Cluster or its KubeadmControlPlane is marked for deletion."""
         return _marked(self.cluster) or _marked(self.control_plane)
@@ -183,8 +188,9 @@ class View:
             listed = (obj.get("status") or _EMPTY).get("failureDomains")
             if isinstance(listed, dict):
                 listed = [{"name": name, **(value or {})} for name, value in listed.items()]
-            if listed:
-                return sorted({str(each["name"]) for each in listed if each.get("controlPlane")})
+            if isinstance(listed, list) and listed:
+                known = [each for each in listed if isinstance(each, dict) and isinstance(each.get("name"), str)]
+                return sorted({each["name"] for each in known if each.get("controlPlane")})
         return []
 
     @property

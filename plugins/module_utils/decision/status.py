@@ -14,6 +14,7 @@ from typing import Any
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import Facts, initialized
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import find, is_true
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.retry import last_remediation
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, View
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import parse
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
@@ -25,6 +26,7 @@ def control_plane_status(view: View, facts: Facts, conditions: Sequence[Object])
     """The KubeadmControlPlane's status, v1beta2 fields and the v1beta1 contract's beside them."""
     replicas = len(view.machines)
     ready = sum(1 for machine in view.machines if is_true(facts.machines[machine.name], "Ready"))
+    available = sum(1 for machine in view.machines if is_true(facts.machines[machine.name], "Available"))
     current = sum(1 for machine in view.machines if is_true(facts.machines[machine.name], "UpToDate"))
     nodes_ready = sum(1 for machine in view.machines if is_true(facts.machines[machine.name], "NodeHealthy"))
     serving = any(is_true(facts.machines[machine.name], "APIServerPodHealthy") for machine in view.machines)
@@ -33,7 +35,7 @@ def control_plane_status(view: View, facts: Facts, conditions: Sequence[Object])
         "selector": f"{kinds.LABEL_CLUSTER_NAME}={view.name},{kinds.LABEL_CONTROL_PLANE}=",
         "replicas": replicas,
         "readyReplicas": ready,
-        "availableReplicas": ready,
+        "availableReplicas": available,
         "upToDateReplicas": current,
         "initialization": {"controlPlaneInitialized": is_initialized},
         "initialized": is_initialized,
@@ -51,11 +53,14 @@ def control_plane_status(view: View, facts: Facts, conditions: Sequence[Object])
     }
     if status["versions"]:
         status["version"] = status["versions"][0]["version"]
+    # The size at which a rollout under way began: it is finished at that size, whatever spec.replicas says meanwhile.
+    status["rollout"] = {} if facts.rollout is None else {"replicas": facts.rollout}
+    status["lastRemediation"] = last_remediation(view) or {}
     identity = _etcd_cluster_id(view)
     if identity:
         status["etcdClusterID"] = identity
     if view.leader is not None and view.leader.name:
-        status["etcdLeader"] = view.leader.name
+        status["etcdLeader"] = view.leader.title
     generation = (view.control_plane.get("metadata") or {}).get("generation")
     if isinstance(generation, int):
         status["observedGeneration"] = generation

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
 
 Object = dict[str, Any]
 
@@ -18,12 +19,12 @@ def describe(decision: Object) -> str:
     "join a new machine in failure domain b: 2 of 3 replicas; etcd 2 voters, quorum 2 → 3 voters, quorum 2".
     """
     action = decision["action"]
-    if action in (names.WAIT, names.BLOCKED):
+    if action in (names.WAIT, names.POSTPONED, names.BLOCKED):
         return _held(decision)
     said = "; ".join(each["message"] for each in decision.get("reasons") or ())
     if action == names.NONE:
         return f"nothing to do: {said}" if said else "nothing to do"
-    line = f"{_verb(decision)}: {said}" if said else _verb(decision)
+    line = f"{verb(decision)}: {said}" if said else verb(decision)
     return _one_line(line + etcd_change(decision))
 
 
@@ -45,10 +46,11 @@ def _figures(figures: Object) -> str:
     return f"{figures['voters']} voter{'' if figures['voters'] == 1 else 's'}, quorum {figures['quorum']}"
 
 
-def _verb(decision: Object) -> str:
+def verb(decision: Object) -> str:
+    """What an acting decision does, without its reasons: "join a new machine in failure domain b"."""
     target = decision.get("target") or {}
     machine, domain = target.get("machine"), target.get("failureDomain")
-    where = f" in failure domain {domain}" if domain else ""
+    where = f" in failure domain {clip(domain, 80)}" if domain else ""
     on = f"machine {machine}" if machine else "a new machine"
     resume = bool(target.get("resume"))
     verbs = {
@@ -57,6 +59,8 @@ def _verb(decision: Object) -> str:
         names.INITIALIZE: f"{'go on initializing' if resume else 'initialize the control plane on'} {on}{where}",
         names.JOIN: f"{'go on joining' if resume else 'join'} {on}{where}",
         names.REMOVE: f"{'go on removing' if resume else 'remove'} {on}{where}",
+        names.REMOVE_MEMBER: f"remove etcd member {clip(str(target.get('memberID')), 40)}",
+        names.ADOPT: f"adopt {', '.join(target.get('machines') or ())}",
         names.DELETE_MACHINES: "delete the control plane",
         names.DELETE_INFRASTRUCTURE: "delete the infrastructure",
     }
@@ -68,6 +72,8 @@ def _held(decision: Object) -> str:
     text = first["message"] + (f" (and {len(rest)} more)" if rest else "")
     if decision["action"] == names.WAIT:
         return _one_line(f"waiting: {text}")
+    if decision["action"] == names.POSTPONED:
+        text = f"postponed: {text}"
     return _one_line(text + (f". To do: {first['fix']}" if first.get("fix") else ""))
 
 

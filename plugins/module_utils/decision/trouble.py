@@ -18,6 +18,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.hea
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, View
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, parse_time
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts as kubeadm_facts
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 
 Object = dict[str, Any]
 
@@ -29,6 +30,10 @@ MACHINES_HAVE_NODES = "MachinesHaveNodes"
 COMPONENTS_HEALTHY = "ControlPlaneComponentsHealthy"
 ETCD_HEALTHY = "EtcdClusterHealthy"
 MEMBER_LIST_AGREES = "MemberListAgrees"
+# The user's own gates, which hold back what nothing is wrong with.
+MIN_READY_SECONDS = "MinReadySeconds"
+READINESS_GATES = "ReadinessGates"
+PACE_CHECKS = (MIN_READY_SECONDS, READINESS_GATES)
 MEMBERS_MATCH = "MembersMatchMachines"
 NODES_READY = "NodesReady"
 
@@ -41,7 +46,10 @@ _CORRUPT_FIX = "Do not use this member's data. Compare the members (etcdctl endp
 
 @dataclass(frozen=True)
 class Trouble:
-    """One thing that is wrong: `check` is the preflight check it fails; `waits` that it changes by itself; `gates` that no machine may join."""
+    """One thing that is wrong: `check` is the preflight check that it fails, `waits` says that it changes by itself.
+
+    `gates`: no step may be taken beside it. `postpones`: it is the user's own wish that nothing starts now.
+    """
 
     check: str
     reason: str
@@ -49,6 +57,7 @@ class Trouble:
     fix: str
     waits: bool
     gates: bool = True
+    postpones: bool = False
 
     def document(self) -> Object:
         """The trouble in the form of the decision's `blockedOn`."""
@@ -58,7 +67,8 @@ class Trouble:
 def find_troubles(view: View, machines: Mapping[str, list[Object]], excluding: Collection[str] = ()) -> list[Trouble]:
     """Everything that is wrong, in the order of the preflight checks.
 
-    `machines` are the computed machine conditions; machines named in `excluding` are left out (kcp-behaviour.md §1.7).
+    `machines` are the computed machine conditions; machines named in `excluding` (the one that is to go) are left out, and
+    so are the alarms of their members (kcp-behaviour.md §1.7, §1.8).
     """
     if not view.reachable:
         return [unreachable(view)]
@@ -69,7 +79,7 @@ def find_troubles(view: View, machines: Mapping[str, list[Object]], excluding: C
     for machine in judged:
         if machine.node is not None:
             found += _components(view, machine, machines[machine.name])
-    found += _etcd(view, judged, machines) if view.managed_etcd else _external_etcd(view)
+    found += _etcd(view, judged, machines, excluding) if view.managed_etcd else _external_etcd(view)
     found += _unmanaged_nodes(view)
     for machine in judged:
         found += _node_ready(view, machine)
@@ -78,8 +88,9 @@ def find_troubles(view: View, machines: Mapping[str, list[Object]], excluding: C
 
 def unreachable(view: View) -> Trouble:
     """The API of the workload cluster answers on no machine."""
-    held = view.held(view.cluster, "RemoteConnectionProbe", names.FALSE)
-    waits = view.settling or held is None or held < names.PATIENCE
+    # Unknown where no machine has joined: a control plane that was, and of which nobody can be asked any more.
+    held = [view.held(view.cluster, "RemoteConnectionProbe", status) for status in (names.FALSE, names.UNKNOWN)]
+    waits = view.settling or max((each for each in held if each is not None), default=0) < names.PATIENCE
     said = clip(view.workload.get("message")) or "no machine answered"
     return Trouble(
         WORKLOAD_REACHABLE,
@@ -125,7 +136,7 @@ def _node(view: View, machine: MachineView) -> list[Trouble]:
     name = clip(machine.node_name, 80)
     if machine.joined and machine.infrastructure_gone:
         text = f"machine {machine.name} has joined, and its provider says: {machine.infrastructure_gone}"
-        fix = "Start the machine again. This release does not replace a dead machine yet."
+        fix = f"Start the machine again, or have it replaced: annotate its Machine with {kinds.ANNOTATION_REMEDIATE_MACHINE}."
         return [Trouble(MACHINES_HAVE_NODES, "InfrastructureGone", text, fix, False)]
     if machine.impostor:
         text = f"Node {clip(machine.impostor, 80)} has another machine ID than machine {machine.name}: the host was reinstalled or replaced"
@@ -160,8 +171,8 @@ def _node(view: View, machine: MachineView) -> list[Trouble]:
 
 def _components(view: View, machine: MachineView, conditions: list[Object]) -> list[Trouble]:
     found = []
-    kinds = names.COMPONENT_CONDITIONS + (("EtcdPodHealthy",) if view.managed_etcd else ())
-    for kind in kinds:
+    judged = names.COMPONENT_CONDITIONS + (("EtcdPodHealthy",) if view.managed_etcd else ())
+    for kind in judged:
         each = find(conditions, kind)
         if each["status"] == names.TRUE:
             continue
@@ -188,14 +199,16 @@ def _components(view: View, machine: MachineView, conditions: list[Object]) -> l
     return found
 
 
-def _etcd(view: View, judged: list[MachineView], machines: Mapping[str, list[Object]]) -> list[Trouble]:
+def _etcd(
+    view: View, judged: list[MachineView], machines: Mapping[str, list[Object]], excluding: Collection[str]
+) -> list[Trouble]:
     lasting = view.lasting(view.control_plane, "EtcdClusterHealthy")
     waits = view.settling or not lasting
     if not view.etcd_known:
         text = f"etcd gave no member list: {clip(view.etcd.get('message')) or 'no reason given'}"
         fix = "Look at etcd on the machines (crictl logs, journalctl -u kubelet). Without a majority only a snapshot brings it back."
         return [Trouble(ETCD_HEALTHY, "EtcdUnreachable", text, fix, waits)]
-    found = _alarms(view)
+    found = _alarms(view, {each.member.id for each in view.machines if each.member and each.name in excluding})
     recorded = (view.control_plane.get("status") or {}).get("etcdClusterID")
     if recorded and view.etcd.get("clusterID") and recorded != view.etcd["clusterID"]:
         text = f"etcd says it is cluster {view.etcd['clusterID']}, recorded is {recorded}"
@@ -236,16 +249,18 @@ def _etcd(view: View, judged: list[MachineView], machines: Mapping[str, list[Obj
         found.append(Trouble(MEMBER_LIST_AGREES, "ViewsDisagree", text, fix, agrees is None and waits))
     for member in strangers(view):
         text = f"etcd {member.describe()} belongs to no machine"
-        fix = f"If that member is gone for good, remove it: the module etcd_member with its ID {member.id} checks the quorum first."
-        found.append(Trouble(MEMBERS_MATCH, "StrayMember", text, fix, False))
+        fix = f"It is removed as soon as that is safe; by hand, the module etcd_member with its ID {member.id} checks the quorum first."
+        found.append(Trouble(MEMBERS_MATCH, "StrayMember", text, fix, waits))
     return found
 
 
-def _alarms(view: View) -> list[Trouble]:
+def _alarms(view: View, ignored: Collection[str]) -> list[Trouble]:
     titles = {member.id: member.describe() for member in view.members}
     found = []
     for alarm in view.etcd.get("alarms") or ():
-        kind = str(alarm.get("alarm"))
+        if alarm.get("memberID") in ignored:
+            continue
+        kind = clip(str(alarm.get("alarm")), 40)
         text = f"etcd alarm {kind} on {titles.get(str(alarm.get('memberID')), 'a member that is not listed')}"
         found.append(
             Trouble(ETCD_HEALTHY, "EtcdAlarm", text, _CORRUPT_FIX if kind == "CORRUPT" else _NOSPACE_FIX, False)
@@ -275,14 +290,19 @@ def _unmanaged_nodes(view: View) -> list[Trouble]:
     known = {machine.node["name"] for machine in view.machines if machine.node is not None} | {
         each.impostor for each in view.machines
     }
-    roles = (kubeadm_facts.LABEL_CONTROL_PLANE, kubeadm_facts.LABEL_MASTER)
     found = []
     for node in view.workload.get("nodes") or ():
-        if node["name"] not in known and any(role in (node.get("labels") or {}) for role in roles):
+        if node["name"] not in known and is_control_plane_node(node):
             text = f"control plane Node {clip(node['name'], 80)} belongs to no machine of this cluster"
             fix = "Remove the Node if its host is gone, or give the store that knows its machine."
             found.append(Trouble(MEMBERS_MATCH, "UnmanagedNode", text, fix, False))
     return found
+
+
+def is_control_plane_node(node: Object) -> bool:
+    """Whether a Node of the snapshot has one of kubeadm's role labels for control planes."""
+    roles = (kubeadm_facts.LABEL_CONTROL_PLANE, kubeadm_facts.LABEL_MASTER)
+    return any(role in (node.get("labels") or {}) for role in roles)
 
 
 def _node_ready(view: View, machine: MachineView) -> list[Trouble]:

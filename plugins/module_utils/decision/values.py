@@ -7,23 +7,37 @@ from __future__ import annotations
 
 import calendar
 import re
+import time
+from functools import lru_cache
 from typing import Any, Optional
 
 _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.\d+)?(Z|[+-]\d\d:\d\d)")
-_CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f\x80-\x9f\u2028\u2029]+")
+_LONGEST_TIME = 64
+# Also lone surrogates, which JSON lets through and no encoding can write.
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 
 
 def parse_time(text: Any) -> Optional[int]:
     """Seconds since the epoch of an RFC 3339 time; None when the text is not one."""
-    match = _TIME.fullmatch(text) if isinstance(text, str) else None
+    return _parse_time(text) if isinstance(text, str) and len(text) < _LONGEST_TIME else None
+
+
+@lru_cache(maxsize=4096)
+def _parse_time(text: str) -> Optional[int]:
+    match = _TIME.fullmatch(text)
     if match is None:
         return None
     year, month, day, hour, minute, second = (int(part) for part in match.groups()[:6])
-    if not (1 <= month <= 12 and 1 <= day <= 31 and hour < 24 and minute < 60 and second < 61):
+    if not (year >= 1 and 1 <= month <= 12 and 1 <= day <= 31 and hour < 24 and minute < 60 and second < 61):
         return None
     zone = match.group(7)
     offset = 0 if zone == "Z" else (int(zone[1:3]) * 3600 + int(zone[4:6]) * 60) * (1 if zone[0] == "+" else -1)
     return calendar.timegm((year, month, day, hour, minute, second, 0, 0, 0)) - offset
+
+
+def format_time(seconds: int) -> str:
+    """The RFC 3339 time, in UTC with seconds, of so many seconds since the epoch."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 def clip(text: Any, limit: int = 240) -> str:

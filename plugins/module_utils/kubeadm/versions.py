@@ -72,6 +72,7 @@ class ApiChoice:
         return f"kubeadm.k8s.io/v1beta{self.number}"
 
 
+@functools.lru_cache(maxsize=256)
 def parse(text: str) -> Version:
     """A Version from "v1.20.2" or "1.20.2-rc.1+build"; raises ValueError that says what is wrong."""
     match = _VERSION.fullmatch(text)

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Conditions and status of the control plane and the Cluster (kcp-behaviour.md §1.14, §1.2 Initialized)."""
+"""Conditions of the control plane and the Cluster (kcp-behaviour.md §1.14, §1.2 Initialized)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Callable
 
 import pytest
 from builders import Builder, at, cluster, healthy, member_id
+from rules import external
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 
@@ -137,7 +138,7 @@ CASES: list[tuple[str, str, tuple[str, str], Change]] = [
         "remediated",
         "Remediating",
         ("True", "Remediating"),
-        lambda b: b.stored("OwnerRemediated", "False", 10, "m2"),
+        lambda b: b.marked("m2"),
     ),
 ]
 
@@ -199,89 +200,175 @@ class TestInitializedLatches:
         assert states(builder)["Initialized"] == ("True", "Initialized")
 
 
-class TestStatus:
-    def test_a_healthy_control_plane(self) -> None:
-        status = decide(healthy(3).build())["status"]
-        assert status["controlPlane"] == {
-            "selector": "cluster.x-k8s.io/cluster-name=prod,cluster.x-k8s.io/control-plane=",
-            "replicas": 3,
-            "readyReplicas": 3,
-            "availableReplicas": 3,
-            "upToDateReplicas": 3,
-            "version": "v1.20.2",
-            "versions": [{"version": "v1.20.2", "replicas": 3}],
-            "initialization": {"controlPlaneInitialized": True},
-            "observedGeneration": 1,
-            "etcdClusterID": "00000000000000cc",
-            "etcdLeader": "m1",
-            "initialized": True,
-            "ready": True,
-            "updatedReplicas": 3,
-            "unavailableReplicas": 0,
-            "deprecated": {"v1beta1": {"readyReplicas": 3, "updatedReplicas": 3, "unavailableReplicas": 0}},
-        }
-        assert status["cluster"] == {
-            "phase": "Provisioned",
-            "initialization": {"infrastructureProvisioned": True, "controlPlaneInitialized": True},
-            "controlPlaneReady": True,
-            "controlPlane": {
-                "desiredReplicas": 3,
-                "replicas": 3,
-                "readyReplicas": 3,
-                "availableReplicas": 3,
-                "upToDateReplicas": 3,
-            },
-        }
-        assert status["machines"]["m1"] == {"phase": "Running", "nodeRef": {"name": "m1"}}
+def pause(builder: Builder) -> Builder:
+    builder.snapshot["cluster"]["spec"]["paused"] = True
+    return builder
 
-    def test_before_anything_is_there(self) -> None:
-        status = decide(cluster(3).bare().build())["status"]
-        assert status["cluster"]["phase"] == "Provisioning"
-        assert status["cluster"]["initialization"] == {
-            "infrastructureProvisioned": False,
-            "controlPlaneInitialized": False,
-        }
-        assert status["controlPlane"]["ready"] is False
-        assert "version" not in status["controlPlane"]
 
-    def test_the_lowest_version_comes_first_and_pre_releases_are_lower(self) -> None:
-        builder = healthy(5)
-        for name, version in (
-            ("m1", "v1.20.10"),
-            ("m2", "v1.20.9"),
-            ("m3", "v1.20.9"),
-            ("m4", "v1.21.0"),
-            ("m5", "v1.20.9-rc.1"),
-        ):
-            builder.entry(name)["machine"]["spec"]["version"] = version
-        status = decide(builder.build())["status"]["controlPlane"]
-        assert status["version"] == "v1.20.9-rc.1"
-        assert status["versions"] == [
-            {"version": "v1.20.9-rc.1", "replicas": 1},
-            {"version": "v1.20.9", "replicas": 2},
-            {"version": "v1.20.10", "replicas": 1},
-            {"version": "v1.21.0", "replicas": 1},
-        ]
+# What is wrong; the condition that says so, its status and reason, and words that its message carries, in this order.
+MORE: list[tuple[str, str, tuple[str, str], list[str], Change]] = [
+    ("learners don't vote", "Available", ("True", "Available"), [], lambda b: b.member("m4", learner=True)),
+    (
+        "a voter that never started counts as failed",
+        "Available",
+        ("False", "NotAvailable"),
+        ["1", "3", "2"],
+        lambda b: b.sick_member("m2").without_member("m3").member("x", unnamed=True),
+    ),
+    ("no leader", "EtcdClusterHealthy", ("True", "Healthy"), [], lambda b: b.workload["etcd"].update(leader=None)),
+    (
+        "a learner",
+        "EtcdClusterHealthy",
+        ("False", "NotHealthy"),
+        ["m2", "learner"],
+        lambda b: b.member("m2", learner=True),
+    ),
+    (
+        "an alarm",
+        "EtcdClusterHealthy",
+        ("False", "NotHealthy"),
+        ["m2", "NOSPACE"],
+        lambda b: b.workload["etcd"]["alarms"].append({"memberID": member_id("m2"), "alarm": "NOSPACE"}),
+    ),
+    (
+        "three equal messages are folded",
+        "ControlPlaneComponentsHealthy",
+        ("Unknown", "HealthUnknown"),
+        ["Machine m2: Control plane components: "],
+        lambda b: b.node("m2", ready="Unknown"),
+    ),
+    (
+        "versions come first",
+        "RollingOut",
+        ("True", "RollingOut"),
+        [
+            "Rolling out 3 not up-to-date replicas",
+            "Version v1.20.2, v1.21.0 required",
+            "KubeadmConfig is not up-to-date",
+        ],
+        lambda b: (b.wants(version="v1.21.0"), b.spec["kubeadmConfigSpec"].update(preKubeadmCommands=["true"])),
+    ),
+    (
+        "one machine that is going does not roll",
+        "RollingOut",
+        ("True", "RollingOut"),
+        ["Rolling out 2 not up-to-date replicas"],
+        lambda b: b.wants(version="v1.21.0").deleting("m2"),
+    ),
+    (
+        "what holds scaling up",
+        "ScalingUp",
+        ("True", "ScalingUp"),
+        ["Scaling up from 3 to 5 replicas is blocked because:", "kube-scheduler"],
+        lambda b: b.wants(replicas=5).pod("m2", "kube-scheduler"),
+    ),
+    (
+        "no template",
+        "ScalingUp",
+        ("True", "ScalingUp"),
+        ["is blocked because:", "template does not exist"],
+        lambda b: (b.wants(replicas=5), b.snapshot.update(machineTemplate=None)),
+    ),
+    (
+        "deletion scales nothing up",
+        "ScalingUp",
+        ("False", "NotScalingUp"),
+        [],
+        lambda b: b.wants(replicas=5).deleting(),
+    ),
+    (
+        "a deletion that takes long",
+        "ScalingDown",
+        ("True", "ScalingDown"),
+        ["Scaling down from 3 to 1 replicas", "m2", "15m"],
+        lambda b: long_gone(b.wants(replicas=1), "m2"),
+    ),
+    (
+        "deleting everything",
+        "ScalingDown",
+        ("True", "ScalingDown"),
+        ["Scaling down from 3 to 0 replicas"],
+        lambda b: b.deleting(),
+    ),
+    (
+        "unhealthy, and not ours to remediate",
+        "Remediating",
+        ("False", "NotRemediating"),
+        ["m2", "not to be remediated"],
+        lambda b: b.stored("HealthCheckSucceeded", "False", 10, "m2"),
+    ),
+    ("to be remediated", "Remediating", ("True", "Remediating"), ["m2"], lambda b: b.marked("m2")),
+    ("the user's switch", "Paused", ("True", "Paused"), ["spec.paused"], pause),
+    (
+        "the user's annotation",
+        "Paused",
+        ("True", "Paused"),
+        ["KubeadmControlPlane", "cluster.x-k8s.io/paused"],
+        lambda b: b.annotate("cluster.x-k8s.io/paused", ""),
+    ),
+    (
+        "no authority",
+        "CertificatesAvailable",
+        ("False", "NotAvailable"),
+        ["prod-ca"],
+        lambda b: b.snapshot["certificates"]["ca"].update(present=False),
+    ),
+    (
+        "a machine that is another version",
+        "MachinesUpToDate",
+        ("False", "NotUpToDate"),
+        ["m1, m2, m3", "Version v1.20.2, v1.21.0 required"],
+        lambda b: b.wants(version="v1.21.0"),
+    ),
+]
 
-    @pytest.mark.parametrize(
-        ("state", "phase"),
-        [("", "Provisioned"), ("Running", "Provisioned"), ("Failed", "Failed"), ("Succeeded", "Running")],
-    )
-    def test_machine_phases(self, state: str, phase: str) -> None:
-        status = decide(healthy(2, replicas=3).machine("m3", state, age=60).build())["status"]
-        assert status["machines"]["m3"]["phase"] == phase
 
-    def test_the_etcd_cluster_id_is_recorded_once(self) -> None:
-        builder = healthy(3)
-        builder.snapshot["controlPlane"]["status"]["etcdClusterID"] = "00000000000000aa"
-        assert decide(builder.build())["status"]["controlPlane"]["etcdClusterID"] == "00000000000000aa"
+def long_gone(builder: Builder, name: str) -> Builder:
+    builder.deleting(name)
+    builder.entry(name)["machine"]["metadata"]["deletionTimestamp"] = at(901)
+    return builder
 
-    def test_a_member_alarm_leaves_the_counters_alone(self) -> None:
-        builder = healthy(3)
-        builder.workload["etcd"]["alarms"] = [{"memberID": member_id("m1"), "alarm": "NOSPACE"}]
-        status = decide(builder.build())["status"]["controlPlane"]
-        assert (status["replicas"], status["readyReplicas"], status["deprecated"]["v1beta1"]["readyReplicas"]) == (
-            3,
-            2,
-            3,
-        )
+
+@pytest.mark.parametrize(("what", "kind", "expected", "words", "change"), MORE, ids=[case[0] for case in MORE])
+def test_conditions_and_their_texts(
+    what: str, kind: str, expected: tuple[str, str], words: list[str], change: Change
+) -> None:
+    builder = healthy(3)
+    change(builder)
+    found = of(builder)[kind]
+    assert (found["status"], found["reason"]) == expected
+    places = [found["message"].find(word) for word in words]
+    assert -1 not in places, found["message"]
+    assert places == sorted(places)
+
+
+def test_more_than_three_machines_are_counted() -> None:
+    builder = healthy(5)
+    for number in range(1, 6):
+        builder.pod(f"m{number}", "kube-scheduler", phase="Pending")
+    text = of(builder)["ControlPlaneComponentsHealthy"]["message"]
+    assert text.startswith("* Machines m1, m2, m3, ... (2 more): ")
+
+
+@pytest.mark.parametrize("kind", ["EtcdClusterHealthy"])
+def test_external_etcd_has_no_condition_of_its_own(kind: str) -> None:
+    builder = external(healthy(3))
+    assert kind not in of(builder)
+    assert of(builder)["Available"]["status"] == "True"
+
+
+DELETION: list[tuple[str, str, Callable[[], Builder]]] = [
+    ("workers", "WaitingForWorkersDeletion", lambda: with_workers(healthy(3).deleting())),
+    ("machines", "WaitingForMachineDeletion", lambda: healthy(3).deleting()),
+    ("nothing", "DeletionCompleted", lambda: cluster(3).deleting()),
+]
+
+
+def with_workers(builder: Builder) -> Builder:
+    builder.workload["workerNodes"] = ["w1"]
+    return builder
+
+
+@pytest.mark.parametrize(("what", "reason", "make"), DELETION, ids=[case[0] for case in DELETION])
+def test_deleting_says_what_it_waits_for(what: str, reason: str, make: Callable[[], Builder]) -> None:
+    assert states(make())["Deleting"] == ("True", reason)

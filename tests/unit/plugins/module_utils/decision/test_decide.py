@@ -134,7 +134,13 @@ class TestFirstMachine:
     def test_a_machine_that_was_begun_is_gone_on_with(self, state: str) -> None:
         decision = decide(cluster(3).machine("x", state).build())
         assert decision["action"] == "initialize"
-        assert decision["target"] == {"machine": "x", "failureDomain": None, "resume": True, "memberID": None}
+        assert decision["target"] == {
+            "machine": "x",
+            "failureDomain": None,
+            "resume": True,
+            "memberID": None,
+            "name": None,
+        }
 
     def test_a_running_init_is_gone_on_with_whatever_answers(self) -> None:
         assert step(cluster(3).machine("x", "Running").endpoint(True))[0] == "initialize"
@@ -207,7 +213,13 @@ class TestJoin:
         builder = cluster(3).domains("a", "b", "c").machine("m1", domain="b").machine("m2", domain="a")
         decision = decide(builder.build())
         assert decision["action"] == "join"
-        assert decision["target"] == {"machine": None, "failureDomain": "c", "resume": False, "memberID": None}
+        assert decision["target"] == {
+            "machine": None,
+            "failureDomain": "c",
+            "resume": False,
+            "memberID": None,
+            "name": None,
+        }
         assert {each["result"] for each in decision["preflight"]} == {"pass", "skip"}
         assert decision["quorum"]["before"] == {"voters": 2, "healthy": 2, "quorum": 2, "tolerance": 0}
         assert decision["quorum"]["after"] == {"voters": 3, "healthy": 2, "quorum": 2, "tolerance": 0}
@@ -265,42 +277,73 @@ class TestJoin:
         assert step(builder)[1] == "EtcdUnreachable"
 
 
-class TestNotSupportedYet:
-    def test_rollout(self) -> None:
-        builder = healthy(3)
-        builder.spec["version"] = "v1.21.0"
-        decision = decide(builder.build())
-        assert (decision["action"], decision["blockedOn"][0]["reason"]) == ("blocked", "RolloutNotSupported")
-        assert "m1: Version v1.20.2, v1.21.0 required" in decision["blockedOn"][0]["message"]
-
-    def test_rollout_comes_before_scaling_up(self) -> None:
-        builder = healthy(1, replicas=3)
-        builder.spec["version"] = "v1.21.0"
-        assert step(builder) == ("blocked", "RolloutNotSupported")
-
-    def test_it_does_not_hide_health(self) -> None:
-        builder = healthy(3).sick_member("m2")
-        builder.spec["version"] = "v1.21.0"
-        decision = decide(builder.build())
-        assert [each["reason"] for each in decision["blockedOn"]] == ["RolloutNotSupported", "EtcdMemberUnhealthy"]
-        assert (
-            next(each for each in decision["conditions"]["controlPlane"] if each["type"] == "EtcdClusterHealthy")[
-                "status"
-            ]
-            == "False"
-        )
-
+class TestBeforeEverythingElse:
     def test_a_begun_join_still_ends(self) -> None:
         builder = healthy(1, replicas=3).machine("m2", "Running", age=10)
         builder.spec["version"] = "v1.21.0"
         assert step(builder)[0] == "join"
 
-    def test_scale_down(self) -> None:
-        decision = decide(healthy(3, replicas=1).build())
-        assert (decision["action"], decision["blockedOn"][0]["reason"]) == ("blocked", "ScaleDownNotSupported")
-        assert decision["blockedOn"][0]["fix"] == "Set spec.replicas to 3."
+    def test_a_rollout_does_not_hide_health(self) -> None:
+        builder = healthy(3).sick_member("m2")
+        builder.spec["version"] = "v1.21.0"
+        decision = decide(builder.build())
+        assert "EtcdMemberUnhealthy" in [each["reason"] for each in decision["blockedOn"]]
+        healthy_etcd = next(
+            each for each in decision["conditions"]["controlPlane"] if each["type"] == "EtcdClusterHealthy"
+        )
+        assert healthy_etcd["status"] == "False"
 
     def test_a_kubeadm_config_that_is_gone(self) -> None:
-        builder = healthy(3)
-        builder.workload["initialized"] = False
-        assert step(builder) == ("blocked", "KubeadmConfigNotFound")
+        for builder in (
+            healthy(3),
+            healthy(3, replicas=5),
+            healthy(3).marked("m2"),
+            healthy(3).wants(version="v1.21.0"),
+        ):
+            builder.workload["initialized"] = False
+            assert step(builder) == ("blocked", "KubeadmConfigNotFound")
+
+
+class TestThePriorityLadder:
+    """Each rung comes before all that follow: the snapshot offers all of them, and one after the other is taken away."""
+
+    def test_from_the_top(self) -> None:
+        builder = healthy(3, replicas=5).wants(version="v1.21.0").marked("m2").member("stray")
+        builder.stored("EtcdClusterHealthy", "False", 600)
+        builder.snapshot["certificates"]["kubeconfig"].update(present=False)
+        builder.snapshot["infrastructureCluster"]["status"] = {}
+        builder.entry("m3")["machine"]["metadata"]["ownerReferences"] = []
+        builder.wants(replicas=4)
+        builder.deleting()
+        builder.snapshot["cluster"]["spec"]["paused"] = True
+        assert step(builder) == ("none", "Paused")
+        builder.snapshot["cluster"]["spec"]["paused"] = False
+        assert step(builder)[0] == "deleteMachines"
+        for owner in ("cluster", "controlPlane"):
+            del builder.snapshot[owner]["metadata"]["deletionTimestamp"]
+        assert step(builder) == ("blocked", "ReplicasInvalid")
+        builder.wants(replicas=5)
+        assert step(builder)[0] == "adopt"
+        builder.entry("m3")["machine"]["metadata"]["ownerReferences"] = builder.entry("m1")["machine"]["metadata"][
+            "ownerReferences"
+        ]
+        assert step(builder)[0] == "createInfrastructure"
+        builder.snapshot["infrastructureCluster"]["status"] = {"initialization": {"provisioned": True}}
+        assert step(builder)[0] == "createCertificates"
+        builder.snapshot["certificates"]["kubeconfig"].update(present=True)
+        assert step(builder) == ("removeMember", "StrayMember")
+        builder.without_member("stray")
+        assert step(builder) == ("remove", "MachineUnhealthy")
+        for name in ("m2",):
+            builder.entry(name)["machine"]["status"]["conditions"] = []
+        assert step(builder) == ("join", "ScalingUp")
+        builder.wants(replicas=3)
+        assert step(builder) == ("join", "RollingOut")
+        builder.wants(version="v1.20.2")
+        assert step(builder) == ("none", "UpToDate")
+
+    def test_what_is_going_comes_before_what_failed_and_what_is_unhealthy(self) -> None:
+        builder = healthy(5).machine("m6", "Failed", age=20).marked("m2").deleting("m4")
+        assert decide(builder.build())["target"]["machine"] == "m4"
+        builder = healthy(5).machine("m6", "Failed", age=20).marked("m2")
+        assert decide(builder.build())["target"]["machine"] == "m6"

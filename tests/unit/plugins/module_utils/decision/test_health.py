@@ -33,6 +33,7 @@ def test_a_working_machine() -> None:
         "BootstrapConfigReady": ("True", "Ready"),
         "NodeHealthy": ("True", "NodeHealthy"),
         "Ready": ("True", "Ready"),
+        "Available": ("True", "Available"),
     }
 
 

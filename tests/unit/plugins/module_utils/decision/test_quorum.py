@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
 import pytest
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.quorum import (
@@ -107,7 +109,9 @@ def test_zero_to_one_and_one_to_two_count_the_new_voter_as_healthy() -> None:
         ("HHu", "3", True),
         ("HU", "2", False),
         ("HHU", "3", True),
-        ("HHLu", "3", False),
+        ("HHLu", "3", True),
+        ("HHLu", "2", False),
+        ("HHLu", "4", True),
         ("L", "1", False),
     ],
 )
@@ -162,3 +166,76 @@ def test_the_certificate_carries_both_sides() -> None:
     assert certificate["after"] == {"voters": 2, "healthy": 2, "quorum": 2, "tolerance": 0}
     assert certificate["leader"] == "m1"
     assert certificate["whyThisOrder"]
+
+
+# kcp-behaviour.md §1.8: members now, voters in the target, its quorum, how many other unhealthy ones are tolerated (None: never).
+REMOVALS = [
+    (1, 0, 1, None),
+    (2, 1, 1, 0),
+    (3, 2, 2, 0),
+    (4, 3, 2, 1),
+    (5, 4, 3, 1),
+    (6, 5, 3, 2),
+    (7, 6, 4, 2),
+    (8, 7, 4, 3),
+    (9, 8, 5, 3),
+]
+ADDITIONS = [(0, 1, 1, None), (1, 2, 2, 0), (2, 3, 2, 0), (3, 4, 3, 0), (4, 5, 3, 1), (5, 6, 4, 1)]
+
+
+@pytest.mark.parametrize(("now", "target", "quorum", "tolerated"), REMOVALS)
+class TestRemovalTable:
+    def test_a_healthy_member_goes(self, now: int, target: int, quorum: int, tolerated: Optional[int]) -> None:
+        for sick in range(now):
+            verdict = check_remove(members("H" * (now - sick) + "s" * sick), "1", "2" if now > 1 else "1")
+            assert (verdict.after.voters, verdict.after.quorum) == (target, quorum)
+            assert verdict.allowed is (tolerated is not None and sick <= tolerated), sick
+
+    def test_an_unhealthy_member_goes(self, now: int, target: int, quorum: int, tolerated: Optional[int]) -> None:
+        """Beyond the table: etcd must be able to commit the change with what is healthy now."""
+        for sick in range(1, now + 1):
+            verdict = check_remove(members("H" * (now - sick) + "s" * sick), f"{now:x}", "1")
+            others = sick - 1
+            fits = tolerated is not None and others <= tolerated
+            assert verdict.allowed is (fits and now - sick >= now // 2 + 1), sick
+
+    def test_an_alarm_of_the_one_that_goes_is_ignored(
+        self, now: int, target: int, quorum: int, tolerated: Optional[int]
+    ) -> None:
+        listed = [{"id": f"{number:x}", "name": f"m{number}"} for number in range(1, now + 1)]
+        etcd = {
+            "reachable": True,
+            "members": listed,
+            "statuses": {each["id"]: {"healthy": True} for each in listed},
+            "alarms": [{"memberID": "1", "alarm": "CORRUPT"}],
+        }
+        assert check_remove(member_states(etcd), "1", "2").allowed is (now > 2)
+        if now > 1:
+            assert check_remove(member_states(etcd), "2", "2").allowed is (tolerated is not None and tolerated >= 1)
+
+
+@pytest.mark.parametrize(("now", "target", "quorum", "tolerated"), ADDITIONS)
+def test_addition_table(now: int, target: int, quorum: int, tolerated: Optional[int]) -> None:
+    for sick in range(now + 1):
+        verdict = check_add(members("H" * (now - sick) + "s" * sick))
+        assert (verdict.after.voters, verdict.after.quorum) == (target, quorum)
+        assert verdict.allowed is (sick <= (tolerated or 0)), sick
+
+
+@pytest.mark.parametrize("loose", ["L", "u", "U"])
+@pytest.mark.parametrize("now", [1, 2, 3, 4, 5])
+def test_a_member_that_is_not_finished_forbids_every_other_change(now: int, loose: str) -> None:
+    assert not check_add(members("H" * now + loose)).allowed
+    assert not check_remove(members("H" * now + loose), "1", "1").allowed
+
+
+@pytest.mark.parametrize("victim", ["1", "2", "3"])
+def test_a_member_without_a_machine_is_removed_like_any_other(victim: str) -> None:
+    assert check_remove(members("HHH"), victim, "1").after.document()["voters"] == 2
+
+
+def test_a_memberless_machine_lowers_the_voters_and_nothing_else() -> None:
+    """3 machines, 2 members, the machine without one goes: nothing changes (§1.8)."""
+    verdict = check_remove(members("HH"), "", "1")
+    assert verdict.allowed
+    assert verdict.before == verdict.after

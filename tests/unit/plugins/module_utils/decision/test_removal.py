@@ -168,7 +168,7 @@ class TestBegunRemoval:
         decision = decide(healthy(3).without_member("m3").deleting("m3").build())
         assert (decision["action"], decision["target"]) == (
             "remove",
-            {"machine": "m3", "failureDomain": None, "resume": True, "memberID": None},
+            {"machine": "m3", "failureDomain": None, "resume": True, "memberID": None, "name": None},
         )
 
     def test_its_member_is_checked_again(self) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 from builders import Builder, cluster, healthy
+from rules import external, in_progress, lasting, replaces, surge, upgrade
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan import plan
@@ -48,7 +49,28 @@ def some_snapshots() -> list[Builder]:
         healthy(3).deleting(),
         healthy(3).deleting("m3"),
         healthy(5).pod("m1", "kube-scheduler"),
+        upgrade(healthy(3)),
+        upgrade(surge(healthy(3), 0)),
+        healthy(5, replicas=1),
+        healthy(3).marked("m1"),
+        in_progress(healthy(3), "gone", 9000),
+        replaces(healthy(2, replicas=3), "m2", 100, 3),
+        lasting(healthy(3).member("stray")),
+        orphaned(healthy(3)),
+        external(healthy(4, replicas=2)),
+        healthy(3).stored("HealthCheckSucceeded", "True", 5, "m2").stored("OwnerRemediated", "False", 9, "m2"),
+        gated(upgrade(healthy(3))),
     ]
+
+
+def orphaned(builder: Builder) -> Builder:
+    builder.entry("m2")["machine"]["metadata"]["ownerReferences"] = []
+    return builder
+
+
+def gated(builder: Builder) -> Builder:
+    builder.snapshot["maintenance"] = {"open": False, "message": "", "opensAt": None, "closesAt": None}
+    return builder
 
 
 @pytest.mark.parametrize("builder", some_snapshots())

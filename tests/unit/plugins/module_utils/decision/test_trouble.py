@@ -153,7 +153,6 @@ TROUBLES: list[tuple[str, str, str, str, Change, Optional[Change]]] = [
         lambda b: b.workload["etcd"]["alarms"].append({"memberID": member_id("m2"), "alarm": "CORRUPT"}),
         None,
     ),
-    ("stray member", "StrayMember", "blocked", "blocked", lambda b: b.member("stray"), None),
     ("stray node", "UnmanagedNode", "blocked", "blocked", lambda b: b.node("stray"), None),
     (
         "other host",

@@ -1,0 +1,80 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""etcd members that belong to no machine (kcp-behaviour.md §1.10 "Unexpected members", peers.md faults 2, 4, 6)."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, quorum
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import strangers
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import health_conditions, is_true
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.leadership import candidates
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import (
+    Context,
+    Outcome,
+    block,
+    reason,
+    target,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import View
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.trouble import is_control_plane_node
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
+
+Object = dict[str, Any]
+
+
+def remove_stray(context: Context) -> Optional[Outcome]:
+    """Remove one member that no machine has, or say why that must not be done; None where every member has its machine.
+
+    Never while a machine is being provisioned (the stray may be its own), nor one that has a control plane Node: that is a
+    machine which the store does not know. It must have been seen for a while; members that never started go first.
+    """
+    view = context.view
+    found = sorted(strangers(view), key=lambda member: (member.name != "", member.name, member.id))
+    if not view.managed_etcd or not found or not view.machines:
+        return None
+    nodes = {str(node["name"]) for node in view.workload.get("nodes") or () if is_control_plane_node(node)}
+    member = next((each for each in found if each.name not in nodes), found[0])
+    if member.name in nodes:
+        text = f"etcd {member.describe()} and Node {clip(member.name, 80)} belong to no machine of this cluster"
+        fix = "Adopt that machine, or give the store that knows it. If its host is gone, delete the Node: the member is removed then."
+        return block("UnmanagedNode", text, fix)
+    lasting = view.lasting(view.control_plane, "EtcdClusterHealthy")
+    text = f"etcd {member.describe()} belongs to no machine"
+    if not lasting:
+        outcome = block("StrayMember", text, "It is removed when it is still there at the next look.")
+        outcome.action = names.WAIT
+        return outcome
+    verdict = quorum.check_remove(view.members, member.id, view.leader.id if view.leader else None)
+    why = _refusal(context, member, verdict)
+    if why:
+        fix = "Bring the other members back to health first; without a majority only a snapshot helps."
+        outcome = block("CannotBeRemediated", f"{text}, and removing it is refused: {why}", fix)
+    else:
+        outcome = Outcome(names.REMOVE_MEMBER, [reason("StrayMember", text)], target(None, member=member.id))
+        outcome.leadership = _hand_over(view, context, member)
+    order = "A member without a machine gives no vote that can be counted on, and raises the number of votes needed."
+    outcome.quorum = verdict.certificate(view.leader_title, order)
+    return outcome
+
+
+def _refusal(context: Context, member: quorum.MemberState, verdict: quorum.Verdict) -> str:
+    view = context.view
+    if not verdict.allowed:
+        return verdict.why
+    if view.etcd.get("memberListAgrees") is not True:
+        return "the members do not all report the same list"
+    needed = health_conditions(view)
+    if member.name and not any(is_true(context.machines[each.name], *needed) for each in view.live):
+        # The host of a member that started may carry the only control plane that works (peers.md I4).
+        return "no machine of this cluster has all control plane components healthy"
+    return ""
+
+
+def _hand_over(view: View, context: Context, member: quorum.MemberState) -> Optional[Object]:
+    if view.leader is None or view.leader.id != member.id:
+        return None
+    able = candidates(view, None, context.machines, {each.name for each in context.old})
+    return {"from": member.title, "to": able}

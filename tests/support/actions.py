@@ -1,0 +1,37 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action plugins run as a task runs them, in this process and without a playbook."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from ansible.parsing.dataloader import DataLoader
+from ansible.playbook.play_context import PlayContext
+from ansible.playbook.task import Task
+from ansible.plugins.loader import connection_loader
+from ansible.template import Templar
+
+PACKAGE = "ansible_collections.kubeadm.control_plane.plugins.action"
+Object = dict[str, Any]
+
+
+def run_action(action_name: str, /, check: bool = False, **arguments: Any) -> Object:
+    """Run the collection's action of that name with these arguments and return what a task would register."""
+    loader = DataLoader()
+    task = Task()
+    task.action = f"kubeadm.control_plane.{action_name}"
+    task.args = arguments
+    task.check_mode = check
+    action = importlib.import_module(f"{PACKAGE}.{action_name}").ActionModule(
+        task=task,
+        connection=connection_loader.get("local", PlayContext()),
+        play_context=PlayContext(),
+        loader=loader,
+        templar=Templar(loader=loader),
+        shared_loader_obj=None,
+    )
+    result: Object = action.run(task_vars={})
+    return result
