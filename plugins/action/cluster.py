@@ -5,15 +5,22 @@
 
 from __future__ import annotations
 
+import os
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import read_cluster
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_records
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import (
+    ClusterManifest,
+    read_cluster,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_records, plan_files, planning
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
     ControlPlaneAction,
     ControlPlaneFailure,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.overlay_store import OverlayStore
 
 
 class ActionModule(ControlPlaneAction):
@@ -25,6 +32,7 @@ class ActionModule(ControlPlaneAction):
         "providers": {"type": "dict", "default": {}},
         "ignore_worker_nodes": {"type": "bool", "default": False},
         "infrastructure_deleted": {"type": "bool", "default": False},
+        "plan_file": {"type": "path"},
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -41,6 +49,8 @@ class ActionModule(ControlPlaneAction):
             for warning in manifest.warnings:
                 self.display.warning(warning)
             store = self.open_store(arguments)
+            if arguments["plan_file"]:
+                self._check_plan(store, manifest, arguments)
             changes = cluster_records.apply_manifest(store, manifest)
             if changes and self.check_mode:
                 for change in changes:
@@ -59,3 +69,11 @@ class ActionModule(ControlPlaneAction):
             return {"changed": True, "changes": cluster_records.delete_records(objects), "exists": False}
         changes = cluster_records.mark_deleting(objects, arguments["ignore_worker_nodes"])
         return {"changed": bool(changes), "changes": changes, "exists": True}
+
+    def _check_plan(self, store: Store, manifest: ClusterManifest, arguments: dict[str, t.Any]) -> None:
+        """Fail before anything is stored where the plan was made for another manifest."""
+        document = plan_files.read_plan_file(arguments["plan_file"], arguments["namespace"], arguments["cluster"])
+        as_if = OverlayStore(store if os.path.isdir(arguments["store"]["path"]) else None, now_rfc3339())
+        cluster_records.apply_manifest(as_if, manifest)
+        parts = planning.wanted_parts(self.open_objects(arguments, as_if))
+        planning.check_spec(document, parts, arguments["plan_file"])

@@ -8,12 +8,23 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, text
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.carried_out import carried_out
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan import plan
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan_document import (
+    acting_steps,
+    make_plan,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan_follow import (
+    Position,
+    fixed_name,
+    names_ahead,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan_text import plan_text
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.public import public_snapshot
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import check_snapshot
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import read_cluster
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_records
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_records, plan_files, planning
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
     ControlPlaneAction,
     ControlPlaneFailure,
@@ -22,6 +33,9 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_obje
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.journal_entries import close_intents
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339, observe
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.status_writer import write_status
+
+# What a task registers of a decision: conditions and status are in the store and in the status playbook, big facts are never returned.
+_PRIVATE = ("conditions", "status", "annotations", "removedConditions")
 
 
 class ActionModule(ControlPlaneAction):
@@ -34,6 +48,8 @@ class ActionModule(ControlPlaneAction):
         "manifests": {"type": "list", "elements": "path", "default": []},
         "providers": {"type": "dict", "default": {}},
         "delete": {"type": "bool", "default": False},
+        "replace": planning.POLICY_SPEC,
+        "plan_file": {"type": "path"},
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -44,22 +60,20 @@ class ActionModule(ControlPlaneAction):
             self._as_if(store, arguments)
         else:
             close_intents(journal, arguments["run"], "succeeded", "the step's tasks ended without an error")
+        plan = self._plan_file(arguments)
+        policy = {"replace": arguments["replace"], "approved": plan is not None}
         waiting = None
         while True:
             objects = self.open_objects(arguments, store)
             caller = self.machine_caller(arguments, objects)
-            snapshot = observe(objects, caller, now_rfc3339())
-            problems = check_snapshot(snapshot)
-            if problems:
-                raise ControlPlaneFailure(
-                    "the snapshot contradicts itself, so nothing is decided on it: " + "; ".join(map(str, problems))
-                )
+            snapshot = observe(objects, caller, now_rfc3339(), policy=policy)
+            planning.refuse_contradictions(check_snapshot(snapshot))
             decision = decide(snapshot)
             if self.check_mode:
-                return self._plan(objects, snapshot, decision)
-            write_status(objects, decision, snapshot["now"])
-            if decision["action"] != "wait":
+                return self._foresee(objects, snapshot, decision, plan)
+            if decision["action"] != names.WAIT:
                 break
+            write_status(objects, decision, snapshot["now"], begins=False)
             if waiting is None:
                 waiting = self.waiting(objects.name, arguments["wait_timeout"])
                 self.progress(objects.name, text.describe(decision))
@@ -69,7 +83,18 @@ class ActionModule(ControlPlaneAction):
                     "Look at what it waits for (playbook kubeadm.control_plane.status) and run reconcile again.",
                     decision=_public(decision),
                 )
-        return self._answer(objects, journal, decision, arguments)
+        place = None
+        begins = False
+        try:
+            if plan is not None:
+                place = plan.where(objects, snapshot, decision)
+            acts = decision["action"] not in names.ENDINGS and carried_out(decision)
+            begins = acts and (place is None or place.step is not None)
+        finally:
+            write_status(objects, decision, snapshot["now"], begins=begins)
+        if place is not None and place.ended and decision["action"] not in names.ENDINGS:
+            return self._plan_ended(objects, decision, t.cast(planning.FollowedPlan, plan))
+        return self._answer(objects, journal, decision, arguments, plan, place)
 
     def _as_if(self, store: Store, arguments: dict[str, t.Any]) -> None:
         # The store of check mode keeps this in memory; the run's own tasks before this one wrote nothing either.
@@ -81,53 +106,113 @@ class ActionModule(ControlPlaneAction):
         if arguments["delete"]:
             cluster_records.mark_deleting(self.open_objects(arguments, store), False)
 
+    @staticmethod
+    def _plan_file(arguments: dict[str, t.Any]) -> t.Optional[planning.FollowedPlan]:
+        if not arguments["plan_file"]:
+            return None
+        document = plan_files.read_plan_file(arguments["plan_file"], arguments["namespace"], arguments["cluster"])
+        return planning.FollowedPlan(document, arguments["plan_file"])
+
     def _answer(
-        self, objects: ClusterObjects, journal: t.Any, decision: Object, arguments: dict[str, t.Any]
+        self,
+        objects: ClusterObjects,
+        journal: t.Any,
+        decision: Object,
+        arguments: dict[str, t.Any],
+        plan: t.Optional[planning.FollowedPlan],
+        place: t.Optional[Position],
     ) -> dict[str, t.Any]:
         said = text.describe(decision)
-        if decision["action"] == "blocked":
+        if decision["action"] == names.BLOCKED:
             raise ControlPlaneFailure(f"{objects.name} is blocked: {said}", decision=_public(decision))
         act = decision["action"] not in names.ENDINGS
+        ahead: list[str] = []
         if act:
-            run = arguments["run"]
-            if (
-                run
-                and sum(1 for entry in journal.entries(4 * arguments["step_limit"]) if entry.get("run") == run)
-                >= arguments["step_limit"]
-            ):
-                raise ControlPlaneFailure(
-                    f"{objects.name} was still not done after {arguments['step_limit']} steps of this run; the next would be: {said}. "
-                    "No plan needs as many, so the run stopped. Look at the journal in the store, then run it again."
-                )
+            planning.check_carried_out(objects.name, decision)
+            self._check_step_limit(objects, journal, arguments, said)
+            step = place.step if place is not None else None
+            if plan is not None and step is not None:
+                decision, ahead = _with_fixed_names(plan, step, decision)
+                said = f"step {step['step']} of {len(plan.document['steps'])}: {text.describe(decision)}"
             self.progress(objects.name, said)
-            target = (decision.get("target") or {}).get("machine") or ""
-            journal.intent(decision["action"], target, run, {"message": said})
+            target = decision.get("target") or {}
+            journal.intent(
+                decision["action"],
+                target.get("machine") or target.get("name") or "",
+                arguments["run"],
+                {"message": said},
+            )
+        elif decision["action"] == names.POSTPONED:
+            self.progress(objects.name, said)
         return {
             "changed": False,
             "act": act,
             "decision": _public(decision),
             "msg": said,
             "prepare": [domain or "" for domain in decision.get("prepare") or []],
+            "prepare_names": ahead,
         }
 
-    def _plan(self, objects: ClusterObjects, snapshot: Object, decision: Object) -> dict[str, t.Any]:
-        steps = plan(snapshot)
-        for number, step in enumerate(steps, start=1):
-            self.progress(objects.name, f"step {number}: {text.describe(step)}")
-        if decision["action"] == "blocked":
+    @staticmethod
+    def _check_step_limit(objects: ClusterObjects, journal: t.Any, arguments: dict[str, t.Any], said: str) -> None:
+        run, limit = arguments["run"], arguments["step_limit"]
+        if run and sum(1 for entry in journal.entries(4 * limit) if entry.get("run") == run) >= limit:
+            raise ControlPlaneFailure(
+                f"{objects.name} was still not done after {limit} steps of this run; the next would be: {said}. "
+                "No plan needs as many, so the run stopped. Look at the journal in the store, then run it again."
+            )
+
+    def _plan_ended(self, objects: ClusterObjects, decision: Object, plan: planning.FollowedPlan) -> dict[str, t.Any]:
+        said = (
+            f"the plan {plan.file} has no step left. What would follow now is not part of it: {text.describe(decision)}. "
+            "Make a new plan for that, or reconcile without one."
+        )
+        self.progress(objects.name, said)
+        return {
+            "changed": False,
+            "act": False,
+            "decision": _public(decision),
+            "msg": said,
+            "prepare": [],
+            "prepare_names": [],
+        }
+
+    def _foresee(
+        self, objects: ClusterObjects, snapshot: Object, decision: Object, plan: t.Optional[planning.FollowedPlan]
+    ) -> dict[str, t.Any]:
+        document = make_plan(public_snapshot(snapshot), now_rfc3339())
+        self.display.display("\n" + plan_text(document))
+        if plan is not None:
+            plan.where(objects, snapshot, decision)
+        if decision["action"] == names.BLOCKED:
             raise ControlPlaneFailure(
                 f"{objects.name} is blocked: {text.describe(decision)}", decision=_public(decision)
             )
         return {
-            "changed": any(step["action"] not in names.ENDINGS for step in steps),
+            "changed": bool(acting_steps(document, approved=plan is not None)),
             "act": False,
             "decision": _public(decision),
-            "plan": [_public(step) for step in steps],
+            "plan": [*document["steps"], document["end"]],
             "msg": text.describe(decision),
             "prepare": [],
+            "prepare_names": [],
         }
 
 
+def _with_fixed_names(plan: planning.FollowedPlan, step: Object, decision: Object) -> tuple[Object, list[str]]:
+    """Return the decision with the plan's name for a new machine, and the names of the machines that are made ahead meanwhile."""
+    target = decision.get("target") or {}
+    if not target.get("machine") and fixed_name(step):
+        decision = {**decision, "target": {**target, "name": fixed_name(step)}}
+    ahead = []
+    for (name, domain), wanted in zip(names_ahead(plan.document, step), decision.get("prepare") or []):
+        if domain != (wanted or ""):
+            break
+        ahead.append(name)
+    # Only machines whose names are fixed are made ahead: another one would never be used.
+    decision = {**decision, "prepare": (decision.get("prepare") or [])[: len(ahead)]}
+    return decision, ahead
+
+
 def _public(decision: Object) -> Object:
-    # Conditions and status are in the store and in the status playbook; big facts are never returned.
-    return {key: value for key, value in decision.items() if key not in ("conditions", "status")}
+    return {key: value for key, value in decision.items() if key not in _PRIVATE}

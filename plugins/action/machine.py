@@ -12,7 +12,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base 
     ControlPlaneAction,
     ControlPlaneFailure,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import is_provisioned, machine_for_provider
 
 
@@ -25,8 +25,17 @@ class ActionModule(ControlPlaneAction):
         "kind": {"type": "str", "choices": ["init", "join"]},
         "failure_domain": {"type": "str", "default": ""},
         "prepare": {"type": "list", "elements": "str", "default": []},
+        "prepare_names": {"type": "list", "elements": "str", "default": []},
         "infrastructure_deleted": {"type": "bool", "default": False},
         "member_id": {"type": "str"},
+        "remediation": {
+            "type": "dict",
+            "options": {
+                "machine": {"type": "str", "required": True},
+                "timestamp": {"type": "str", "required": True},
+                "retryCount": {"type": "int", "required": True},
+            },
+        },
         "fencing": {"type": "int"},
     }
 
@@ -55,7 +64,7 @@ class ActionModule(ControlPlaneAction):
         before = len(objects.machines)
         kind = arguments["kind"] or ("join" if objects.machines else "init")
         name = machine_objects.create_machine(objects, kind, arguments["name"], arguments["failure_domain"])
-        prepared = self._prepare(objects, arguments["prepare"])
+        prepared = self._prepare(objects, arguments["prepare"], arguments["prepare_names"])
         infrastructure = objects.infrastructure_machines[name]
         return {
             "changed": len(objects.machines) > before,
@@ -66,19 +75,26 @@ class ActionModule(ControlPlaneAction):
         }
 
     @staticmethod
-    def _prepare(objects: ClusterObjects, failure_domains: list[str]) -> list[dict[str, t.Any]]:
+    def _prepare(
+        objects: ClusterObjects, failure_domains: list[str], fixed_names: t.Sequence[str]
+    ) -> list[dict[str, t.Any]]:
         existing = objects.prepared_machines()
         prepared = []
-        for failure_domain in failure_domains:
-            match = next(
-                (each for each in existing if machine_objects.prepared_matches(objects, each, failure_domain)), None
-            )
+        for index, failure_domain in enumerate(failure_domains):
+            name = fixed_names[index] if index < len(fixed_names) else None
+            match = next((each for each in existing if _usable(objects, each, failure_domain, name)), None)
             if match is not None:
                 existing.remove(match)
             else:
                 match = machine_objects.create_infrastructure_machine(
-                    objects, machine_objects.new_name(objects), failure_domain
+                    objects, name or machine_objects.new_name(objects), failure_domain
                 )
             if not is_provisioned(match):
                 prepared.append(machine_for_provider(match, None))
         return prepared
+
+
+def _usable(objects: ClusterObjects, infrastructure: Object, failure_domain: str, name: t.Optional[str]) -> bool:
+    if name is not None:
+        return bool(infrastructure["metadata"]["name"] == name)
+    return machine_objects.prepared_matches(objects, infrastructure, failure_domain)

@@ -42,6 +42,10 @@ options:
     description: With O(state=absent), that machines and infrastructure are gone and the stored objects are to be deleted.
     type: bool
     default: false
+  plan_file:
+    description: With O(state=present), a plan that M(kubeadm.control_plane.plan) kept; where it was made for another manifest nothing is stored.
+    type: path
+    version_added: 0.2.0
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
   - kubeadm.control_plane._attributes

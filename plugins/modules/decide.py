@@ -17,7 +17,8 @@ description:
   - Reads the cluster's objects, asks one healthy control plane machine for nodes, static pods and etcd in one call, and decides the one next step, with its
     reasons, the result of every preflight check and etcd's quorum before and after. Writes status and conditions to the stored objects.
   - What changes by itself is waited for with a line of progress every 15 seconds; what a person must change is a failure that says what and how.
-  - In check mode the steps until the manifest is reached are shown and returned, and nothing is written anywhere.
+  - In check mode the steps until the manifest is reached are shown as M(kubeadm.control_plane.plan) shows them, and returned, and nothing is written anywhere.
+  - A step that this release plans but doesn't carry out is a failure with the reason C(NotCarriedOut).
 options:
   wait_timeout:
     description: For how many seconds at most something that changes by itself is waited for.
@@ -44,6 +45,19 @@ options:
     description: In check mode, show the steps of deleting the cluster.
     type: bool
     default: false
+  replace:
+    description:
+      - Whether machines may be replaced. With V(ask) replacements are postponed, which is no failure, unless O(plan_file) is given; with V(never) they fail.
+    type: str
+    choices: [allow, ask, never]
+    default: allow
+    version_added: 0.2.0
+  plan_file:
+    description:
+      - A plan that M(kubeadm.control_plane.plan) kept. Only its steps are taken, each only while what is observed is what the plan expects before it, or
+        while a run that was killed left that very step half done. Otherwise the module fails and shows what differs.
+    type: path
+    version_added: 0.2.0
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
   - kubeadm.control_plane._attributes
@@ -59,6 +73,7 @@ attributes:
     details:
       - Status and conditions follow the cluster; that is not reported as a change.
 seealso:
+  - module: kubeadm.control_plane.plan
   - module: kubeadm.control_plane.cluster_status
 """
 
@@ -84,13 +99,33 @@ decision:
   description: The decision document without conditions and status, which are in the store.
   returned: success
   type: dict
+difference:
+  description: What differs from what the plan expects.
+  returned: when the cluster is not as O(plan_file) expects
+  type: list
+  elements: dict
+  contains:
+    path:
+      description: The path of the field in the state that the plan expects.
+      type: str
+    expected:
+      description: What the plan expects.
+      type: str
+    observed:
+      description: What is observed.
+      type: str
 plan:
-  description: The steps until the manifest is reached or something blocks.
+  description: The steps until the manifest is reached or something blocks, and, as the last, what it ends with; the form is that of a plan file.
   returned: in check mode
   type: list
   elements: dict
 prepare:
   description: The failure domains of the machines whose infrastructure may be made ahead of their turn.
+  returned: success
+  type: list
+  elements: str
+prepare_names:
+  description: The names that O(plan_file) fixed for these machines; empty without a plan.
   returned: success
   type: list
   elements: str

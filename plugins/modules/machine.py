@@ -41,6 +41,12 @@ options:
     type: list
     elements: str
     default: []
+  prepare_names:
+    description: The names of these machines, in the same order, where a plan fixed them; names are made up for the rest.
+    type: list
+    elements: str
+    default: []
+    version_added: 0.2.0
   infrastructure_deleted:
     description: With O(state=absent), that the machine's infrastructure is gone and its objects are to be deleted.
     type: bool
@@ -48,6 +54,25 @@ options:
   member_id:
     description: With O(state=absent), the ID of the machine's etcd member, as the decision names it; nothing is done to etcd when it is left out.
     type: str
+  remediation:
+    description:
+      - With O(state=absent), what is recorded on the KubeadmControlPlane before the machine is marked for deletion, as the decision gives it. The machine that
+        replaces this one carries the record afterwards; how often a replacement is tried is counted in it.
+    type: dict
+    suboptions:
+      machine:
+        description: Name of the removed machine.
+        type: str
+        required: true
+      timestamp:
+        description: When it was removed, RFC 3339.
+        type: str
+        required: true
+      retryCount:
+        description: How many times a replacement was tried before.
+        type: int
+        required: true
+    version_added: 0.2.0
   fencing:
     description: With O(state=absent), the number of this run's lock, as M(kubeadm.control_plane.cluster_lock) returns it.
     type: int

@@ -13,6 +13,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects impo
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import controller_reference
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
     CLUSTER_LABEL,
+    CONTROL_PLANE,
     CONTROL_PLANE_LABEL,
     FINALIZERS,
     KUBEADM_CONFIG,
@@ -25,6 +26,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider imp
     FAILURE_DOMAIN_ANNOTATION,
     VERSION_ANNOTATION,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.status_writer import annotate
 
 INFRASTRUCTURE_VERSION = "v1beta1"
 DELETION_KEYS = ("nodeDrainTimeoutSeconds", "nodeVolumeDetachTimeoutSeconds", "nodeDeletionTimeoutSeconds")
@@ -40,7 +42,8 @@ def create_machine(objects: ClusterObjects, kind: str, name: t.Optional[str], fa
         failure_domain: where a new machine goes; empty where the cluster has no failure domains.
 
     The order leaves nothing behind that a later run would not complete: an InfraMachine without a Machine is a prepared
-    machine, a KubeadmConfig without one is taken over by the Machine of its name.
+    machine, a KubeadmConfig without one is taken over by the Machine of its name. A remediation in progress is handed on to
+    the machine that replaces the removed one, and only then taken off the control plane (kcp-behaviour.md §1.9).
     """
     if name is None:
         prepared = [each for each in objects.prepared_machines() if prepared_matches(objects, each, failure_domain)]
@@ -52,7 +55,18 @@ def create_machine(objects: ClusterObjects, kind: str, name: t.Optional[str], fa
         objects.kubeadm_configs[name] = objects.store.create(_kubeadm_config(objects, control_plane, kind, name))
     if objects.machine(name) is None:
         objects.machines.append(objects.store.create(_machine(objects, control_plane, name, failure_domain)))
+        _hand_over_remediation(objects, control_plane)
     return name
+
+
+def _hand_over_remediation(objects: ClusterObjects, control_plane: Object) -> None:
+    if kinds.ANNOTATION_REMEDIATION_IN_PROGRESS in (control_plane["metadata"].get("annotations") or {}):
+        objects.control_plane = objects.store.modify(
+            CONTROL_PLANE,
+            objects.namespace,
+            str(control_plane["metadata"]["name"]),
+            lambda stored: annotate(stored, {kinds.ANNOTATION_REMEDIATION_IN_PROGRESS: None}),
+        )
 
 
 def new_name(objects: ClusterObjects) -> str:
@@ -153,6 +167,9 @@ def _machine(objects: ClusterObjects, control_plane: Object, name: str, failure_
     template = control_plane["spec"]["machineTemplate"]["spec"]
     metadata = _metadata(objects, control_plane, name)
     metadata["annotations"][kinds.ANNOTATION_PRE_TERMINATE_HOOK] = ""
+    record = (control_plane["metadata"].get("annotations") or {}).get(kinds.ANNOTATION_REMEDIATION_IN_PROGRESS)
+    if record is not None:
+        metadata["annotations"][kinds.ANNOTATION_REMEDIATION_FOR] = record
     metadata["finalizers"] = [FINALIZERS[MACHINE]]
     deletion = {key: template["deletion"][key] for key in DELETION_KEYS if key in template.get("deletion", {})}
     spec: Object = {

@@ -5,25 +5,30 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import kind_ref_of
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
     ControlPlaneAction,
     ControlPlaneFailure,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+    CONTROL_PLANE,
     KUBEADM_CONFIG,
     MACHINE,
     ClusterObjects,
     delete_finally,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.status_writer import annotate
 
 
 def begin(action: ControlPlaneAction, objects: ClusterObjects, arguments: dict[str, t.Any]) -> tuple[bool, str]:
     """Mark a machine as deleting and take its etcd member and its Node out of a control plane that goes on living.
 
-    Where the whole control plane is deleted nothing is done to etcd (kcp-behaviour.md §1.16).
+    Where the whole control plane is deleted nothing is done to etcd (kcp-behaviour.md §1.16). A remediation is recorded before
+    the machine is marked, so that a run that ends in between neither forgets the try nor counts it twice (§1.9).
 
     Returns:
         whether anything changed, and what was done in words.
@@ -33,6 +38,8 @@ def begin(action: ControlPlaneAction, objects: ClusterObjects, arguments: dict[s
     changed = False
     if machine is not None and not machine["metadata"].get("deletionTimestamp"):
         changed = True
+        if arguments.get("remediation"):
+            _record_remediation(objects, arguments["remediation"])
         objects.store.delete(MACHINE, objects.namespace, name)
     if objects.cluster["metadata"].get("deletionTimestamp"):
         return changed, f"machine {name} is marked for deletion"
@@ -47,6 +54,19 @@ def begin(action: ControlPlaneAction, objects: ClusterObjects, arguments: dict[s
     for module, call in calls:
         done.append(_through_one_of(action, objects, arguments, others, module, call))
     return changed or bool(calls), "; ".join(done)
+
+
+def _record_remediation(objects: ClusterObjects, remediation: dict[str, t.Any]) -> None:
+    if objects.control_plane is None:
+        return
+    record = {key: remediation[key] for key in ("machine", "timestamp", "retryCount")}
+    text = json.dumps({**record, "retryCount": int(record["retryCount"])})
+    objects.control_plane = objects.store.modify(
+        CONTROL_PLANE,
+        objects.namespace,
+        str(objects.control_plane["metadata"]["name"]),
+        lambda stored: annotate(stored, {kinds.ANNOTATION_REMEDIATION_IN_PROGRESS: text}),
+    )
 
 
 def _through_one_of(

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.conditions import set_condition
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.conditions import (
+    remove_condition,
+    set_condition,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
     CLUSTER,
     CONTROL_PLANE,
@@ -16,33 +19,43 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_obje
     Object,
 )
 
+# Says that a rollout is under way; scaling waits for its end.
+ROLLOUT = "rollout"
 
-def write_status(objects: ClusterObjects, decision: Object, now: str) -> None:
-    """Bring status and conditions of Cluster, KubeadmControlPlane and Machines to what the decision says.
 
-    An object whose status already is that is not written.
+def write_status(objects: ClusterObjects, decision: Object, now: str, begins: bool = True) -> None:
+    """Bring status, conditions and annotations of Cluster, KubeadmControlPlane and Machines to what the decision says.
+
+    An object for which that is so already is not written. That a rollout is under way is recorded only with a step that is
+    taken now (``begins``): one that is only wished for must not keep anything else waiting.
     """
     conditions = decision.get("conditions") or {}
     status = decision.get("status") or {}
-    objects.cluster = _write(objects, CLUSTER, objects.cluster, status.get("cluster"), conditions.get("cluster"), now)
+    objects.cluster = _write(objects, CLUSTER, objects.cluster, now, status.get("cluster"), conditions.get("cluster"))
     if objects.control_plane is not None:
+        own = dict(status.get("controlPlane") or {})
+        if not begins and not (objects.control_plane.get("status") or {}).get(ROLLOUT):
+            own.pop(ROLLOUT, None)
         objects.control_plane = _write(
             objects,
             CONTROL_PLANE,
             objects.control_plane,
-            status.get("controlPlane"),
-            conditions.get("controlPlane"),
             now,
+            own,
+            conditions.get("controlPlane"),
+            annotations=(decision.get("annotations") or {}).get("controlPlane"),
         )
     machine_status, machine_conditions = status.get("machines") or {}, conditions.get("machines") or {}
+    removed = (decision.get("removedConditions") or {}).get("machines") or {}
     objects.machines = [
         _write(
             objects,
             MACHINE,
             machine,
+            now,
             machine_status.get(machine["metadata"]["name"]),
             machine_conditions.get(machine["metadata"]["name"]),
-            now,
+            removed.get(machine["metadata"]["name"]),
         )
         for machine in objects.machines
     ]
@@ -52,9 +65,11 @@ def _write(
     objects: ClusterObjects,
     kind: tuple[str, str],
     current: Object,
+    now: str,
     status: t.Optional[Object],
     conditions: t.Optional[list[Object]],
-    now: str,
+    removed: t.Optional[t.Sequence[str]] = None,
+    annotations: t.Optional[t.Mapping[str, t.Optional[str]]] = None,
 ) -> Object:
     def bring(stored: Object) -> None:
         stored_status = stored.setdefault("status", {})
@@ -63,5 +78,17 @@ def _write(
             set_condition(
                 stored, condition["type"], condition["status"], condition["reason"], condition.get("message", ""), now
             )
+        for name in removed or ():
+            remove_condition(stored, name)
+        annotate(stored, annotations or {})
 
     return objects.store.modify(kind, objects.namespace, current["metadata"]["name"], bring)
+
+
+def annotate(stored: Object, annotations: t.Mapping[str, t.Optional[str]]) -> None:
+    """Set annotations of an object in place; None takes one away."""
+    for key, value in annotations.items():
+        if value is not None:
+            stored["metadata"].setdefault("annotations", {})[key] = value
+        else:
+            (stored["metadata"].get("annotations") or {}).pop(key, None)

@@ -174,14 +174,14 @@ def test_one_broken_cluster_does_not_stop_the_others(workspace: Workspace) -> No
     fleet(workspace)
     run = workspace.playbook("reconcile", "--check").failed()
     assert run.recap("a-bad")["failed"] == 1
-    assert run.recap("b-good")["failed"] == 0 and "[b-good] step 1" in run.output
+    assert run.recap("b-good")["failed"] == 0 and "PLAN default/b-good" in run.output
 
 
 def test_serial_stops_at_the_first_failure(workspace: Workspace) -> None:
     """With control_plane_serial a change is staged: a cluster that fails keeps it from the next."""
     fleet(workspace)
     run = workspace.playbook("reconcile", "--check", "-e", "control_plane_serial=1").failed()
-    assert "[b-good] step 1" not in run.output
+    assert "PLAN default/b-good" not in run.output
 
 
 def test_limit_picks_a_cluster(workspace: Workspace) -> None:

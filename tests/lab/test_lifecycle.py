@@ -21,6 +21,9 @@ from traces import traces
 from workspace import Workspace, kill_run
 
 NAME = "lab-life"
+DOMAINS = ("a", "b", "c")
+PLAN = "lab-life.plan.json"
+SNAPSHOT = "lab-life.snapshot.json"
 # The ansible-core versions that `make` installed, each in a venv of its own.
 CACHE = Path(os.environ.get("KUBEADM_CONTROL_PLANE_CACHE") or Path.home() / ".cache" / "kubeadm-control-plane")
 ANSIBLES = sorted(CACHE.glob("venv-*/bin/ansible-playbook")) or [Path(shutil.which("ansible-playbook") or "")]
@@ -40,10 +43,28 @@ def wait_for(what: t.Callable[[], bool], message: str, bound_seconds: float = 30
         time.sleep(0.2)
 
 
+def plan_of(workspace: Workspace) -> dict[str, t.Any]:
+    """The plan that was kept."""
+    return dict(json.loads((workspace.folder / PLAN).read_text()))
+
+
+def shown(output: str) -> str:
+    """The plan among a run's output."""
+    return output[output.index("PLAN ") :].split("\nTASK", 1)[0].strip()
+
+
+def everything(workspace: Workspace, machines: Machines) -> t.Any:
+    """The store's files, etcd's members and the machines' configuration, byte for byte."""
+    files = {path: path.read_bytes() for path in workspace.store.rglob("*") if path.is_file()}
+    return files, machines.etcd_members(), machines.configuration(), machines.boot_ids()
+
+
 def test_create_survives_a_kill_in_the_middle_of_a_join(workspace: Workspace, machines: Machines) -> None:
-    """Kill -9 of ansible-playbook while kubeadm joins the second machine; a rerun finds that join and converges."""
-    workspace.manifest(NAME, replicas=3, failure_domains=("a", "b", "c"))
-    run = workspace.start("reconcile")
+    """A plan is carried out; kill -9 of ansible-playbook while kubeadm joins the second machine; a rerun finds that join and converges."""
+    workspace.manifest(NAME, replicas=3, failure_domains=DOMAINS)
+    workspace.playbook("plan", "-e", f"control_plane_plan_file={PLAN}").succeeded()
+    assert not workspace.store.exists()
+    run = workspace.start("reconcile", "-e", f"control_plane_plan_file={PLAN}")
 
     def joining() -> bool:
         assert run.poll() is None, (workspace.folder / "reconcile.log").read_text()[-6000:]
@@ -56,7 +77,7 @@ def test_create_survives_a_kill_in_the_middle_of_a_join(workspace: Workspace, ma
     assert machines.kubeadm_runs(joiner, "join"), "the join did not outlive the controller"
 
     # The store says what was under way, and the killed run's lock does not stand in the way.
-    rerun = workspace.playbook("reconcile").succeeded()
+    rerun = workspace.playbook("reconcile", "-e", f"control_plane_plan_file={PLAN}").succeeded()
     assert "held by" not in rerun.output
     assert machines.kubeadm_started(joiner) == before, (
         "the rerun started a second kubeadm join instead of waiting for the first"
@@ -66,6 +87,16 @@ def test_create_survives_a_kill_in_the_middle_of_a_join(workspace: Workspace, ma
     assert sorted(member["name"] for member in members) == machines.names()
     assert len(members) == 3 and not any(member.get("isLearner") for member in members)
     assert machines.ready_nodes() == machines.names()
+
+
+def test_the_plan_was_carried_out_with_its_names(workspace: Workspace, machines: Machines) -> None:
+    """The machines are those that the plan named, where it placed them; carried out once more it finds nothing to do."""
+    targets = [step["target"] for step in plan_of(workspace)["steps"] if step["target"]]
+    assert sorted(target["name"] for target in targets) == machines.names()
+    placed = {each["metadata"]["name"]: each["spec"]["failureDomain"] for each in workspace.objects("Machine")}
+    assert placed == {target["name"]: target["failureDomain"] for target in targets}
+    again = workspace.playbook("reconcile", "-e", f"control_plane_plan_file={PLAN}").succeeded()
+    assert again.recap(NAME)["changed"] == 0
 
 
 def test_no_two_node_acts_overlap(machines: Machines) -> None:
@@ -112,13 +143,55 @@ def test_every_supported_ansible_core(workspace: Workspace, machines: Machines, 
     assert machines.etcd_members() == before
 
 
-def test_check_mode_writes_nothing(workspace: Workspace) -> None:
-    """--check of a changed manifest tells the steps and leaves every file of the store as it was."""
-    before = {path: path.read_bytes() for path in workspace.store.rglob("*") if path.is_file()}
-    run = workspace.playbook("reconcile", "--check").succeeded()
-    assert run.recap(NAME)["changed"] == 0
-    after = {path: path.read_bytes() for path in workspace.store.rglob("*") if path.is_file()}
-    assert before == after
+def test_plan_and_check_mode_say_the_same_and_write_nothing(workspace: Workspace, machines: Machines) -> None:
+    """Both tell the steps of a changed manifest and leave store, etcd and machines byte for byte as they were."""
+    before = everything(workspace, machines)
+    assert workspace.playbook("reconcile", "--check").succeeded().recap(NAME)["changed"] == 0
+    assert "Nothing to do" in workspace.playbook("plan").succeeded().output
+    workspace.manifest(NAME, replicas=5, failure_domains=DOMAINS)
+    plan = workspace.playbook("plan", "-e", f"control_plane_snapshot_file={SNAPSHOT}").succeeded()
+    check = workspace.playbook("reconcile", "--check").succeeded()
+    assert shown(plan.output) == shown(check.output)
+    assert "   2  join a new machine" in plan.output and "leads and goes on leading" in plan.output
+    assert check.recap(NAME)["changed"] > 0
+    workspace.manifest(NAME, replicas=3, failure_domains=DOMAINS)
+    assert everything(workspace, machines) == before
+
+
+def test_what_if_the_version_were_another(workspace: Workspace, machines: Machines) -> None:
+    """The saved snapshot with a changed manifest shows the rollout; reconcile stops before it, and no machine is touched."""
+    before = machines.etcd_members(), machines.configuration(), machines.boot_ids()
+    workspace.manifest(NAME, replicas=3, failure_domains=DOMAINS, version="v1.21.0")
+    run = workspace.playbook("plan", "-e", f"control_plane_snapshot={SNAPSHOT}").succeeded()
+    steps = re.findall(r"^ +\d+  (join|remove)", run.output, re.MULTILINE)
+    assert steps == ["join", "remove"] * 3 and "leadership moves to" in run.output
+    assert "NotCarriedOut" in workspace.playbook("reconcile").failed().text
+    asked = workspace.playbook("reconcile", "-e", "control_plane_replace=ask").succeeded()
+    assert "postponed" in asked.text and asked.recap(NAME)["changed"] == 0
+    consent = ("-e", "control_plane_replace=ask", "-e", "control_plane_plan_file=rollout.json")
+    assert "wants your consent" in workspace.playbook("plan", *consent).succeeded().text
+    assert "NotCarriedOut" in workspace.playbook("reconcile", *consent).failed().text
+    workspace.manifest(NAME, replicas=3, failure_domains=DOMAINS)
+    assert workspace.playbook("reconcile").succeeded().recap(NAME)["changed"] == 1, "the manifest alone"
+    assert (machines.etcd_members(), machines.configuration(), machines.boot_ids()) == before
+
+
+def test_a_plan_that_does_not_hold_any_more_is_refused_with_the_difference(
+    workspace: Workspace, machines: Machines
+) -> None:
+    """The manifest is the planned one, but a machine was marked since: the path is named, and no machine is made."""
+    before = machines.names(), machines.etcd_members(), machines.configuration()
+    workspace.manifest(NAME, replicas=5, failure_domains=DOMAINS)
+    workspace.playbook("plan", "-e", f"control_plane_plan_file={PLAN}").succeeded()
+    marked = machines.names()[0]
+    with machines.annotated(marked, "cluster.x-k8s.io/delete-machine"):
+        run = workspace.playbook("reconcile", "-e", f"control_plane_plan_file={PLAN}").failed()
+    assert f"machines.{marked}.marks: expected none, observed cluster.x-k8s.io/delete-machine" in run.text
+    workspace.manifest(NAME, replicas=3, failure_domains=DOMAINS)
+    other = workspace.playbook("reconcile", "-e", f"control_plane_plan_file={PLAN}").failed()
+    assert "KubeadmControlPlane.spec.replicas" in other.text
+    workspace.playbook("reconcile").succeeded()
+    assert (machines.names(), machines.etcd_members(), machines.configuration()) == before
 
 
 def test_status_is_true(workspace: Workspace, machines: Machines) -> None:

@@ -5,42 +5,74 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Callable, Optional
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names as stable
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide_on
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.fingerprint import (
+    fingerprint,
+    state_of_view,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.predict import predict
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import View, read_snapshot
 
-__all__ = ["plan", "predict"]
+__all__ = ["Names", "plan", "predict", "walk"]
 
 Object = dict[str, Any]
+# Gives a new machine's name; takes the failure domain that it goes to, "" where there are none.
+Names = Callable[[str], str]
 
 
-def plan(snapshot: Object, limit: int = names.PLAN_LIMIT) -> list[Object]:
-    """The ordered steps from a snapshot on, each a decision with its number as `step`.
+def plan(snapshot: Object, limit: int = stable.PLAN_LIMIT, names: Optional[Names] = None) -> list[Object]:
+    """The ordered steps from a snapshot on, each a decision with its number as `step` and the state that it `expects` as a fingerprint.
 
-    The last one is what it ends with: none, or what it is blocked on or waits for. A plan never has more than `limit` steps;
-    one that would is cut off with a step that is blocked by PlanTooLong, which means a fault of this code.
+    The last one is what it ends with: none, or what it is blocked on, waits for or is postponed by. New machines get their
+    `target.name` from `names`; without it the name is open, and further steps call the machine by a placeholder. A plan never
+    has more than `limit` steps; one that would is cut off with a step that is blocked by PlanTooLong, which means a fault of this code.
     """
-    steps: list[Object] = []
-    current = snapshot
-    while len(steps) < limit:
-        decision = decide(current)
-        steps.append({"step": len(steps) + 1, **decision})
-        if decision["action"] in names.ENDINGS:
-            return steps
-        current = predict(current, decision)
+    return [
+        {"step": number, **decision, "expects": fingerprint(state_of_view(view, decision))}
+        for number, (view, decision) in enumerate(walk(snapshot, limit, names), start=1)
+    ]
+
+
+def walk(
+    snapshot: Object, limit: int = stable.PLAN_LIMIT, names: Optional[Names] = None
+) -> Iterator[tuple[View, Object]]:
+    """Each step of the plan with the snapshot, read, that it is decided on; as plan()."""
+    current = read_snapshot(snapshot)
+    for number in range(1, limit + 1):
+        decision = decide_on(current)
+        if decision["action"] in stable.ENDINGS:
+            yield current, decision
+            return
+        if number == limit:
+            yield current, _too_long(decision, limit)
+            return
+        decision = _named(decision, names)
+        yield current, decision
+        current = read_snapshot(predict(current.raw, decision))
+
+
+def _named(decision: Object, names: Optional[Names]) -> Object:
+    target = decision.get("target") or {}
+    if names is None or decision["action"] not in (stable.INITIALIZE, stable.JOIN) or target.get("machine"):
+        return decision
+    return {**decision, "target": {**target, "name": names(str(target.get("failureDomain") or ""))}}
+
+
+def _too_long(decision: Object, limit: int) -> Object:
     text = f"the plan has not come to an end after {limit} steps"
     fault = {
         "reason": "PlanTooLong",
         "message": text,
         "fix": "Report this with the snapshot: it is a fault of this collection.",
     }
-    steps[-1] = {
-        **steps[-1],
-        "action": names.BLOCKED,
+    return {
+        **decision,
+        "action": stable.BLOCKED,
         "target": None,
         "reasons": [{"reason": "PlanTooLong", "message": text}],
         "blockedOn": [fault],
     }
-    return steps

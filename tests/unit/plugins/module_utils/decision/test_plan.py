@@ -11,6 +11,7 @@ import pytest
 from builders import Builder, cluster, healthy, member_id
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.fingerprint import fingerprint, state_of
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan import plan, predict
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.text import describe
 
@@ -71,7 +72,7 @@ def test_a_removed_leader_is_followed_by_another() -> None:
     builder.workload["etcd"]["leader"] = member_id("m3")
     steps = plan(builder.build())
     assert [step["action"] for step in steps] == ["remove", "join", "none"]
-    assert steps[1]["quorum"]["leader"] == "m1"
+    assert steps[1]["quorum"]["leader"] == steps[0]["leadership"]["to"][0] == "m2"
 
 
 def test_external_etcd() -> None:
@@ -80,6 +81,32 @@ def test_external_etcd() -> None:
     for name in ("etcd",):
         builder.snapshot["certificates"][name].update(present=True)
     assert actions(builder) == ["createInfrastructure", "createCertificates", "initialize", "join", "none"]
+
+
+def test_each_step_has_the_fingerprint_of_the_state_before_it() -> None:
+    snapshot = healthy(1, replicas=3).build()
+    steps = plan(snapshot)
+    assert steps[0]["expects"] == fingerprint(state_of(snapshot))
+    assert steps[1]["expects"] == fingerprint(state_of(predict(snapshot, steps[0])))
+    assert len({step["expects"] for step in steps}) == len(steps)
+
+
+def test_new_machines_get_their_names_in_order_and_their_domain_is_told() -> None:
+    asked = []
+
+    def name(domain: str) -> str:
+        asked.append(domain)
+        return f"fixed-{len(asked)}"
+
+    steps = plan(cluster(3).bare().domains("a", "b", "c").build(), names=name)
+    assert [step["target"]["name"] for step in steps if step["target"]] == ["fixed-1", "fixed-2", "fixed-3"]
+    assert asked == ["a", "b", "c"]
+    assert steps[3]["quorum"]["leader"] == "fixed-1"
+
+
+def test_machines_that_exist_get_no_new_name() -> None:
+    steps = plan(cluster(1).machine("x", "").build(), names=lambda domain: "other")
+    assert (steps[0]["target"]["machine"], steps[0]["target"]["name"]) == ("x", None)
 
 
 def test_a_plan_is_bounded() -> None:
@@ -117,8 +144,10 @@ def test_in_words(builder: Builder, text: str) -> None:
 
 
 def test_blocked_says_what_to_do_and_how_much_more_there_is() -> None:
-    text = describe(decide(healthy(3, replicas=1).member("stray").build()))
-    assert text.endswith("(and 1 more). To do: Set spec.replicas to 3.")
+    builder = healthy(1, replicas=3).endpoint(False).stored("ControlPlaneEndpointReachable", "False", 900, "cluster")
+    builder.workload["clockSkewSeconds"] = 90
+    text = describe(decide(builder.build()))
+    assert "(and 1 more). To do: Look at the load balancer" in text
 
 
 def test_what_hosts_say_cannot_break_the_line() -> None:

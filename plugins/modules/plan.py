@@ -1,0 +1,162 @@
+#!/usr/bin/python
+# -*- coding: utf-8 -*-
+
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: plan
+short_description: Show the steps until a cluster is what its manifest says, and why each is safe
+version_added: 0.2.0
+author:
+  - kubeadm.control_plane contributors (@kubeadm-control-plane)
+description:
+  - Shows the ordered steps until the manifest is reached, each with its target, failure domain, reasons, etcd's quorum before and after, the leader and why
+    this order; then that nothing is left to do, or what blocks it and what a person can do.
+  - It is the function that M(kubeadm.control_plane.decide) takes its next step from, run forward. The steps that follow are
+    these, or the run says what changed.
+  - Changes neither the store nor the cluster, in check mode or not, and takes no lock; it can run beside a reconcile.
+  - Plans on the live cluster with O(store), or on a saved O(snapshot), for which neither the cluster nor the store is needed.
+options:
+  store:
+    description: Where the clusters' objects are kept. Needed unless O(snapshot) is given; not read then.
+    type: dict
+    required: false
+    suboptions:
+      type:
+        description: The kind of store.
+        type: str
+        choices: [file]
+        default: file
+      path:
+        description: The store's folder. It need not exist.
+        type: path
+        required: true
+      encrypt_secrets:
+        description: Whether Secrets are encrypted with Ansible Vault; needs a vault password in every run.
+        type: bool
+        default: false
+  manifests:
+    description: The files in which the cluster's documents are. They are planned on as if they were in the store, or in the snapshot, already.
+    type: list
+    elements: path
+    default: []
+  providers:
+    description: The infrastructure providers' roles by the kind of template or cluster that they serve.
+    type: dict
+    default: {}
+  replace:
+    description:
+      - Whether machines may be replaced. With V(ask) the plan has the steps that follow the consent, and says at which step reconcile stops without it; with
+        V(never) it ends before the first replacement.
+    type: str
+    choices: [allow, ask, never]
+    default: allow
+  snapshot:
+    description: A file with a saved snapshot that is planned on in place of the live cluster.
+    type: path
+  plan_file:
+    description:
+      - A file to which the plan is written as JSON, readable for its owner alone. The names of new machines are fixed then, and reconcile can carry out this
+        plan and no other. An earlier plan of the same cluster is replaced; any other file that exists is left alone, and the module fails.
+      - Not written in check mode.
+    type: path
+  snapshot_file:
+    description:
+      - A file to which the snapshot that was planned on is written as JSON, readable for its owner alone. It holds no secrets.
+      - Not written in check mode.
+    type: path
+  show:
+    description: Whether the plan is printed.
+    type: bool
+    default: true
+extends_documentation_fragment:
+  - kubeadm.control_plane._cluster
+  - kubeadm.control_plane._attributes
+  - kubeadm.control_plane._attributes.action_group
+  - kubeadm.control_plane._attributes.action
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+  idempotent:
+    support: partial
+    details:
+      - With O(plan_file) or O(snapshot_file) each run writes the file anew, with its own time and names, and is reported as changed.
+seealso:
+  - module: kubeadm.control_plane.decide
+  - module: kubeadm.control_plane.cluster_status
+"""
+
+EXAMPLES = r"""
+- name: What would happen?
+  kubeadm.control_plane.plan:
+    cluster: prod
+    store:
+      path: /srv/clusters/store
+    manifests:
+      - /srv/clusters/prod.yaml
+  register: prod
+
+- name: Keep the plan for reconcile, and the snapshot for questions later
+  kubeadm.control_plane.plan:
+    cluster: prod
+    store:
+      path: /srv/clusters/store
+    manifests:
+      - /srv/clusters/prod.yaml
+    plan_file: /srv/clusters/prod.plan.json
+    snapshot_file: /srv/clusters/prod.snapshot.json
+
+- name: What would a changed manifest do? (no cluster is asked, no store is read)
+  kubeadm.control_plane.plan:
+    cluster: prod
+    snapshot: /srv/clusters/prod.snapshot.json
+    manifests:
+      - /srv/clusters/draft/prod.yaml
+"""
+
+RETURN = r"""
+steps:
+  description: The steps in order, in the form of docs/reference/plan.md, with C(expects) as the hash alone.
+  returned: success
+  type: list
+  elements: dict
+end:
+  description: What the plan ends with; nothing left to do, or what blocks it, postpones it or is waited for, with what to do.
+  returned: success
+  type: dict
+acting:
+  description: How many steps reconcile would carry out now; it stops before one that this release doesn't carry out or that wants consent.
+  returned: success
+  type: int
+blocked:
+  description: Whether the plan ends with something that a person must change.
+  returned: success
+  type: bool
+specHash:
+  description: The hash of what the manifest wants.
+  returned: success
+  type: str
+observedHash:
+  description: The hash of the state that was planned on.
+  returned: success
+  type: str
+plan_file:
+  description: The absolute path of the plan's file.
+  returned: when O(plan_file) is given
+  type: str
+snapshot_file:
+  description: The absolute path of the snapshot's file.
+  returned: when O(snapshot_file) is given
+  type: str
+msg:
+  description: The plan in one line.
+  returned: success
+  type: str
+  sample: "5 steps, then none: 3 of 3 replicas, all up to date"
+"""

@@ -1,0 +1,283 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Carrying out a plan, as far as no machine has to answer: steps and names, a killed run, what stops it, and what stays unwritten."""
+
+from __future__ import annotations
+
+import json
+import socket
+import typing as t
+from pathlib import Path
+
+import pytest
+import yaml
+from actions import run_action
+from workspace import cluster_documents
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+    CONTROL_PLANE,
+    MACHINE,
+    SECRET,
+)
+
+Object = dict[str, t.Any]
+
+
+class Folder:
+    """A user's folder with the plan for a new cluster; each step is what the role does in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.store = {"path": str(path / "store")}
+        self.manifest = path / "prod.yaml"
+        self.plan = path / "prod.plan.json"
+        self.wants()
+
+    def wants(self, **options: t.Any) -> None:
+        """Write the manifest."""
+        documents = cluster_documents("prod", failure_domains=("a", "b", "c"), **options)
+        self.manifest.write_text(yaml.safe_dump_all(documents, sort_keys=False))
+
+    def run(self, module: str, /, check: bool = False, **arguments: t.Any) -> Object:
+        """Run one of the collection's actions on the cluster."""
+        return run_action(module, check, cluster="prod", store=self.store, **arguments)
+
+    def make_plan(self) -> Object:
+        """Keep a plan and return it."""
+        result = self.run("plan", manifests=[str(self.manifest)], plan_file=str(self.plan), show=False)
+        assert not result.get("failed"), result["msg"]
+        return dict(json.loads(self.plan.read_text()))
+
+    def apply(self, **arguments: t.Any) -> Object:
+        """Bring the manifest into the store."""
+        return self.run("cluster", manifests=[str(self.manifest)], **arguments)
+
+    def decide(self, **arguments: t.Any) -> Object:
+        """Decide, following the plan."""
+        return self.run("decide", **{"plan_file": str(self.plan), "run": "r1", **arguments})
+
+    def provide_infrastructure(self) -> None:
+        """What a provider reports; nobody listens at the endpoint."""
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            port = listener.getsockname()[1]
+        domains = [{"name": each, "controlPlane": True} for each in "abc"]
+        result = self.run(
+            "infrastructure_status",
+            kind="NspawnCluster",
+            name="prod",
+            spec={"controlPlaneEndpoint": {"host": "127.0.0.1", "port": port}},
+            status={"initialization": {"provisioned": True}, "failureDomains": domains},
+        )
+        assert not result.get("failed"), result["msg"]
+
+    @property
+    def objects(self) -> FileStore:
+        """The store."""
+        return FileStore(self.store["path"])
+
+    def begin_first_machine(self) -> tuple[Object, str]:
+        """Go up to the first machine's objects; returns the plan and its name."""
+        document = self.make_plan()
+        self.apply(plan_file=str(self.plan))
+        self.provide_infrastructure()
+        self.run("cluster_certificates")
+        decided = self.decide()
+        target = decided["decision"]["target"]
+        made = self.run("machine", kind="init", name=target["name"], failure_domain=target["failureDomain"])
+        return document, str(made["name"])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+def test_steps_are_taken_in_the_plans_order_with_its_names(folder: Folder) -> None:
+    document = folder.make_plan()
+    names = [step["target"]["name"] for step in document["steps"] if step["target"]]
+    assert folder.apply(plan_file=str(folder.plan))["changed"] is True
+    first = folder.decide()
+    assert (first["act"], first["decision"]["action"]) == (True, "createInfrastructure"), first["msg"]
+    assert first["msg"].startswith("step 1 of 5: ")
+    folder.provide_infrastructure()
+    assert folder.decide()["decision"]["action"] == "createCertificates"
+    folder.run("cluster_certificates")
+    third = folder.decide()
+    assert third["decision"]["action"] == "initialize", third
+    assert (third["decision"]["target"]["name"], third["decision"]["target"]["failureDomain"]) == (names[0], "a")
+    assert (third["prepare"], third["prepare_names"]) == (["b", "c"], names[1:])
+
+
+def test_machines_are_made_with_the_planned_names_also_those_made_ahead(folder: Folder) -> None:
+    document, first = folder.begin_first_machine()
+    names = [step["target"]["name"] for step in document["steps"] if step["target"]]
+    assert first == names[0]
+    again = folder.run("machine", kind="init", name=first, prepare=["b", "c"], prepare_names=names[1:])
+    assert [each["name"] for each in again["prepared"]] == names[1:]
+    assert [
+        each["name"]
+        for each in folder.run("machine", kind="init", name=first, prepare=["b", "c"], prepare_names=names[1:])[
+            "prepared"
+        ]
+    ] == names[1:]
+    kept = folder.objects.list(("infrastructure.cluster.x-k8s.io", "NspawnMachine"), "default")
+    assert sorted(each["metadata"]["name"] for each in kept) == sorted(names)
+
+
+def test_a_killed_run_is_gone_on_with_by_the_same_plan(folder: Folder) -> None:
+    _document, name = folder.begin_first_machine()
+    decided = folder.decide(run="r2")
+    assert decided["msg"].startswith("step 3 of 5: go on initializing"), decided["msg"]
+    assert (decided["decision"]["target"]["machine"], decided["decision"]["target"]["resume"]) == (name, True)
+
+
+def test_a_plan_without_a_step_left_ends_well_though_more_could_be_done(folder: Folder) -> None:
+    document = folder.make_plan()
+    end = {**document["end"], "action": "postponed", "expects": document["steps"][2]["expects"]}
+    folder.plan.write_text(json.dumps({**document, "steps": document["steps"][:2], "end": end}))
+    folder.apply(plan_file=str(folder.plan))
+    folder.provide_infrastructure()
+    folder.run("cluster_certificates")
+    result = folder.decide()
+    assert (result["act"], result["changed"], result.get("failed")) == (False, False, None)
+    assert "has no step left" in result["msg"] and "initialize the control plane" in result["msg"]
+
+
+def test_the_journal_names_the_planned_machine(folder: Folder) -> None:
+    _document, name = folder.begin_first_machine()
+    text = (folder.path / "store" / "default" / "journal" / "prod.jsonl").read_text()
+    intents = [json.loads(line) for line in text.splitlines() if '"intent"' in line]
+    assert intents[-1]["target"] == name
+
+
+def test_a_cluster_that_left_the_plan_is_not_acted_on_and_the_difference_is_shown(folder: Folder) -> None:
+    folder.make_plan()
+    folder.apply()
+    folder.provide_infrastructure()
+    folder.run("cluster_certificates")
+    folder.run("machine", kind="init", name="foreign", failure_domain="b")
+    result = folder.decide()
+    assert result["failed"] and "act" not in result
+    assert "machines.foreign: expected not there, observed there" in result["msg"]
+    assert "control_plane_plan_file=" in result["msg"] and str(folder.plan) in result["msg"]
+    assert {"path": "machines.foreign", "expected": "not there", "observed": "there"} in result["difference"]
+    assert folder.decide(plan_file=None)["decision"]["action"] == "initialize"
+
+
+def test_a_plan_for_another_manifest_is_refused_before_anything_is_stored(folder: Folder) -> None:
+    folder.make_plan()
+    folder.wants(replicas=1, version="v1.20.3")
+    result = folder.apply(plan_file=str(folder.plan))
+    assert result["failed"]
+    assert "KubeadmControlPlane.spec.replicas, KubeadmControlPlane.spec.version" in result["msg"]
+    assert result["specHash"]["expected"] != result["specHash"]["observed"]
+    assert not [path for path in folder.path.rglob("*.yaml") if path != folder.manifest and path.name != "store.yaml"]
+    folder.apply()
+    assert "was made for another manifest" in folder.decide()["msg"]
+
+
+def test_a_plan_of_another_cluster_is_refused_with_the_path(folder: Folder) -> None:
+    document = folder.make_plan()
+    folder.apply()
+    folder.plan.write_text(json.dumps({**document, "cluster": "other"}))
+    result = folder.decide()
+    assert result["failed"] and "cluster: it is a plan of the cluster default/other" in result["msg"]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"), [("{", "is not JSON"), ("{}", "planVersion"), ('{"planVersion": "v9"}', "planVersion")]
+)
+def test_a_file_that_is_no_plan(folder: Folder, content: str, says: str) -> None:
+    folder.apply()
+    folder.plan.write_text(content)
+    for result in (folder.decide(), folder.apply(plan_file=str(folder.plan))):
+        assert result["failed"] and says in result["msg"]
+
+
+def test_a_plan_that_is_not_there(folder: Folder) -> None:
+    folder.apply()
+    assert "can't be read" in folder.decide()["msg"]
+
+
+def test_check_mode_says_whether_the_plan_still_holds(folder: Folder) -> None:
+    folder.make_plan()
+    result = folder.decide(check=True, manifests=[str(folder.manifest)])
+    assert result["changed"] is True and [step["action"] for step in result["plan"]][-1] == "none"
+    folder.wants(replicas=1)
+    assert "was made for another manifest" in folder.decide(check=True, manifests=[str(folder.manifest)])["msg"]
+
+
+def test_check_mode_prints_what_plan_prints(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
+    folder.run("plan", manifests=[str(folder.manifest)])
+    planned = capsys.readouterr().out
+    folder.run("decide", check=True, manifests=[str(folder.manifest)])
+    assert capsys.readouterr().out == planned
+
+
+def orphaned(folder: Folder) -> None:
+    """A machine in the store that nobody controls: it would have to be adopted."""
+    folder.make_plan()
+    folder.apply()
+    folder.provide_infrastructure()
+    folder.run("cluster_certificates")
+    folder.run("machine", kind="init", name="m1", failure_domain="a")
+    folder.objects.modify(MACHINE, "default", "m1", lambda stored: stored["metadata"].update(ownerReferences=[]))
+
+
+def test_a_step_that_is_not_carried_out_ends_the_run_with_what_to_do(folder: Folder) -> None:
+    orphaned(folder)
+    result = folder.decide(plan_file=None)
+    assert result["failed"] and result["reason"] == "NotCarriedOut"
+    for words in (
+        "prod: NotCarriedOut: the next step would be to adopt m1",
+        "Nothing was changed",
+        "kubeadm.control_plane.plan",
+    ):
+        assert words in result["msg"]
+    journal = folder.path / "store" / "default" / "journal" / "prod.jsonl"
+    assert not journal.exists() or "adopt" not in journal.read_text()
+
+
+def test_check_mode_shows_what_is_not_carried_out_and_is_not_changed(folder: Folder) -> None:
+    orphaned(folder)
+    result = folder.decide(check=True, plan_file=None)
+    assert (result["changed"], result["plan"][0]["action"], result["plan"][0]["carriedOut"]) == (False, "adopt", False)
+
+
+def test_a_paused_cluster_ends_well_whatever_the_plan(folder: Folder) -> None:
+    folder.make_plan()
+    folder.apply()
+    key = "cluster.x-k8s.io/paused"
+    folder.objects.modify(
+        CONTROL_PLANE, "default", "prod-control-plane", lambda stored: stored["metadata"].update(annotations={key: ""})
+    )
+    result = folder.decide(plan_file=None)
+    assert (result["act"], result["decision"]["action"]) == (False, "none")
+
+
+def test_a_remediation_is_recorded_and_handed_on_to_the_replacement(folder: Folder) -> None:
+    _document, name = folder.begin_first_machine()
+    record = {"machine": name, "timestamp": "2026-01-31T12:00:00Z", "retryCount": 2}
+    assert folder.run("machine", state="absent", name=name, remediation=record)["changed"] is True
+    key = "controlplane.cluster.x-k8s.io/remediation-in-progress"
+    control_plane = folder.objects.get(CONTROL_PLANE, "default", "prod-control-plane") or {}
+    assert json.loads(control_plane["metadata"]["annotations"][key]) == record
+    folder.run("machine", state="absent", name=name, remediation={**record, "retryCount": 3})
+    control_plane = folder.objects.get(CONTROL_PLANE, "default", "prod-control-plane") or {}
+    assert json.loads(control_plane["metadata"]["annotations"][key]) == record, "a removal that goes on is no new try"
+    folder.run("machine", state="absent", name=name, infrastructure_deleted=True)
+    made = folder.run("machine", kind="join", failure_domain="b")
+    machine = folder.objects.get(MACHINE, "default", made["name"]) or {}
+    assert json.loads(machine["metadata"]["annotations"]["controlplane.cluster.x-k8s.io/remediation-for"]) == record
+    control_plane = folder.objects.get(CONTROL_PLANE, "default", "prod-control-plane") or {}
+    assert key not in control_plane["metadata"]["annotations"]
+
+
+def test_nothing_secret_is_returned(folder: Folder) -> None:
+    folder.begin_first_machine()
+    decided = json.dumps(folder.decide())
+    for secret in folder.objects.list(SECRET, "default"):
+        assert not [value for value in secret["data"].values() if value in decided]
