@@ -160,7 +160,8 @@ def _rollout_size(view: View, outdated: bool) -> Optional[int]:
     """
     if not outdated:
         return None
-    recorded = ((view.control_plane.get("status") or {}).get("rollout") or {}).get("replicas")
+    record = (view.control_plane.get("status") or {}).get("rollout")
+    recorded = record.get("replicas") if isinstance(record, dict) else None
     if isinstance(recorded, int) and not isinstance(recorded, bool) and recorded > 0:
         return recorded
     return view.replicas if len(view.live) == view.replicas else None

@@ -79,7 +79,7 @@ def remove_joiner(context: Context, machine: MachineView, name: str, why: str) -
     healthy = [each.name for each in others if is_true(context.machines[each.name], *_needed(view))]
     # What may be its member counts too: nothing is taken out of a cluster in which no other machine works.
     member = machine.member or (only_candidate(view, machine) if view.managed_etcd else None)
-    if not healthy and (machine.node is not None or member is not None):
+    if not healthy and (machine.joined or machine.node is not None or member is not None):
         waits = view.settling or not view.lasting(view.control_plane, "ControlPlaneComponentsHealthy")
         text = f"removing machine {machine.name} ({why}) is refused: no other machine has all control plane components healthy"
         return _refused(text, waits and bool(others))
