@@ -51,7 +51,10 @@ class ActionModule(ControlPlaneAction):
             store = self.open_store(arguments)
             if arguments["plan_file"]:
                 self._check_plan(store, manifest, arguments)
+            warnings = cluster_records.update_warnings(store, manifest)
             changes = cluster_records.apply_manifest(store, manifest)
+            for warning in warnings:
+                self.display.warning(warning)
             if changes and self.check_mode:
                 for change in changes:
                     self.progress(arguments["cluster"], f"would {change}")

@@ -9,7 +9,9 @@ import copy
 import functools
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds, validate_update
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.equivalence import keep_equivalent, settle
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError, Violation
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import ClusterManifest
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.user_annotations import (
     OWNED_BY_THE_MANIFEST,
@@ -28,13 +30,22 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_obje
 )
 
 
-def apply_manifest(store: Store, manifest: ClusterManifest) -> list[str]:
+def apply_manifest(
+    store: Store, manifest: ClusterManifest, dns_migration: t.Optional[validate_update.DnsMigration] = None
+) -> list[str]:
     """Bring the manifest's objects into the store and return what was done, in words.
 
     What a controller fills in and the manifest leaves out is kept: status, finalizers, the endpoint that the
-    infrastructure gave. A user's Secret replaces a stored one only where their contents differ.
+    infrastructure gave. What means the same as what is stored is no change. A user's Secret replaces a stored one only where
+    their contents differ. Raises ManifestError with every violation, and has then written nothing, where the manifest changes
+    what can't be changed (kcp-behaviour.md §1.18).
     """
+    violations = update_violations(store, manifest, dns_migration)
+    if violations:
+        raise ManifestError(violations)
     changes = []
+    stored = _stored(store, manifest.cluster)
+    cluster = manifest.cluster if stored is None else _merged(stored, manifest.cluster)
     objects = [
         manifest.infrastructure_cluster,
         manifest.machine_template,
@@ -54,11 +65,51 @@ def apply_manifest(store: Store, manifest: ClusterManifest) -> list[str]:
                 created["metadata"]["finalizers"] = [FINALIZERS[kind_ref_of(desired)]]
             store.create(created)
             continue
-        merged = _merged(stored, desired)
+        merged = _merged(stored, desired, cluster)
         if merged != stored:
             changes.append(f"change {desired['kind']} {namespace}/{name}: {', '.join(_changed_paths(stored, merged))}")
             store.modify(kind_ref_of(desired), namespace, name, functools.partial(_replace, desired=merged))
     return changes
+
+
+def update_violations(
+    store: Store, manifest: ClusterManifest, dns_migration: t.Optional[validate_update.DnsMigration] = None
+) -> list[Violation]:
+    """What the manifest changes of the stored objects that can't be changed, in the manifest's own terms."""
+    control_plane = _stored(store, manifest.control_plane)
+    cluster = _stored(store, manifest.cluster)
+    was_initialized = validate_update.initialized(cluster, control_plane)
+    violations: list[Violation] = []
+    if cluster is not None:
+        report = manifest.report(manifest.cluster)
+        wanted = _merged(cluster, manifest.cluster)
+        validate_update.validate_cluster_update(cluster, wanted, was_initialized, report)
+        violations += report.violations
+    if control_plane is not None:
+        clusters = (cluster, _merged(cluster, manifest.cluster)) if cluster is not None else None
+        report = manifest.report(manifest.control_plane)
+        validate_update.validate_control_plane_update(
+            control_plane, manifest.control_plane, report, clusters, dns_migration
+        )
+        violations += report.violations
+    for secret in manifest.secrets:
+        stored = _stored(store, secret)
+        if stored is not None:
+            report = manifest.report(secret)
+            validate_update.validate_secret_update(stored, secret, was_initialized, report)
+            violations += report.violations
+    return violations
+
+
+def update_warnings(store: Store, manifest: ClusterManifest) -> list[str]:
+    """What people should know of the manifest's changes, in sentences."""
+    stored = _stored(store, manifest.machine_template)
+    return validate_update.template_warnings(stored, manifest.machine_template) if stored is not None else []
+
+
+def _stored(store: Store, desired: Object) -> t.Optional[Object]:
+    metadata = desired["metadata"]
+    return store.get(kind_ref_of(desired), str(metadata.get("namespace", "default")), str(metadata["name"]))
 
 
 def _replace(current: Object, desired: Object) -> None:
@@ -70,11 +121,15 @@ def _replace(current: Object, desired: Object) -> None:
             current["metadata"][key] = desired["metadata"][key]
 
 
-def _merged(stored: Object, desired: Object) -> Object:
+def _merged(stored: Object, desired: Object, cluster: t.Optional[Object] = None) -> Object:
     merged = copy.deepcopy(stored)
     for key in ("spec", "data", "type"):
         if key in desired:
             merged[key] = copy.deepcopy(desired[key])
+    if kind_ref_of(desired) == CLUSTER:
+        merged["spec"] = keep_equivalent(stored["spec"], desired["spec"])
+    elif kind_ref_of(desired) == CONTROL_PLANE and cluster is not None:
+        merged["spec"] = settle(stored["spec"], desired["spec"], cluster)
     for key in ("labels", "annotations"):
         given = desired["metadata"].get(key) or {}
         if given or key in stored["metadata"]:

@@ -130,6 +130,12 @@ class Report:
         self._locate = locate
         self._unreadable: set[str] = set()
 
+    def again(self) -> Report:
+        """A report without violations for the same object, which tells paths in the user's own terms as this one does."""
+        report = Report(self.name, self._locate)
+        report.origins = list(self.origins)
+        return report
+
     def moved(self, hub: str, written: str) -> None:
         """Remember that what the hub form has at `hub` was written at `written`."""
         self.origins.append((hub, written))

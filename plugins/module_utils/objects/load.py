@@ -327,20 +327,29 @@ def _tag_refused(tag: str, line: int) -> _Refused:
     return _Refused(line, f"the YAML tag {tag!r} is not supported", fix)
 
 
-def read_documents(text: str) -> list[Any]:
-    """The JSON values of a YAML text's documents, for text that is not a manifest (a ConfigMap's content, say).
+def read_any(text: str, file: str) -> list[Document]:
+    """The documents of a YAML text that is not a manifest (kubeadm's configuration, a ConfigMap's content), whatever they hold.
 
-    Raises ValueError naming the line for whatever read_text would refuse.
+    `data` is any JSON value; `locate` knows the line of every field. Raises ValueError naming the line for whatever read_text would
+    refuse.
     """
     if not HAS_YAML:
         raise ValueError("PyYAML is not installed on the controller")
     reader = _Reader(yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
     try:
-        return [reader.to_json(root) for root in reader.documents()]
+        return [Document(file, root.line, reader.to_json(root), root) for root in reader.documents()]
     except _Refused as refused:
-        raise ValueError(f"line {refused.line}: {refused.rule}") from None
+        raise ValueError(f"line {refused.line}: {refused.rule}. {refused.fix}") from None
     except (yaml.YAMLError, RecursionError) as error:
-        raise ValueError(f"not YAML: {getattr(error, 'problem', None) or 'it cannot be parsed'}") from None
+        mark = getattr(error, "problem_mark", None)
+        where = f"line {mark.line + 1}: " if mark is not None else ""
+        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be parsed"
+        raise ValueError(f"{where}this is not YAML: {problem}") from None
 
 
-__all__ = ["MAX_BYTES", "Document", "read_documents", "read_file", "read_files", "read_text"]
+def read_documents(text: str) -> list[Any]:
+    """The JSON values of a YAML text's documents; see read_any."""
+    return [document.data for document in read_any(text, "")]
+
+
+__all__ = ["MAX_BYTES", "Document", "read_any", "read_documents", "read_file", "read_files", "read_text"]

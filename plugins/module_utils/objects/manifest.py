@@ -55,6 +55,12 @@ class ClusterManifest:
     infrastructure_cluster: dict[str, Any]
     secrets: tuple[dict[str, Any], ...] = ()
     warnings: tuple[str, ...] = ()
+    reports: Mapping[str, Report] = field(default_factory=dict, compare=False, repr=False)
+
+    def report(self, obj: Mapping[str, Any]) -> Report:
+        """A report for further violations of one of the objects, told in the manifest's own terms."""
+        label = kinds.label_of(obj)
+        return self.reports[label].again() if label in self.reports else Report(label)
 
 
 @dataclass
@@ -158,7 +164,8 @@ def _read(document: Document, index: Index, reading: _Reading) -> ClusterManifes
             reading.unresolved += [kind for kind in reading.providers if kind.endswith("Template") == is_template]
     if control_plane is None or infrastructure is None or template is None:
         return None
-    return ClusterManifest(cluster, control_plane, template, infrastructure, secrets, _warnings(control_plane))
+    reports = {report.name: report for report in reading.reports}
+    return ClusterManifest(cluster, control_plane, template, infrastructure, secrets, _warnings(control_plane), reports)
 
 
 def _duplicates(reading: _Reading) -> None:

@@ -19,6 +19,8 @@ _CONFIG = "spec.kubeadmConfigSpec"
 _DEFAULT_CA_DAYS = 3650
 _DEFAULT_DAYS = 365
 _SMALLEST_DAYS_BEFORE = 7
+# With fewer, removing a machine before its replacement comes would lose etcd's quorum.
+SURGELESS_REPLICAS = 3
 
 
 def managed_etcd(control_plane: Mapping[str, Any]) -> bool:
@@ -99,9 +101,14 @@ def _version(spec: Mapping[str, Any], report: Report) -> versions.Version | None
 
 
 def _replicas(control_plane: Mapping[str, Any], report: Report) -> None:
-    path, replicas = "spec.replicas", control_plane["spec"].get("replicas")
-    if not isinstance(replicas, int):
-        return
+    replicas = control_plane["spec"].get("replicas")
+    if isinstance(replicas, int):
+        replica_rules(replicas, control_plane, report)
+
+
+def replica_rules(replicas: int, control_plane: Mapping[str, Any], report: Report) -> None:
+    """A control plane has machines, and with etcd on them an odd number; the same for a manifest and for scaling."""
+    path = "spec.replicas"
     if replicas <= 0:
         fix = "Use 1, 3 or 5. To remove the whole control plane, delete the cluster."
         report.add(path, replicas, "a control plane has at least one replica", fix)
@@ -145,7 +152,7 @@ def _rollout(spec: Mapping[str, Any], report: Report) -> None:
         report.add(
             where, surge, "maxSurge is 0 or 1", "Use 1 (replacement first) or 0 (removal first, from 3 replicas)."
         )
-    elif surge == 0 and isinstance(spec.get("replicas"), int) and spec["replicas"] < 3:
+    elif surge == 0 and isinstance(spec.get("replicas"), int) and spec["replicas"] < SURGELESS_REPLICAS:
         rule = "maxSurge 0 needs at least 3 replicas: with fewer, removing first would lose etcd's quorum"
         report.add(where, surge, rule, "Use maxSurge 1, or 3 replicas.")
     days = (rollout.get("before") or {}).get("certificatesExpiryDays")
