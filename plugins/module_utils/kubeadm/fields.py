@@ -9,6 +9,7 @@ whole seconds (`...Seconds`) or days (`...Days`). Everything that reads, checks 
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,20 +27,27 @@ DURATION = "duration"
 DAYS = "days"
 STRUCT = "struct"
 STRUCTS = "list of structs"
+STRUCT_MAP = "map of structs"
+OBJECT = "object"
 
 # kubeadm API versions by number: 1 = v1beta1 ... 4 = v1beta4.
 OLDEST, NEWEST = 1, 4
 KUBEADM_GROUP = "kubeadm.k8s.io"
+POSITIONAL = "positional"
+PATCHES_FLAG = "patches"
 
 
 @dataclass(frozen=True)
 class Field:
     """One field.
 
-    `name` is kubeadm's own; the hub name is the same but for durations. `since`/`until`: the kubeadm API versions that have it.
-    `flag`: the command-line flag that does the same before `since`. `same_before`: hub values that older kubeadm acts on anyway, so
-    that leaving them out loses nothing. `alternative`: what to tell people whose value cannot be written. `capi`: whether it is part
-    of Cluster API's KubeadmConfigSpec; `hub`: whether the hub form has it (removed fields are read and moved, never kept).
+    `name` is kubeadm's own; the hub name is the same but for durations. `since`/`until`: the kubeadm API versions that have it;
+    `minor`: the first Kubernetes minor whose kubeadm acts on it, where that came later than the API version. `flag`: the command-line
+    flag that does the same before that (POSITIONAL = the command's argument, PATCHES_FLAG = facts.patches_flag), from the minor
+    `flag_since` on; `command`: the kubeadm command that gets the flags of the structure below. `same_before`: hub values that older
+    kubeadm acts on anyway, so that leaving them out loses nothing. `alternative`: what to tell people whose value cannot be written.
+    `capi`: whether it is part of Cluster API's KubeadmConfigSpec; `hub`: whether the hub form has it (removed fields are read and
+    moved, never kept).
     """
 
     name: str
@@ -47,7 +55,10 @@ class Field:
     since: int = OLDEST
     until: int = NEWEST
     struct: Struct | None = None
+    minor: int = 0
     flag: str = ""
+    flag_since: int = 0
+    command: str = ""
     same_before: tuple[Any, ...] = ()
     alternative: str = ""
     capi: bool = True
@@ -66,12 +77,38 @@ class Struct:
     name: str
     fields: tuple[Field, ...]
 
+    @functools.cached_property
     def by_name(self) -> dict[str, Field]:
         """Fields by kubeadm's name."""
         return {field.name: field for field in self.fields}
 
+    @functools.cached_property
+    def by_hub_name(self) -> dict[str, Field]:
+        """Fields of the hub form by their name there."""
+        return {field.hub_name: field for field in self.fields if field.hub}
+
+
+# The structures of list entries that are the same in every API version.
+ARG = Struct("Arg", (Field("name", STRING), Field("value", STRING)))
+ENV_VAR = Struct("EnvVar", (Field("name", STRING), Field("value", STRING), Field("valueFrom", OBJECT)))
+HOST_PATH_MOUNT = Struct(
+    "HostPathMount",
+    (
+        Field("name", STRING),
+        Field("hostPath", STRING),
+        Field("mountPath", STRING),
+        Field("readOnly", BOOLEAN),
+        Field("pathType", STRING),
+    ),
+)
+TAINT = Struct(
+    "Taint", (Field("key", STRING), Field("value", STRING), Field("effect", STRING), Field("timeAdded", TIME))
+)
+ENTRIES: dict[str, Struct] = {ARGS: ARG, ENVS: ENV_VAR, VOLUMES: HOST_PATH_MOUNT, TAINTS: TAINT}
 
 _USE_NEWER = "Use Kubernetes {} or newer, or leave the field out."
+
+_UPLOAD_CERTS = "Write v1beta2 (Kubernetes 1.15 or newer), or copy the certificates yourself."
 
 BOOTSTRAP_TOKEN = Struct(
     "BootstrapToken",
@@ -114,12 +151,17 @@ PATCHES = Struct("Patches", (Field("directory", STRING),))
 TIMEOUTS = Struct(
     "Timeouts",
     (
-        Field("controlPlaneComponentHealthCheck", DURATION),
+        Field(
+            "controlPlaneComponentHealthCheck",
+            DURATION,
+            same_before=(240,),
+            alternative="Set apiServer.timeoutForControlPlane in the cluster's ClusterConfiguration (kubeadm-config).",
+        ),
         Field("kubeletHealthCheck", DURATION),
         Field("kubernetesAPICall", DURATION),
         Field("etcdAPICall", DURATION),
         Field("tlsBootstrap", DURATION, same_before=(300,)),
-        Field("discovery", DURATION),
+        Field("discovery", DURATION, same_before=(300,)),
         Field("upgradeManifests", DURATION, capi=False, same_before=(300,)),
     ),
 )
@@ -139,7 +181,14 @@ ETCD_EXTERNAL = Struct(
     "ExternalEtcd",
     (
         Field("endpoints", STRINGS),
-        Field("httpEndpoints", STRINGS, since=4, capi=False),
+        Field(
+            "httpEndpoints",
+            STRINGS,
+            since=4,
+            minor=35,
+            capi=False,
+            alternative="Use Kubernetes 1.35 or newer, or leave it out: older API servers ask etcd's health at its endpoints.",
+        ),
         Field("caFile", STRING),
         Field("certFile", STRING),
         Field("keyFile", STRING),
@@ -215,12 +264,12 @@ INIT_CONFIGURATION = Struct(
     "InitConfiguration",
     (
         Field("bootstrapTokens", STRUCTS, struct=BOOTSTRAP_TOKEN),
-        Field("dryRun", BOOLEAN, since=4, flag="--dry-run", capi=False),
+        Field("dryRun", BOOLEAN, since=4, flag="--dry-run", capi=False, same_before=(False,)),
         Field("nodeRegistration", STRUCT, struct=NODE_REGISTRATION),
         Field("localAPIEndpoint", STRUCT, struct=API_ENDPOINT),
-        Field("certificateKey", STRING, since=2, capi=False),
+        Field("certificateKey", STRING, since=2, capi=False, alternative=_UPLOAD_CERTS),
         Field("skipPhases", STRINGS, since=3, flag="--skip-phases"),
-        Field("patches", STRUCT, struct=PATCHES, since=3, flag="patches"),
+        Field("patches", STRUCT, struct=PATCHES, since=3, flag=PATCHES_FLAG),
         Field("timeouts", STRUCT, struct=TIMEOUTS, since=4),
     ),
 )
@@ -246,24 +295,26 @@ JOIN_CONTROL_PLANE = Struct(
     "JoinControlPlane",
     (
         Field("localAPIEndpoint", STRUCT, struct=API_ENDPOINT),
-        Field("certificateKey", STRING, since=2, capi=False),
+        Field("certificateKey", STRING, since=2, capi=False, alternative=_UPLOAD_CERTS),
     ),
 )
 JOIN_CONFIGURATION = Struct(
     "JoinConfiguration",
     (
-        Field("dryRun", BOOLEAN, since=4, flag="--dry-run", capi=False),
+        Field("dryRun", BOOLEAN, since=4, flag="--dry-run", flag_since=23, capi=False, same_before=(False,)),
         Field("nodeRegistration", STRUCT, struct=NODE_REGISTRATION),
         Field("caCertPath", STRING),
         Field("discovery", STRUCT, struct=DISCOVERY),
         Field("controlPlane", STRUCT, struct=JOIN_CONTROL_PLANE),
         Field("skipPhases", STRINGS, since=3, flag="--skip-phases"),
-        Field("patches", STRUCT, struct=PATCHES, since=3, flag="patches"),
+        Field("patches", STRUCT, struct=PATCHES, since=3, flag=PATCHES_FLAG),
         Field("timeouts", STRUCT, struct=TIMEOUTS, since=4),
     ),
 )
 
-# Kind -> structure. ResetConfiguration and UpgradeConfiguration (kubeadm.md B2.5) and ClusterStatus join this table.
+CLUSTER_STATUS = Struct("ClusterStatus", (Field("apiEndpoints", STRUCT_MAP, struct=API_ENDPOINT, until=2),))
+
+# Kind -> structure of what Cluster API's KubeadmConfigSpec holds; every kind is in kinds.py.
 KINDS: dict[str, Struct] = {
     struct.name: struct for struct in (INIT_CONFIGURATION, CLUSTER_CONFIGURATION, JOIN_CONFIGURATION)
 }

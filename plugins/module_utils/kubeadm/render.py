@@ -9,11 +9,13 @@ that names the field, the version and the alternative. Leaving out what older ku
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts, fields, versions
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts, fields, kinds, versions
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.decode import UNCONVERTED
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import (
     ManifestError,
     Report,
@@ -23,6 +25,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.erro
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.scalars import format_duration
 
 CONFIG_PATH = "spec.kubeadmConfigSpec"
+HEALTH_CHECK = "controlPlaneComponentHealthCheck"
 
 
 @dataclass(frozen=True)
@@ -35,13 +38,39 @@ class Rendered:
 
 
 @dataclass(frozen=True)
-class _Target:
-    """What is written for: the API number, the Kubernetes version, where violations and flags go."""
+class Target:
+    """What is written for, and where violations, flags (by kubeadm command) and warnings go.
+
+    `elsewhere` names the timeouts that another field of the older API carries; `allowed` the paths whose loss was consented to.
+    """
 
     api: int
-    version: str
+    version: versions.Version
     report: Report
-    flags: list[str]
+    command: str = kinds.INIT
+    flags: dict[str, list[str]] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    allowed: tuple[str, ...] = ()
+    elsewhere: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """The API and the Kubernetes version, for messages."""
+        return f"v1beta{self.api} (Kubernetes {self.version})"
+
+    def add_flag(self, flag: str) -> None:
+        """Add a flag to the command's."""
+        self.flags.setdefault(self.command, []).append(flag)
+
+    def lose(self, path: str, value: Any, rule: str, fix: str) -> None:
+        """A value that is not written anywhere: a violation, or a warning where its loss is allowed."""
+        written = self.report.written(path)
+        for allowed in self.allowed:
+            below = (allowed + ".", allowed + "[")
+            if allowed in (path, written) or path.startswith(below) or written.startswith(below):
+                self.warnings.append(f"{written}: {rule}. It was left out, as allowed_losses says.")
+                return
+        self.report.add(path, value, rule, fix)
 
 
 def init_documents(
@@ -57,11 +86,11 @@ def init_documents(
     `api` overrides the version's own API number; `component_configs` (KubeletConfiguration, KubeProxyConfiguration) follow untouched.
     With `report` violations are collected there; without it a ManifestError lists them all.
     """
-    target = _target(version, api, report)
-    init_document = _document(fields.INIT_CONFIGURATION, init, f"{CONFIG_PATH}.initConfiguration", target)
-    cluster_document = _document(fields.CLUSTER_CONFIGURATION, cluster, f"{CONFIG_PATH}.clusterConfiguration", target)
+    target = _target(version, api, report, kinds.INIT, HEALTH_CHECK)
+    init_document = document(kinds.BY_KEY["initConfiguration"], init, CONFIG_PATH, target)
+    cluster_document = document(kinds.BY_KEY["clusterConfiguration"], cluster, CONFIG_PATH, target)
     if target.api < 4:
-        _health_timeout(init, cluster_document)
+        set_health_timeout(init, cluster_document)
     return _finish((init_document, cluster_document, *component_configs), target, report)
 
 
@@ -73,128 +102,182 @@ def join_documents(
     Before v1beta4 the health check timeout of a join is the stored ClusterConfiguration's, which init wrote (both are equal by
     rule), so it is not written again.
     """
-    target = _target(version, api, report)
-    document = _document(fields.JOIN_CONFIGURATION, join, f"{CONFIG_PATH}.joinConfiguration", target)
-    discovery = (join.get("timeouts") or {}).get("discoverySeconds")
-    if target.api < 4 and discovery is not None:
-        document.setdefault("discovery", {})["timeout"] = format_duration(discovery)
-    return _finish((document,), target, report)
+    target = _target(version, api, report, kinds.JOIN, HEALTH_CHECK, "discovery")
+    written = document(kinds.BY_KEY["joinConfiguration"], join, CONFIG_PATH, target)
+    if target.api < 4:
+        set_discovery_timeout(join, written)
+    return _finish((written,), target, report)
 
 
-def _target(version: str, api: int | None, report: Report | None) -> _Target:
+def _target(version: str, api: int | None, report: Report | None, command: str, *elsewhere: str) -> Target:
     number = versions.api_version_for(version).number if api is None else api
-    return _Target(number, version, report if report is not None else Report("kubeadm configuration"), [])
+    report = report if report is not None else Report("kubeadm configuration")
+    return Target(number, versions.parse(version), report, command, elsewhere=frozenset(elsewhere))
 
 
-def _finish(documents: tuple[dict[str, Any], ...], target: _Target, report: Report | None) -> Rendered:
+def _finish(documents: tuple[dict[str, Any], ...], target: Target, report: Report | None) -> Rendered:
     if report is None and target.report.violations:
         raise ManifestError(target.report.violations)
-    return Rendered(documents, tuple(target.flags), target.api)
+    return Rendered(documents, tuple(target.flags.get(target.command, ())), target.api)
 
 
-def _document(struct: fields.Struct, hub: Mapping[str, Any], path: str, target: _Target) -> dict[str, Any]:
-    return {
-        "apiVersion": fields.api_version(target.api),
-        "kind": struct.name,
-        **_struct(struct, hub, path, target),
-    }
+def set_health_timeout(configuration: Mapping[str, Any], cluster_document: dict[str, Any]) -> None:
+    """The older place of the health check timeout of an Init- or JoinConfiguration (hub) (kubeadm.md B3)."""
+    seconds = (configuration.get("timeouts") or {}).get(HEALTH_CHECK + "Seconds")
+    if seconds is not None:
+        cluster_document.setdefault("apiServer", {})["timeoutForControlPlane"] = format_duration(seconds)
 
 
-def _struct(struct: fields.Struct, hub: Mapping[str, Any], path: str, target: _Target) -> dict[str, Any]:
+def set_discovery_timeout(join: Mapping[str, Any], join_document: dict[str, Any]) -> None:
+    """The older place of a JoinConfiguration's (hub) discovery timeout (kubeadm.md B3)."""
+    seconds = (join.get("timeouts") or {}).get("discoverySeconds")
+    if seconds is not None:
+        join_document.setdefault("discovery", {})["timeout"] = format_duration(seconds)
+
+
+def document(part: kinds.Part, hub: Mapping[str, Any], root: str, target: Target) -> dict[str, Any]:
+    """One part of the hub (below `root`) as a document of the target's API."""
+    body = _struct(part.struct, hub, child(root, part.key), target)
+    return {"apiVersion": fields.api_version(target.api), "kind": part.kind, **body}
+
+
+def without_document(part: kinds.Part, hub: Mapping[str, Any], root: str, target: Target) -> None:
+    """A part that the target's API does not have: flags, or losses."""
+    path = child(root, part.key)
+    if part.since > target.api:
+        _lose_unconverted(hub, path, target)
+        for one in part.struct.fields:
+            if hub.get(one.hub_name) is not None:
+                _unwritable(one, hub[one.hub_name], child(path, one.hub_name), target)
+    elif any(value not in ({}, None) for value in hub.values()):
+        target.lose(path, None, f"kubeadm {target.name} has no {part.kind}", part.alternative)
+
+
+def _struct(struct: fields.Struct, hub: Mapping[str, Any], path: str, target: Target) -> dict[str, Any]:
     result: dict[str, Any] = {}
-    for field in struct.fields:
-        if not field.hub or hub.get(field.hub_name) is None:
+    for one in struct.fields:
+        value = hub.get(one.hub_name) if one.hub else None
+        if value is None:
             continue
-        value, where = hub[field.hub_name], child(path, field.hub_name)
-        if target.api >= field.since:
-            result[field.name] = _value(field, value, where, target)
+        where = child(path, one.hub_name)
+        if one.since <= target.api <= one.until and (not one.minor or target.version.at_least(one.minor)):
+            result[one.name] = _value(one, value, where, target)
         else:
-            _unwritable(field, value, where, target)
-    known = {field.hub_name for field in struct.fields if field.hub}
+            _unwritable(one, value, where, target)
     for key in hub:
-        if key not in known:
+        if key == UNCONVERTED:
+            _unconverted(struct, hub[key], path, target, result)
+        elif key not in struct.by_hub_name:
             rule = f"kubeadm's {struct.name} has no field of this name"
             target.report.add(child(path, key), None, rule, "Remove it.")
     return result
 
 
-def _value(field: fields.Field, value: Any, path: str, target: _Target) -> Any:
-    if field.type == fields.STRUCTS and field.struct is not None:
-        return [_struct(field.struct, one, item(path, index), target) for index, one in enumerate(value)]
-    if field.struct is not None:
-        return _struct(field.struct, value, path, target)
-    if field.type == fields.ARGS:
-        return [dict(argument) for argument in value] if target.api >= 4 else _arguments(value, path, target)
-    if field.type == fields.DURATION:
+def _unconverted(
+    struct: fields.Struct, kept: Mapping[str, Any], path: str, target: Target, result: dict[str, Any]
+) -> None:
+    number = kinds.api_number(kept["apiVersion"]) or 0
+    for name, value in kept["fields"].items():
+        one = struct.by_name.get(name)
+        # What the API version itself has (a removed field, a duration finer than the hub's) is right wherever the table says so.
+        known = one is not None and one.since <= number <= one.until and one.since <= target.api <= one.until
+        if number == target.api or known:
+            result.setdefault(name, value)
+            continue
+        rule = f"this was kept from kubeadm v1beta{number} without being understood, and cannot be written as {target.name}"
+        target.lose(child(path, name), None, rule, f"Remove it, or write it in a field of v1beta{target.api}.")
+
+
+def _lose_unconverted(hub: Mapping[str, Any], path: str, target: Target) -> None:
+    for name in (hub.get(UNCONVERTED) or {}).get("fields") or {}:
+        rule = f"this was kept without being understood, and kubeadm {target.name} has no place for it"
+        target.lose(child(path, name), None, rule, "Remove it.")
+
+
+def _value(one: fields.Field, value: Any, path: str, target: Target) -> Any:
+    if one.type == fields.DURATION:
         return format_duration(value)
-    if field.type == fields.DAYS:
+    if one.type == fields.DAYS:
         return format_duration(value * 24 * 3600)
-    return value
+    if one.type == fields.ARGS and target.api < 4:
+        return _arguments(value, path, target)
+    struct = one.struct or fields.ENTRIES.get(one.type)
+    if struct is None:
+        return value
+    if one.type == fields.STRUCT:
+        return _struct(struct, value, path, target)
+    if one.type == fields.STRUCT_MAP:
+        return {name: _struct(struct, entry, child(path, name), target) for name, entry in value.items()}
+    return [_struct(struct, entry, item(path, index), target) for index, entry in enumerate(value)]
 
 
-def _arguments(arguments: list[dict[str, Any]], path: str, target: _Target) -> dict[str, str]:
+def _arguments(arguments: list[dict[str, Any]], path: str, target: Target) -> dict[str, str]:
     result: dict[str, str] = {}
     for index, argument in enumerate(arguments):
         name = argument.get("name", "")
+        _lose_unconverted(argument, item(path, index), target)
         if name in result:
-            rule = f"the flag {name!r} is repeated, which kubeadm {_names(target)} cannot hold (its extraArgs is a map)"
+            rule = f"the flag {name!r} is repeated, which kubeadm {target.name} cannot hold (its extraArgs is a map)"
             fix = "Give the flag once (many flags take a comma-separated list), or use Kubernetes 1.31 or newer."
-            target.report.add(item(path, index), None, rule, fix)
+            target.lose(item(path, index), None, rule, fix)
         result[name] = argument.get("value", "")
     return result
 
 
-def _unwritable(field: fields.Field, value: Any, path: str, target: _Target) -> None:
-    """A field that the target API does not have: nothing to lose, a flag, a move done elsewhere, or a violation."""
-    if value in field.same_before or value in ({}, []):
+def _unwritable(one: fields.Field, value: Any, path: str, target: Target) -> None:
+    """A field that the target API does not have: nothing to lose, a flag, a move done elsewhere, or a loss."""
+    if value in one.same_before or value in ({}, [], ""):
         return
-    if field.flag == "patches":
+    if one.flag == fields.PATCHES_FLAG:
+        _lose_unconverted(value, path, target)
         _patches_flag(value, path, target)
-    elif field.flag:
-        target.flags.append(field.flag if value is True else f"{field.flag}={','.join(value)}")
-    elif field.name == "timeouts":
+    elif one.flag and target.version.at_least(one.flag_since):
+        target.add_flag(_flag(one, value))
+    elif one.name == "timeouts":
         _timeouts(value, path, target)
-    elif field.struct is not None:
-        for inner in field.struct.fields:
+    elif one.struct is not None:
+        inner_target = dataclasses.replace(target, command=one.command) if one.command else target
+        _lose_unconverted(value, path, target)
+        for inner in one.struct.fields:
             if value.get(inner.hub_name) is not None:
-                _unwritable(inner, value[inner.hub_name], child(path, inner.hub_name), target)
+                _unwritable(inner, value[inner.hub_name], child(path, inner.hub_name), inner_target)
     else:
-        _lost(field, value, path, target)
+        _lost(one, value, path, target)
 
 
-def _timeouts(value: Mapping[str, Any], path: str, target: _Target) -> None:
-    # Both have a field of their own in the older API: apiServer.timeoutForControlPlane and a join's discovery.timeout.
-    moved = {"controlPlaneComponentHealthCheck", "discovery" if ".joinConfiguration" in path else ""}
+def _flag(one: fields.Field, value: Any) -> str:
+    if one.flag == fields.POSITIONAL:
+        return str(value)
+    if isinstance(value, bool):
+        return one.flag if value else f"{one.flag}=false"
+    return f"{one.flag}={','.join(value) if isinstance(value, list) else value}"
+
+
+def _timeouts(value: Mapping[str, Any], path: str, target: Target) -> None:
+    _lose_unconverted(value, path, target)
     for inner in fields.TIMEOUTS.fields:
         seconds = value.get(inner.hub_name)
-        if seconds is not None and inner.name not in moved and seconds not in inner.same_before:
-            _lost(inner, seconds, child(path, inner.hub_name), target)
+        if seconds is not None and inner.name not in target.elsewhere and seconds not in inner.same_before:
+            # The structure came with v1beta4, its fields say nothing of their own.
+            _lost(dataclasses.replace(inner, since=4), seconds, child(path, inner.hub_name), target)
 
 
-def _lost(field: fields.Field, value: Any, path: str, target: _Target) -> None:
-    rule = f"kubeadm {_names(target)} has no such field (it came with v1beta{field.since}), so the value would be lost"
-    target.report.add(
-        path, value, rule, field.alternative or "Leave it out, or use a Kubernetes version whose kubeadm has it."
-    )
+def _lost(one: fields.Field, value: Any, path: str, target: Target) -> None:
+    if target.api >= one.since and one.minor:
+        came = f"it came with Kubernetes 1.{one.minor}"
+    else:
+        came = f"it came with v1beta{one.since}"
+    rule = f"kubeadm {target.name} has no such field ({came}), so the value would be lost"
+    fix = one.alternative or "Leave it out, or use a Kubernetes version whose kubeadm has it."
+    target.lose(path, value, rule, fix)
 
 
-def _patches_flag(value: Mapping[str, Any], path: str, target: _Target) -> None:
+def _patches_flag(value: Mapping[str, Any], path: str, target: Target) -> None:
     directory = value.get("directory")
-    flag = facts.patches_flag(target.version)
+    flag = facts.patches_flag(str(target.version))
     if directory and flag:
-        target.flags.append(f"{flag}={directory}")
+        target.add_flag(f"{flag}={directory}")
     elif directory:
         rule = f"kubeadm of Kubernetes {target.version} cannot patch static pods"
-        target.report.add(
-            child(path, "directory"), directory, rule, "Use Kubernetes 1.19 or newer, or extraArgs and extraVolumes."
-        )
-
-
-def _health_timeout(init: Mapping[str, Any], cluster_document: dict[str, Any]) -> None:
-    seconds = (init.get("timeouts") or {}).get("controlPlaneComponentHealthCheckSeconds")
-    if seconds is not None:
-        cluster_document.setdefault("apiServer", {})["timeoutForControlPlane"] = format_duration(seconds)
-
-
-def _names(target: _Target) -> str:
-    return f"v1beta{target.api} (Kubernetes {target.version})"
+        fix = "Use Kubernetes 1.19 or newer, or extraArgs and extraVolumes."
+        target.lose(child(path, "directory"), directory, rule, fix)

@@ -35,22 +35,22 @@ def validate(spec: Mapping[str, Any], path: str, version: Version | None, report
     _cluster(cluster, child(path, "clusterConfiguration"), version, report)
     init, where = spec.get("initConfiguration") or {}, child(path, "initConfiguration")
     _node(init.get("nodeRegistration") or {}, child(where, "nodeRegistration"), version, report)
-    _endpoint(init.get("localAPIEndpoint") or {}, child(where, "localAPIEndpoint"), report)
+    endpoint(init.get("localAPIEndpoint") or {}, child(where, "localAPIEndpoint"), report)
     _patches(init, where, report)
     for index, token in enumerate(init.get("bootstrapTokens") or []):
         _bootstrap_token(token, item(child(where, "bootstrapTokens"), index), report)
     join, where = spec.get("joinConfiguration") or {}, child(path, "joinConfiguration")
     _node(join.get("nodeRegistration") or {}, child(where, "nodeRegistration"), version, report)
     local = (join.get("controlPlane") or {}).get("localAPIEndpoint") or {}
-    _endpoint(local, child(where, "controlPlane", "localAPIEndpoint"), report)
+    endpoint(local, child(where, "controlPlane", "localAPIEndpoint"), report)
     _patches(join, where, report)
-    _absolute(join.get("caCertPath"), child(where, "caCertPath"), report)
+    absolute(join.get("caCertPath"), child(where, "caCertPath"), report)
     _discovery(join.get("discovery") or {}, child(where, "discovery"), report)
 
 
 def _cluster(cluster: Mapping[str, Any], path: str, version: Version | None, report: Report) -> None:
     _etcd(cluster.get("etcd") or {}, child(path, "etcd"), report)
-    _absolute(cluster.get("certificatesDir"), child(path, "certificatesDir"), report)
+    absolute(cluster.get("certificatesDir"), child(path, "certificatesDir"), report)
     _alternative_names((cluster.get("apiServer") or {}).get("certSANs"), child(path, "apiServer", "certSANs"), report)
     for name in ("apiServer", "controllerManager", "scheduler"):
         component, where = cluster.get(name) or {}, child(path, name)
@@ -90,7 +90,7 @@ def _etcd(etcd: Mapping[str, Any], path: str, report: Report) -> None:
         report.add(path, None, "etcd is either local or external, never both", "Remove etcd.local or etcd.external.")
     if local:
         where = child(path, "local")
-        _absolute(local.get("dataDir"), child(where, "dataDir"), report)
+        absolute(local.get("dataDir"), child(where, "dataDir"), report)
         _tag(local.get("imageTag"), child(where, "imageTag"), report)
         arguments(local.get("extraArgs"), child(where, "extraArgs"), None, report)
         for name in ("serverCertSANs", "peerCertSANs"):
@@ -102,7 +102,7 @@ def _etcd(etcd: Mapping[str, Any], path: str, report: Report) -> None:
 def _external_etcd(external: Mapping[str, Any], path: str, report: Report) -> None:
     ca, cert, key = (external.get(name) for name in ("caFile", "certFile", "keyFile"))
     for name in ("caFile", "certFile", "keyFile"):
-        _absolute(external.get(name), child(path, name), report)
+        absolute(external.get(name), child(path, name), report)
     if bool(cert) != bool(key):
         report.add(path, None, "certFile and keyFile belong together", "Give both or none.")
     if cert and key and not ca:
@@ -122,12 +122,12 @@ def _external_etcd(external: Mapping[str, Any], path: str, report: Report) -> No
             report.add(item(child(path, "endpoints"), index), endpoint, rule, 'Write it like "https://10.0.0.5:2379".')
 
 
-def _node(node: Mapping[str, Any], path: str, version: Version | None, report: Report) -> None:
+def node_options(node: Mapping[str, Any], path: str, report: Report) -> None:
+    """criSocket, ignorePreflightErrors and imagePullPolicy, wherever they are."""
     socket = node.get("criSocket")
     if socket and not (socket.startswith("/") or re.match(r"unix:///[^/]", socket)):
         fix = 'Write it like "unix:///run/containerd/containerd.sock".'
         report.add(child(path, "criSocket"), socket, "a CRI socket is an absolute path or a unix:// URL", fix)
-    arguments(node.get("kubeletExtraArgs"), child(path, "kubeletExtraArgs"), version, report)
     ignored = [name.lower() for name in node.get("ignorePreflightErrors") or []]
     if "all" in ignored:
         where = item(child(path, "ignorePreflightErrors"), ignored.index("all"))
@@ -138,6 +138,11 @@ def _node(node: Mapping[str, Any], path: str, version: Version | None, report: R
     if policy and policy not in ("Always", "IfNotPresent", "Never"):
         fix = "Use Always, IfNotPresent or Never."
         report.add(child(path, "imagePullPolicy"), policy, "this is not an image pull policy", fix)
+
+
+def _node(node: Mapping[str, Any], path: str, version: Version | None, report: Report) -> None:
+    node_options(node, path, report)
+    arguments(node.get("kubeletExtraArgs"), child(path, "kubeletExtraArgs"), version, report)
     for index, taint in enumerate(node.get("taints") or []):
         where = item(child(path, "taints"), index)
         if not taint.get("key"):
@@ -182,7 +187,7 @@ def _volume(volume: Mapping[str, Any], path: str, report: Report) -> None:
     for name in ("hostPath", "mountPath"):
         if not volume.get(name):
             report.add(child(path, name), None, f"a volume needs {name}", "Write an absolute path.")
-        _absolute(volume.get(name), child(path, name), report)
+        absolute(volume.get(name), child(path, name), report)
 
 
 def _bootstrap_token(token: Mapping[str, Any], path: str, report: Report) -> None:
@@ -296,8 +301,9 @@ def _network(text: str) -> Network | None:
         return None
 
 
-def _endpoint(endpoint: Mapping[str, Any], path: str, report: Report) -> None:
-    address, port = endpoint.get("advertiseAddress"), endpoint.get("bindPort")
+def endpoint(written: Mapping[str, Any], path: str, report: Report) -> None:
+    """An API endpoint's address and port."""
+    address, port = written.get("advertiseAddress"), written.get("bindPort")
     if address and not _is_address(address):
         fix = "Leave it out to take the machine's address, or write an IP address."
         report.add(child(path, "advertiseAddress"), address, "an advertise address is an IP address", fix)
@@ -306,10 +312,11 @@ def _endpoint(endpoint: Mapping[str, Any], path: str, report: Report) -> None:
 
 
 def _patches(configuration: Mapping[str, Any], path: str, report: Report) -> None:
-    _absolute((configuration.get("patches") or {}).get("directory"), child(path, "patches", "directory"), report)
+    absolute((configuration.get("patches") or {}).get("directory"), child(path, "patches", "directory"), report)
 
 
-def _absolute(value: Any, path: str, report: Report) -> None:
+def absolute(value: Any, path: str, report: Report) -> None:
+    """A path of a file or folder is absolute."""
     if value and not value.startswith("/"):
         report.add(path, value, "this path is not absolute", "Begin it with '/'.")
 

@@ -339,7 +339,7 @@ def read_any(text: str, file: str) -> list[Document]:
     try:
         return [Document(file, root.line, reader.to_json(root), root) for root in reader.documents()]
     except _Refused as refused:
-        raise ValueError(f"line {refused.line}: {refused.rule}. {refused.fix}") from None
+        raise ValueError(f"line {refused.line}: {refused.rule}") from None
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}: " if mark is not None else ""
