@@ -45,7 +45,6 @@ RBAC_NAMES = (
     *("kubeadm:node-autoapprove-bootstrap", "kubeadm:node-autoapprove-certificate-rotation"),
     "kubeadm:bootstrap-signer-clusterinfo",
 )
-)
 # KEP-4214: (first minor, (organization of admin.conf, whether super-admin.conf exists on the node of init)).
 _ADMIN: tuple[tuple[int, tuple[str, bool]], ...] = (
     (29, ("kubeadm:cluster-admins", True)),
