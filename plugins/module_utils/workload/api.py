@@ -117,12 +117,18 @@ class ApiClient:
     def __exit__(self, *unused: object) -> None:
         self._http.close()
 
-    def send(self, method: str, path: str, document: t.Optional[t.Mapping[str, t.Any]] = None) -> Answer:
+    def send(
+        self,
+        method: str,
+        path: str,
+        document: t.Optional[t.Mapping[str, t.Any]] = None,
+        content_type: str = "application/json",
+    ) -> Answer:
         """Send a request; any HTTP status is an answer. Raises ``Unreachable``."""
         headers = dict(self._headers)
         body = None
         if document is not None:
-            headers["Content-Type"] = "application/json"
+            headers["Content-Type"] = content_type
             body = json.dumps(document).encode()
         answer = self._http.request(method, path, body, headers)
         self.date = answer.headers.get("date", self.date)

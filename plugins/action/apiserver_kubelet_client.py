@@ -1,0 +1,32 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""ClusterRoleBinding kubeadm:apiserver-kubelet-client, with which API servers reach kubelets."""
+
+from __future__ import annotations
+
+import functools
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import control_plane, rbac
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.compare_and_swap import Read
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.workload_action import (
+    WORKLOAD_SPEC,
+    Planner,
+    WorkloadAction,
+)
+
+
+class ActionModule(WorkloadAction):
+    """See the documentation of the module kubeadm.control_plane.apiserver_kubelet_client."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {**WORKLOAD_SPEC, "kubernetes_version": {"type": "str"}}
+
+    def work(
+        self, arguments: dict[str, t.Any], objects: t.Optional[ClusterObjects]
+    ) -> tuple[tuple[Read, ...], Planner]:
+        """The version that is given, or the control plane's; without any, the binding is made where it is missing."""
+        stored = control_plane.version(objects.control_plane) if objects and objects.control_plane else None
+        version = arguments["kubernetes_version"] or stored
+        return rbac.KUBELET_CLIENT_READS, functools.partial(rbac.kubelet_client_plan, version=version)

@@ -1,0 +1,46 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The image of CoreDNS, with its Corefile migrated."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import versions
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import control_plane, coredns
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.compare_and_swap import Read
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.workload_action import (
+    WORKLOAD_SPEC,
+    Planner,
+    WorkloadAction,
+)
+
+_WANTED: dict[str, t.Any] = {
+    "kubernetes_version": {"type": "str"},
+    "image_repository": {"type": "str"},
+    "image_tag": {"type": "str"},
+}
+
+
+class ActionModule(WorkloadAction):
+    """See the documentation of the module kubeadm.control_plane.coredns."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {**WORKLOAD_SPEC, **_WANTED}
+
+    def work(
+        self, arguments: dict[str, t.Any], objects: t.Optional[ClusterObjects]
+    ) -> t.Union[str, tuple[tuple[Read, ...], Planner]]:
+        """What is given, and for the rest what the control plane says."""
+        given = {name: arguments[name] for name in _WANTED if arguments[name]}
+        wanted = coredns.Wanted(**given)
+        if objects is not None and objects.control_plane is not None:
+            if control_plane.skips(objects.control_plane, control_plane.SKIP_COREDNS):
+                return f"CoreDNS is the user's own business: annotation {control_plane.SKIP_COREDNS}"
+            wanted = dataclasses.replace(control_plane.wanted_coredns(objects.control_plane), **given)
+        if wanted.kubernetes_version:
+            versions.parse(wanted.kubernetes_version)
+        return coredns.READS, functools.partial(coredns.plan, wanted=wanted)

@@ -1,0 +1,42 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The image of kube-proxy."""
+
+from __future__ import annotations
+
+import functools
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import control_plane, kube_proxy
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.compare_and_swap import Read
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.workload_action import (
+    WORKLOAD_SPEC,
+    Planner,
+    WorkloadAction,
+    needed_version,
+)
+
+
+class ActionModule(WorkloadAction):
+    """See the documentation of the module kubeadm.control_plane.kube_proxy."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        **WORKLOAD_SPEC,
+        "kubernetes_version": {"type": "str"},
+        "image_repository": {"type": "str"},
+    }
+
+    def work(
+        self, arguments: dict[str, t.Any], objects: t.Optional[ClusterObjects]
+    ) -> t.Union[str, tuple[tuple[Read, ...], Planner]]:
+        """What is given, and for the rest what the control plane says."""
+        version, repository = arguments["kubernetes_version"], arguments["image_repository"]
+        if objects is not None and objects.control_plane is not None:
+            if control_plane.skips(objects.control_plane, control_plane.SKIP_KUBE_PROXY):
+                return f"kube-proxy is the user's own business: annotation {control_plane.SKIP_KUBE_PROXY}"
+            version = version or control_plane.version(objects.control_plane)
+            repository = repository or control_plane.image_repository(objects.control_plane)
+        planner = functools.partial(kube_proxy.plan, version=needed_version(version), image_repository=repository)
+        return kube_proxy.READS, planner

@@ -1,0 +1,78 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""ConfigMap kube-system/kubeadm-config, edited through the hub of kubeadm's API versions."""
+
+from __future__ import annotations
+
+import functools
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import control_plane, kubeadm_config
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.compare_and_swap import Read
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneFailure
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.workload_action import (
+    WORKLOAD_SPEC,
+    Planner,
+    WorkloadAction,
+)
+
+_WANTED: dict[str, t.Any] = {
+    "kubernetes_version": {"type": "str"},
+    "image_repository": {"type": "str"},
+    "feature_gates": {"type": "dict"},
+    "api_server": {"type": "dict"},
+    "controller_manager": {"type": "dict"},
+    "scheduler": {"type": "dict"},
+    "etcd": {"type": "dict"},
+    "dns": {"type": "dict"},
+    "certificate_validity_period_days": {"type": "int"},
+    "encryption_algorithm": {"type": "str"},
+}
+_API_ENDPOINTS: dict[str, t.Any] = {
+    "type": "list",
+    "elements": "dict",
+    "default": [],
+    "options": {
+        "name": {"type": "str", "required": True},
+        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        "advertise_address": {"type": "str"},
+        "bind_port": {"type": "int", "default": 6443},
+    },
+}
+
+
+class ActionModule(WorkloadAction):
+    """See the documentation of the module kubeadm.control_plane.kubeadm_config."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {**WORKLOAD_SPEC, **_WANTED, "api_endpoints": _API_ENDPOINTS}
+
+    def work(
+        self, arguments: dict[str, t.Any], objects: t.Optional[ClusterObjects]
+    ) -> tuple[tuple[Read, ...], Planner]:
+        """With a cluster and nothing else, what its KubeadmControlPlane says; else what is given, and only that."""
+        given = {name: arguments[name] for name in _WANTED if arguments[name] is not None}
+        endpoints = tuple(_endpoint(each) for each in arguments["api_endpoints"])
+        if objects is not None and objects.control_plane is not None and not given and not endpoints:
+            wanted = control_plane.wanted_kubeadm_config(objects.cluster, objects.control_plane)
+        else:
+            _check_gates(given.get("feature_gates") or {})
+            wanted = kubeadm_config.Wanted(**given, api_endpoints=endpoints)
+        return kubeadm_config.READS, functools.partial(kubeadm_config.plan, wanted=wanted)
+
+
+def _check_gates(gates: t.Mapping[str, t.Any]) -> None:
+    wrong = sorted(name for name, value in gates.items() if not isinstance(value, bool))
+    if wrong:
+        raise ControlPlaneFailure(f"feature_gates: {', '.join(wrong)} must be true or false; nothing was written.")
+
+
+def _endpoint(given: t.Mapping[str, t.Any]) -> kubeadm_config.ApiEndpoint:
+    if given["state"] == "absent":
+        return kubeadm_config.ApiEndpoint(given["name"])
+    if not given["advertise_address"]:
+        raise ControlPlaneFailure(
+            f"api_endpoints: {given['name']} is to be present and has no advertise_address; nothing was written."
+        )
+    return kubeadm_config.ApiEndpoint(given["name"], given["advertise_address"], given["bind_port"])

@@ -1,0 +1,77 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# PRIVATE to the collection: it may change in any release.
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    """Options of the modules that edit objects of a workload cluster; in step with plugin_utils/workload_action.py."""
+
+    DOCUMENTATION = r"""
+options:
+  cluster:
+    description:
+      - Name of the Cluster in O(store). The objects are then reached through one of its machines, the next one being tried
+        when one does not answer, and what is left out here comes from its KubeadmControlPlane.
+      - Without it, the module runs on the play's host, a control plane node.
+    type: str
+  namespace:
+    description: Namespace of the Cluster.
+    type: str
+    default: default
+  store:
+    description: Where the clusters' objects are kept. Needs O(cluster).
+    type: dict
+    suboptions:
+      type:
+        description: The kind of store.
+        type: str
+        choices: [file]
+        default: file
+      path:
+        description: The store's folder.
+        type: path
+        required: true
+      encrypt_secrets:
+        description: Whether Secrets are encrypted with Ansible Vault; needs a vault password in every run.
+        type: bool
+        default: false
+  machine_id:
+    description:
+      - The systemd machine-id (C(/etc/machine-id)) that the play's host must have. Another machine is refused before
+        anything is done. With O(cluster), the machine-id that the store knows is used.
+    type: str
+  fencing:
+    description:
+      - The number of the run's lock on the cluster, as M(kubeadm.control_plane.cluster_lock) returns it. A machine
+        that has seen a higher one refuses.
+    type: int
+attributes:
+  action:
+    description: Has an action plugin of the same name. The text is parsed and worked out on the controller, the node compares and swaps.
+    support: full
+  action_group:
+    description: Use C(group/kubeadm.control_plane.workload) in C(module_defaults) to set defaults for this module.
+    support: full
+    membership:
+      - kubeadm.control_plane.workload
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+  idempotent:
+    support: full
+"""
+
+    KUBECONFIG = r"""
+options:
+  kubeconfig:
+    description:
+      - The kubeconfig, on the node, to use. With the default one, that node's own API server is asked, whatever server it
+        names; with another one, the server that it names.
+    type: path
+    default: /etc/kubernetes/admin.conf
+"""

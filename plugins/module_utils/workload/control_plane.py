@@ -1,0 +1,67 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a KubeadmControlPlane says of the objects in its workload cluster (kcp-behaviour.md §1.0, §1.5, §1.12)."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.bootstrap import cluster_defaults
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.validate import writable_cluster
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import coredns, kubeadm_config
+
+SKIP_COREDNS = "controlplane.cluster.x-k8s.io/skip-coredns"
+SKIP_KUBE_PROXY = "controlplane.cluster.x-k8s.io/skip-kube-proxy"
+
+_Object = t.Mapping[str, t.Any]
+
+
+def version(control_plane: _Object) -> str:
+    """The Kubernetes version that is wanted."""
+    return str(control_plane["spec"]["version"])
+
+
+def skips(control_plane: _Object, annotation: str) -> bool:
+    """Whether the user keeps an add-on to themselves: the annotation's presence decides, not its value."""
+    return annotation in (control_plane["metadata"].get("annotations") or {})
+
+
+def wanted_kubeadm_config(cluster: _Object, control_plane: _Object) -> kubeadm_config.Wanted:
+    """What a rollout writes to kubeadm-config before its first new machine; dns is CoreDNS's turn."""
+    target = version(control_plane)
+    config = control_plane["spec"].get("kubeadmConfigSpec") or {}
+    endpoint = {"host": "", "port": 0, **(cluster["spec"].get("controlPlaneEndpoint") or {})}
+    configuration = cluster_defaults(writable_cluster(config, target), cluster, target, endpoint)
+    return kubeadm_config.Wanted(
+        kubernetes_version=target,
+        image_repository=configuration.get("imageRepository") or None,
+        feature_gates=configuration.get("featureGates") or {},
+        api_server=configuration.get("apiServer") or {},
+        controller_manager=configuration.get("controllerManager") or {},
+        scheduler=configuration.get("scheduler") or {},
+        etcd=configuration.get("etcd") or {},
+        certificate_validity_period_days=configuration.get("certificateValidityPeriodDays"),
+        encryption_algorithm=configuration.get("encryptionAlgorithm"),
+    )
+
+
+def wanted_coredns(control_plane: _Object) -> coredns.Wanted:
+    """The image of CoreDNS that is wanted."""
+    configuration = _configuration(control_plane)
+    dns = configuration.get("dns") or {}
+    return coredns.Wanted(
+        kubernetes_version=version(control_plane),
+        cluster_image_repository=configuration.get("imageRepository") or None,
+        image_repository=dns.get("imageRepository") or None,
+        image_tag=dns.get("imageTag") or None,
+    )
+
+
+def image_repository(control_plane: _Object) -> t.Optional[str]:
+    """clusterConfiguration.imageRepository."""
+    return _configuration(control_plane).get("imageRepository") or None
+
+
+def _configuration(control_plane: _Object) -> _Object:
+    return (control_plane["spec"].get("kubeadmConfigSpec") or {}).get("clusterConfiguration") or {}

@@ -1,0 +1,128 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The ConfigMap of the kubelets' configuration, which every joining machine reads, and the right to read it (kubeadm.md B4).
+
+kubeadm of a new minor may look for another name. Only `kubeadm upgrade apply` makes that one, and a rollout that replaces machines
+never runs it: so the old one is copied before the first new machine joins.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import versions
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import (
+    compare_and_swap,
+    kubeadm_config,
+    rbac,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.kubeadm_document import read
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.plan import (
+    Change,
+    Objects,
+    Plan,
+    WorkloadError,
+)
+
+CONFIG_MAPS = "/api/v1/namespaces/kube-system/configmaps"
+_ROLES = f"{rbac.RBAC}/namespaces/kube-system/roles"
+_BINDINGS = f"{rbac.RBAC}/namespaces/kube-system/rolebindings"
+UNVERSIONED = "kubelet-config"
+GATE = "UnversionedKubeletConfigMap"
+# The gate is off in 1.22 and 1.23, where it exists, and on from 1.24 (kubeadm.md B4, D.2).
+_GATE_MINORS, _UNVERSIONED_MINOR = (22, 25), 24
+_KEY = "kubelet"
+
+
+def config_map_name(version: versions.Version, gates: t.Mapping[str, t.Any]) -> str:
+    """The name that kubeadm of this version looks for, with the feature gates of the cluster's kubeadm-config."""
+    first, gone = _GATE_MINORS
+    unversioned = version.at_least(_UNVERSIONED_MINOR)
+    if version.at_least(first) and not version.at_least(gone):
+        unversioned = bool(gates.get(GATE, unversioned))
+    return UNVERSIONED if unversioned else f"kubelet-config-{version.major}.{version.minor}"
+
+
+def sources(version: versions.Version) -> tuple[str, ...]:
+    """The names that the configuration may have until now, the likelier first."""
+    names = [f"kubelet-config-{version.major}.{minor}" for minor in (version.minor, version.minor - 1)]
+    return (UNVERSIONED, *names) if version.at_least(_UNVERSIONED_MINOR) else (*names, UNVERSIONED)
+
+
+def reads(version: str) -> tuple[compare_and_swap.Read, ...]:
+    """What to read for :func:`plan`. Raises ValueError where this is no version."""
+    parsed = versions.parse(version)
+    names = sources(parsed)
+    return (
+        *kubeadm_config.READS,
+        *(
+            compare_and_swap.Read(f"{CONFIG_MAPS}/{name}", ("data", "metadata.labels", "metadata.annotations"))
+            for name in names
+        ),
+        *(compare_and_swap.Read(f"{_ROLES}/kubeadm:{name}", rbac.ROLE_KEEP) for name in names),
+        *(compare_and_swap.Read(f"{_BINDINGS}/kubeadm:{name}", rbac.BINDING_KEEP) for name in names),
+    )
+
+
+def plan(objects: Objects, version: str) -> Plan:
+    """What to write so that machines of ``version`` find their kubelets' configuration and may read it.
+
+    An existing ConfigMap of that name is left alone: it may have been edited, and kubeadm keeps such edits too.
+
+    Raises:
+        WorkloadError: there is no ConfigMap to copy, or a RoleBinding leads elsewhere.
+        ValueError: ``version`` is no Kubernetes version.
+    """
+    parsed = versions.parse(version)
+    name = config_map_name(parsed, _gates(objects))
+    writes: list[compare_and_swap.Write] = []
+    changes: list[Change] = []
+    done: list[str] = []
+    if objects.get(f"{CONFIG_MAPS}/{name}") is None:
+        source, document = _copy(objects, parsed, name)
+        writes.append(compare_and_swap.Write(CONFIG_MAPS, compare_and_swap.CREATE, document))
+        changes.append(Change(f"ConfigMap kube-system/{name}", "", f"a copy of {source}\n"))
+        done.append(f"ConfigMap {name} copied from {source}")
+    role = f"kubeadm:{name}"
+    rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [name], "verbs": ["get"]}
+    groups = (rbac.NODES_GROUP, rbac.BOOTSTRAPPERS_GROUP)
+    for words, (more, shown) in (
+        (f"Role {role}", rbac.role_allows(objects.get(f"{_ROLES}/{role}"), _ROLES, role, rule, "kube-system")),
+        (
+            f"RoleBinding {role}",
+            rbac.groups_bound(objects.get(f"{_BINDINGS}/{role}"), _BINDINGS, "kube-system", role, groups),
+        ),
+    ):
+        writes += more
+        changes += shown
+        done += [f"{words} written"] if more else []
+    message = "; ".join(done) or f"ConfigMap {name} exists and nodes may read it"
+    return Plan(message, tuple(writes), tuple(changes), facts={"config_map": name})
+
+
+def _copy(objects: Objects, version: versions.Version, name: str) -> tuple[str, dict[str, t.Any]]:
+    looked_for = [source for source in sources(version) if source != name]
+    for source in looked_for:
+        item = objects.get(f"{CONFIG_MAPS}/{source}")
+        content = (item or {}).get("data") or {}
+        if item is not None and content.get(_KEY):
+            metadata = item.get("metadata") or {}
+            kept = {key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)}
+            return source, {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": name, "namespace": "kube-system", **kept},
+                "data": dict(content),
+            }
+    raise WorkloadError(
+        f"kubelets of Kubernetes {version} get their configuration from the ConfigMap kube-system/{name}, which does not exist, and "
+        f"there is none to copy with a key {_KEY} (looked for {', '.join(looked_for)}); nothing was written. Restore one "
+        "(kubeadm init phase upload-config kubelet --config FILE)."
+    )
+
+
+def _gates(objects: Objects) -> t.Mapping[str, t.Any]:
+    item = objects.get(kubeadm_config.PATH) or {}
+    text = (item.get("data") or {}).get(kubeadm_config.CLUSTER_CONFIGURATION)
+    return dict(read(text, "clusterConfiguration").hub.get("featureGates") or {}) if text else {}

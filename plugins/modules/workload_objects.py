@@ -1,0 +1,193 @@
+#!/usr/bin/python
+
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: workload_objects
+short_description: Read objects of a control plane node's cluster and change them by compare-and-swap
+version_added: 0.1.0
+author:
+  - kubeadm.control_plane contributors (@kubeadm-control-plane)
+description:
+  - Runs on a control plane node and asks that node's own API server, with the node's admin credentials. It needs nothing
+    but Python and C(kubectl) there.
+  - Returns fields of objects, and makes changes that were worked out from them. A patch is made only if the object still
+    has the resourceVersion that it was worked out from; the API server itself compares. A change that comes too late is
+    no failure. It is told in RV(conflict), for the caller to read and work it out again.
+  - The modules that edit objects of the workload cluster are built on it. Secrets are neither read nor written.
+options:
+  read:
+    description: The objects to read, before anything is written.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      path:
+        description: The object's path in the API.
+        type: str
+        required: true
+      keep:
+        description:
+          - The fields to return, besides identity and resourceVersion, with C([]) after the name of a list.
+          - A key with dots stands in brackets.
+        type: list
+        elements: str
+        default: []
+  write:
+    description: The changes to make, in this order. The first that meets a conflict ends them.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      path:
+        description: The object's path in the API; that of the list for O(write[].method=create).
+        type: str
+        required: true
+      method:
+        description: V(create) an object, or patch one by a V(merge) patch or a V(strategic) merge patch.
+        type: str
+        choices: [create, merge, strategic]
+        required: true
+      document:
+        description: The object, or the patch.
+        type: json
+        required: true
+      resource_version:
+        description:
+          - The resourceVersion that a patch was worked out from.
+          - Patches of one object in one call follow each other. The later ones are compared with what the earlier left.
+        type: str
+        default: ""
+extends_documentation_fragment:
+  - kubeadm.control_plane._workload.kubeconfig
+  - kubeadm.control_plane._node
+  - kubeadm.control_plane._node.fencing
+  - kubeadm.control_plane._attributes
+attributes:
+  check_mode:
+    support: full
+    details:
+      - In check mode everything in O(write) counts as a change and nothing is sent.
+  diff_mode:
+    support: none
+  idempotent:
+    support: none
+    details:
+      - A second patch from the same resourceVersion is a conflict.
+seealso:
+  - module: kubeadm.control_plane.kubeadm_config
+"""
+
+EXAMPLES = r"""
+- name: Read which image kube-proxy runs
+  kubeadm.control_plane.workload_objects:
+    read:
+      - path: /apis/apps/v1/namespaces/kube-system/daemonsets/kube-proxy
+        keep:
+          - spec.template.spec.containers[].name
+          - spec.template.spec.containers[].image
+          - metadata.annotations[deprecated.daemonset.template.generation]
+  become: true
+  register: kube_proxy
+
+- name: Annotate it, if nobody changed it meanwhile
+  kubeadm.control_plane.workload_objects:
+    write:
+      - path: /apis/apps/v1/namespaces/kube-system/daemonsets/kube-proxy
+        method: merge
+        resource_version: "{{ kube_proxy.objects.values() | map(attribute='metadata.resourceVersion') | first }}"
+        document:
+          metadata:
+            annotations:
+              example.org/checked: "yes"
+  become: true
+"""
+
+RETURN = r"""
+objects:
+  description: The objects of O(read) by their paths, cut down to what was asked for; null where there is none.
+  returned: success
+  type: dict
+written:
+  description: How many of the changes in O(write) were made.
+  returned: success, and when the API refused one
+  type: int
+conflict:
+  description: Why the next one was not made; an empty text where all were.
+  returned: success
+  type: str
+"""
+
+import json
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import compare_and_swap
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import (
+    ADMIN_KUBECONFIG,
+    ApiClient,
+    ApiError,
+    own_server,
+    read_access,
+)
+
+TIMEOUT_SECONDS = 15.0
+
+
+def main() -> None:
+    """Run the module."""
+    reads = {"path": {"type": "str", "required": True}, "keep": {"type": "list", "elements": "str", "default": []}}
+    writes = {
+        "path": {"type": "str", "required": True},
+        "method": {"type": "str", "choices": ["create", "merge", "strategic"], "required": True},
+        # As one text, so that only the whole of it would be masked: it may hold what a user put into a configuration.
+        "document": {"type": "json", "required": True, "no_log": True},
+        "resource_version": {"type": "str", "default": ""},
+    }
+    module = AnsibleModule(
+        argument_spec={
+            "read": {"type": "list", "elements": "dict", "default": [], "options": reads},
+            "write": {"type": "list", "elements": "dict", "default": [], "options": writes},
+            "kubeconfig": {"type": "path", "default": ADMIN_KUBECONFIG},
+            **arguments.MACHINE,
+            **arguments.FENCING,
+        },
+        supports_check_mode=True,
+    )
+    try:
+        module.exit_json(**work(module))
+    except (NodeError, ApiError, Unreachable) as error:
+        module.fail_json(msg=str(error))
+
+
+def work(module: AnsibleModule) -> dict[str, object]:
+    """Read, then write."""
+    params = module.params
+    arguments.check(params, check_mode=module.check_mode)
+    changes = [
+        compare_and_swap.Write(each["path"], each["method"], json.loads(each["document"]), each["resource_version"])
+        for each in params["write"]
+    ]
+    access = read_access(params["kubeconfig"])
+    # Another kubeconfig may be for another cluster than the one this machine carries.
+    own = own_server() if params["kubeconfig"] == ADMIN_KUBECONFIG else None
+    with ApiClient(access, own or access.server, TIMEOUT_SECONDS) as client:
+        wanted = [compare_and_swap.Read(each["path"], tuple(each["keep"])) for each in params["read"]]
+        objects = compare_and_swap.read(client, wanted)
+        if module.check_mode:
+            return {"changed": bool(changes), "objects": objects, "written": 0, "conflict": ""}
+        done = compare_and_swap.write(client, changes)
+    if done.refused:
+        module.fail_json(msg=done.refused, changed=done.count > 0, written=done.count)
+    return {"changed": done.count > 0, "objects": objects, "written": done.count, "conflict": done.conflict}
+
+
+if __name__ == "__main__":
+    main()
