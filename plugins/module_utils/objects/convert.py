@@ -23,6 +23,8 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.sche
 _GROUPS: Mapping[str, tuple[str, ...]] = {
     kinds.CLUSTER: (kinds.GROUP_CLUSTER,),
     kinds.KUBEADM_CONTROL_PLANE: (kinds.GROUP_CONTROL_PLANE, kinds.GROUP_CLUSTER),
+    kinds.MACHINE: (kinds.GROUP_CLUSTER,),
+    kinds.KUBEADM_CONFIG: (kinds.GROUP_BOOTSTRAP,),
 }
 # (name in the classic form, name in the hub form) of durations below machineTemplate.
 _DELETION = (
@@ -33,7 +35,10 @@ _DELETION = (
 
 
 def to_hub(document: Document, report: Report) -> dict[str, Any]:
-    """The hub object of a Cluster, KubeadmControlPlane, Secret or infrastructure document; violations go to `report`."""
+    """The hub object of a Cluster, KubeadmControlPlane, Machine, KubeadmConfig, Secret or infrastructure document.
+
+    Violations go to `report`. What an annotation keeps of a newer version is not looked at: that is conversion.to_hub.
+    """
     data = copy.deepcopy(document.data)
     kind = document.kind
     result: dict[str, Any] = {
@@ -54,6 +59,12 @@ def to_hub(document: Document, report: Report) -> dict[str, Any]:
     elif kind == kinds.KUBEADM_CONTROL_PLANE:
         spec = check(spec, schemas.CONTROL_PLANE_SPEC[form], "spec", report, hints)
         result["spec"] = _control_plane(spec, form, result["metadata"]["namespace"], report)
+    elif kind == kinds.MACHINE:
+        spec = check(spec, schemas.MACHINE_SPEC[form], "spec", report, hints)
+        result["spec"] = _machine(spec, form, result["metadata"]["namespace"], report)
+    elif kind == kinds.KUBEADM_CONFIG:
+        spec = check(spec, schemas.KUBEADM_CONFIG_SPEC[form], "spec", report, hints)
+        result["spec"] = spec if form == "hub" else _kubeadm_config(spec, report)
     elif kind.endswith("Template"):
         result["spec"] = _template(spec, report)
     else:
@@ -111,6 +122,28 @@ def _reference(
             group = kinds.GROUP_CONTROL_PLANE
         result["apiGroup"] = group
     return result
+
+
+def _machine(spec: dict[str, Any], form: str, namespace: str, report: Report) -> dict[str, Any]:
+    holders = ((spec, "infrastructureRef", "spec"), (spec.get("bootstrap") or {}, "configRef", "spec.bootstrap"))
+    for holder, key, path in holders:
+        if key in holder:
+            where = child(path, key)
+            holder[key] = _reference(holder[key], form, namespace, where, where, report)
+    for name, hub_name in _DELETION if form == "classic" else ():
+        if name in spec:
+            deletion = spec.setdefault("deletion", {})
+            deletion[hub_name] = read.whole_seconds(spec.pop(name), f"spec.{name}", report)
+            report.moved(f"spec.deletion.{hub_name}", f"spec.{name}")
+    return spec
+
+
+def _kubeadm_config(spec: dict[str, Any], report: Report) -> dict[str, Any]:
+    result = {**spec, **read.configuration(spec, "spec", report)}
+    parts = ("initConfiguration", "joinConfiguration")
+    # One machine's configuration is for init or for join; a moved timeout must not make it both.
+    kept = [part for part in parts if part in spec] or parts[:1]
+    return {key: value for key, value in result.items() if key not in parts or key in kept}
 
 
 def _control_plane(spec: dict[str, Any], form: str, namespace: str, report: Report) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import versions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import (
-    convert,
+    conversion,
     defaults,
     kinds,
     validate,
@@ -81,7 +81,7 @@ class _Reading:
         report = document.report()
         self.reports.append(report)
         self.used.append(document)
-        return convert.to_hub(document, report), report
+        return conversion.to_hub(document, report), report
 
 
 def list_clusters(paths: Sequence[str]) -> list[ClusterEntry]:

@@ -174,6 +174,9 @@ _MACHINE_TAINTS = Refused(
 )
 _STRATEGY = {"type": "string", "rollingUpdate": {"maxSurge": "intOrString"}}
 _READINESS_GATES = [{"conditionType": "string", "polarity": "string"}]
+_DELETION = dict.fromkeys(
+    ("nodeDrainTimeoutSeconds", "nodeVolumeDetachTimeoutSeconds", "nodeDeletionTimeoutSeconds"), "seconds"
+)
 _DAYS_BEFORE = {"certificatesExpiryDays": "days"}
 
 
@@ -197,11 +200,7 @@ _CONTROL_PLANE_HUB = {
         "spec": {
             "infrastructureRef": _REFERENCE_HUB,
             "readinessGates": _READINESS_GATES,
-            "deletion": {
-                "nodeDrainTimeoutSeconds": "seconds",
-                "nodeVolumeDetachTimeoutSeconds": "seconds",
-                "nodeDeletionTimeoutSeconds": "seconds",
-            },
+            "deletion": _DELETION,
             "taints": _MACHINE_TAINTS,
         },
     },
@@ -237,8 +236,40 @@ _CONTROL_PLANE_CLASSIC = {
     "machineNamingStrategy": {"template": "string"},
 }
 
+_BOOTSTRAP_DATA = Refused(
+    "bootstrap.data is not supported; Cluster API removed it",
+    "Put the data into a Secret and name it in bootstrap.dataSecretName.",
+)
+
+
+def _machine(reference: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "clusterName": "string",
+        "version": "string",
+        "providerID": "string",
+        "failureDomain": "string",
+        "bootstrap": {"configRef": reference, "dataSecretName": "string", "data": _BOOTSTRAP_DATA},
+        "infrastructureRef": reference,
+        "readinessGates": _READINESS_GATES,
+    }
+
+
+_MACHINE_HUB = {
+    **_machine(_REFERENCE_HUB),
+    "deletion": _DELETION,
+    "minReadySeconds": "seconds",
+}
+_MACHINE_CLASSIC = {
+    **_machine(_REFERENCE_CLASSIC),
+    "nodeDrainTimeout": "duration",
+    "nodeVolumeDetachTimeout": "duration",
+    "nodeDeletionTimeout": "duration",
+}
+
 CLUSTER_SPEC = {"classic": _cluster(_REFERENCE_CLASSIC), "hub": _cluster(_REFERENCE_HUB)}
 CONTROL_PLANE_SPEC = {"classic": _CONTROL_PLANE_CLASSIC, "hub": _CONTROL_PLANE_HUB}
+MACHINE_SPEC = {"classic": _MACHINE_CLASSIC, "hub": _MACHINE_HUB}
+KUBEADM_CONFIG_SPEC = {"classic": _config(classic=True), "hub": _config(classic=False)}
 SECRET = {"type": "string", "data": MapOf("string"), "stringData": MapOf("string"), "immutable": "boolean"}
 
 # Advice for people who write one form's name in the other.
