@@ -248,6 +248,7 @@ def _restore(hub: dict[str, Any], version: str, report: Report) -> None:
         return
     namespace = str(hub["metadata"].get("namespace") or "default")
     back = _plain(_older(kept, Target(version, DEFAULT_INFRASTRUCTURE_VERSION, namespace)))
+    plain = copy.deepcopy(hub)
     for section in _SECTIONS:
         if section not in hub or section not in kept:
             continue
@@ -255,7 +256,7 @@ def _restore(hub: dict[str, Any], version: str, report: Report) -> None:
         if same(hub[section], back.get(section)):
             hub[section] = kept[section]
         else:
-            differences = [(path, value) for path, value in differences if _put_back(hub, back, path, value)]
+            differences = [each for each in differences if _put_back(hub, plain, back, *each)]
         for path, _value in differences:
             report.moved(path, _ANNOTATION_PATH)
 
@@ -283,29 +284,25 @@ def _place(hub: Mapping[str, Any]) -> dict[str, Any]:
     return {key: hub["metadata"][key] for key in ("name", "namespace") if key in hub["metadata"]}
 
 
-def _put_back(hub: Any, back: Any, path: str, value: Any) -> bool:
-    """Put a kept value where it was, unless the older object was changed there or its surroundings are gone."""
+def _put_back(hub: Any, plain: Any, back: Any, path: str, value: Any) -> bool:
+    """Put a kept value where it was in `hub`, unless its surroundings in the older object (`plain`, in hub form) are not what the
+    kept object has there in that version (`back`)."""
     *way, last = steps(path)
     for step in way:
         if isinstance(step, int):
-            if not (isinstance(hub, list) and isinstance(back, list) and step < len(hub) and step < len(back)):
+            lists = isinstance(plain, list) and isinstance(back, list)
+            if not lists or step >= min(len(plain), len(back)) or not same(plain[step], back[step]):
                 return False
-            if not same(hub[step], back[step]):
-                return False
-            hub, back = hub[step], back[step]
+            hub, plain, back = hub[step], plain[step], back[step]
         else:
-            if not isinstance(hub, dict):
+            found, expected = (each.get(step) if isinstance(each, dict) else None for each in (plain, back))
+            if not isinstance(hub, dict) or (found is None and expected is not None):
                 return False
-            below = back.get(step) if isinstance(back, dict) else None
-            if step not in hub:
-                if below is not None:
-                    return False
-                hub[step] = {}
-            hub, back = hub[step], below
+            hub, plain, back = hub.setdefault(step, {}), found, expected
     if isinstance(last, int) or not isinstance(hub, dict):
         return False
-    before = back.get(last) if isinstance(back, dict) else None
-    if not same(hub.get(last), before, last):
+    found, expected = (each.get(last) if isinstance(each, dict) else None for each in (plain, back))
+    if not same(found, expected, last):
         return False
     hub[last] = copy.deepcopy(value)
     return True
