@@ -33,7 +33,11 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.erro
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.load import MAX_BYTES, Document
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.older_versions import Target
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.status_forms import hub_status, older_status
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.status_forms import (
+    checked_status,
+    hub_status,
+    older_status,
+)
 
 ANNOTATION_CONVERSION_DATA = "cluster.x-k8s.io/conversion-data"
 DEFAULT_INFRASTRUCTURE_VERSION = kinds.API_INFRASTRUCTURE.rpartition("/")[2]
@@ -139,7 +143,10 @@ def _older(hub: Mapping[str, Any], target: Target) -> dict[str, Any]:
 
 
 def _owners(metadata: dict[str, Any], api_version: Any) -> None:
-    for owner in metadata.get("ownerReferences") or []:
+    owners = metadata.get("ownerReferences")
+    for owner in owners if isinstance(owners, list) else []:
+        if not isinstance(owner, dict):
+            continue
         group = kinds.group(str(owner.get("apiVersion") or ""))
         if group in older_versions.CLUSTER_API_GROUPS or owner.get("kind") in _OWN_INFRASTRUCTURE:
             owner["apiVersion"] = api_version(group)
@@ -184,8 +191,8 @@ def _plain(obj: Mapping[str, Any], report: Report | None = None) -> dict[str, An
     _owners(hub["metadata"], lambda group: f"{group}/{_hub_version(group)}")
     if "spec" not in obj:
         del hub["spec"]
-    status = obj.get("status")
-    if isinstance(status, dict):
+    if obj.get("status") is not None:
+        status = checked_status(obj["status"], report)
         older = version != older_versions.V1BETA2 or kind in _OWN_INFRASTRUCTURE
         index = kinds.MANIFEST_VERSIONS.index(version) if version in kinds.MANIFEST_VERSIONS else 0
         hub["status"] = hub_status(kind, status, index) if older else copy.deepcopy(status)

@@ -15,8 +15,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import Report
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.schema import ABSENT, MapOf, check
 
 _V1ALPHA3, _V1ALPHA4, _V1BETA1 = 0, 1, 2
+_DOMAIN = {"name": "string", "controlPlane": "boolean", "attributes": "any"}
+# What the conversion looks into; everything else is carried as it is.
+_SHAPES: Mapping[str, Any] = {
+    "initialization": "object",
+    "deprecated": {"v1beta1": "object"},
+    "v1beta2": "object",
+    "nodeRef": "object",
+    "lastRemediation": "object",
+    "readyReplicas": "integer",
+}
 _LEGACY = ("conditions", "failureReason", "failureMessage")
 
 
@@ -69,6 +81,23 @@ _FORMS: Mapping[str, _Form] = {
 }
 
 
+def checked_status(status: Any, report: Report) -> dict[str, Any]:
+    """A status as it comes from outside, without what has not the shape that a conversion needs, which is reported."""
+    found = check(status, "object", "status", report)
+    if found is ABSENT:
+        return {}
+    known = {key: _SHAPES[key] for key in _SHAPES if key in found}
+    domains = found.get("failureDomains")
+    if domains is not None:
+        known["failureDomains"] = [_DOMAIN] if isinstance(domains, list) else MapOf("object")
+    checked = check({key: found[key] for key in known}, known, "status", report)
+    return {
+        key: checked.get(key) if key in known else value
+        for key, value in found.items()
+        if key not in known or key in checked
+    }
+
+
 def older_status(kind: str, status: Mapping[str, Any], index: int) -> dict[str, Any]:
     """A hub status in the Cluster API version number `index`; what that version has no place for is left out."""
     form = _FORMS.get(kind)
@@ -113,6 +142,7 @@ def _older_domains(domains: Any) -> Any:
     return {
         domain["name"]: {key: copy.deepcopy(value) for key, value in domain.items() if key != "name"}
         for domain in domains
+        if "name" in domain
     }
 
 

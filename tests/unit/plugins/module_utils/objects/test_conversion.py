@@ -301,6 +301,27 @@ def test_what_cannot_be_converted_is_refused(obj: Object, version: str, path: st
     assert path in {violation.path for violation in error.value.violations}
 
 
+@pytest.mark.parametrize("version", [*OLDER, "v1beta2"])
+@pytest.mark.parametrize(
+    ("status", "path"),
+    [
+        ([], "status"),
+        ({"initialization": "yes"}, "status.initialization"),
+        ({"deprecated": {"v1beta1": []}}, "status.deprecated.v1beta1"),
+        ({"v1beta2": 1}, "status.v1beta2"),
+        ({"failureDomains": ["a"]}, "status.failureDomains[0]"),
+        ({"failureDomains": {"a": 1}}, "status.failureDomains.a"),
+        ({"readyReplicas": "3"}, "status.readyReplicas"),
+    ],
+)
+def test_a_status_of_another_shape_is_refused(status: Any, path: str, version: str) -> None:
+    for kind in ("Cluster", "KubeadmControlPlane", "NspawnCluster"):
+        written = next(document for document in golden(version) if document["kind"] == kind)
+        with pytest.raises(ManifestError) as error:
+            conversion.object_to_hub({**written, "status": status})
+        assert {violation.path for violation in error.value.violations} == {path}
+
+
 def test_an_unknown_version_is_refused(hub: dict[str, Object]) -> None:
     with pytest.raises(ManifestError, match="v1alpha3, v1alpha4, v1beta1, v1beta2"):
         conversion.from_hub(hub["Cluster"], "v1alpha2")
