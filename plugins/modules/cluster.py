@@ -17,6 +17,9 @@ description:
   - With O(state=present), reads the cluster's manifest (Cluster, KubeadmControlPlane, machine template, infrastructure cluster and the user's own Secrets, in
     any Cluster API version from v1alpha3 to v1beta2), defaults and validates it, and stores it. Every violation is reported at once, and then nothing is
     stored.
+  - What is stored already can't be changed in every respect. A manifest that changes, for example, the certificates' directory, swaps local and external
+    etcd, or goes more than one minor version up is refused as a whole, with every path, its old and its new value. Another Cluster API version of
+    the same content, or defaults written out, are no change.
   - With O(state=absent), sets the deletion timestamp; M(kubeadm.control_plane.decide) then decides the steps of the deletion.
   - Nothing in a manifest is ever templated.
 options:

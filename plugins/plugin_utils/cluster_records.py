@@ -17,6 +17,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.user
     OWNED_BY_THE_MANIFEST,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, kind_ref_of
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import corefile_migration
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
     CLUSTER,
     CLUSTER_LABEL,
@@ -30,9 +31,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_obje
 )
 
 
-def apply_manifest(
-    store: Store, manifest: ClusterManifest, dns_migration: t.Optional[validate_update.DnsMigration] = None
-) -> list[str]:
+def apply_manifest(store: Store, manifest: ClusterManifest) -> list[str]:
     """Bring the manifest's objects into the store and return what was done, in words.
 
     What a controller fills in and the manifest leaves out is kept: status, finalizers, the endpoint that the
@@ -40,7 +39,7 @@ def apply_manifest(
     their contents differ. Raises ManifestError with every violation, and has then written nothing, where the manifest changes
     what can't be changed (kcp-behaviour.md §1.18).
     """
-    violations = update_violations(store, manifest, dns_migration)
+    violations = update_violations(store, manifest)
     if violations:
         raise ManifestError(violations)
     changes = []
@@ -72,9 +71,7 @@ def apply_manifest(
     return changes
 
 
-def update_violations(
-    store: Store, manifest: ClusterManifest, dns_migration: t.Optional[validate_update.DnsMigration] = None
-) -> list[Violation]:
+def update_violations(store: Store, manifest: ClusterManifest) -> list[Violation]:
     """What the manifest changes of the stored objects that can't be changed, in the manifest's own terms."""
     control_plane = _stored(store, manifest.control_plane)
     cluster = _stored(store, manifest.cluster)
@@ -89,7 +86,7 @@ def update_violations(
         clusters = (cluster, _merged(cluster, manifest.cluster)) if cluster is not None else None
         report = manifest.report(manifest.control_plane)
         validate_update.validate_control_plane_update(
-            control_plane, manifest.control_plane, report, clusters, dns_migration
+            control_plane, manifest.control_plane, report, clusters, corefile_migration.refusal
         )
         violations += report.violations
     for secret in manifest.secrets:

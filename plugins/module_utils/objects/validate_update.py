@@ -9,7 +9,6 @@ Everything is compared by its meaning (equivalence.py): another Cluster API vers
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Callable, Union
 
@@ -34,15 +33,14 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.vali
 )
 
 Object = Mapping[str, Any]
-# Why CoreDNS's configuration can't be migrated from one image tag to another; "" where it can.
-DnsMigration = Callable[[str, str], str]
+# Why CoreDNS can't be changed from one image tag to another; None where it can.
+DnsRefusal = Callable[[str, str], Union[str, None]]
 _Allowed = Union[bool, Mapping[str, Any]]
 
 _CONFIG = "spec.kubeadmConfigSpec"
 _CLUSTER_CONFIGURATION = f"{_CONFIG}.clusterConfiguration"
 _COMPONENTS = ("kubeletConfiguration", "kubeProxyConfiguration")
 _SHOWN = 100
-_TAG = re.compile(r"v?(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)[-0-9a-zA-Z_.+]*")
 _KEY_PURPOSES = (kinds.PURPOSE_CA, kinds.PURPOSE_ETCD, kinds.PURPOSE_PROXY, kinds.PURPOSE_SERVICE_ACCOUNT)
 
 
@@ -89,19 +87,20 @@ def validate_control_plane_update(
     desired: Object,
     report: Report,
     clusters: tuple[Object, Object] | None = None,
-    dns_migration: DnsMigration | None = None,
+    dns_refusal: DnsRefusal | None = None,
 ) -> None:
     """Check a KubeadmControlPlane (hub, defaulted) against the stored one.
 
-    `clusters` is the stored and the desired Cluster, whose values stand for what clusterConfiguration leaves out. `dns_migration` knows
-    which CoreDNS versions the Corefile can be migrated between; without it only a downgrade is refused.
+    `clusters` is the stored and the desired Cluster, whose values stand for what clusterConfiguration leaves out. `dns_refusal` knows
+    between which CoreDNS releases the Corefile can be migrated; without it CoreDNS's tag is not looked at.
     """
     before, after = _with_cluster_values(stored["spec"], desired["spec"], clusters)
     for path, old, new in _refused(before, after, _MUTABLE, "spec"):
         _unchangeable(path, old, new, report)
     _etcd(stored, desired, report)
     _version(stored, desired, report)
-    _dns(stored, desired, report, dns_migration)
+    if dns_refusal is not None:
+        _dns(stored, desired, report, dns_refusal)
 
 
 def validate_cluster_update(stored: Object, desired: Object, was_initialized: bool, report: Report) -> None:
@@ -282,34 +281,15 @@ def _downgrade(before: versions.Version, after: versions.Version, desired: Objec
     report.add("spec.version", str(after), rule, fix)
 
 
-def _dns(stored: Object, desired: Object, report: Report, migration: DnsMigration | None) -> None:
+def _dns(stored: Object, desired: Object, report: Report, refusal: DnsRefusal) -> None:
     if kinds.ANNOTATION_SKIP_COREDNS in (desired["metadata"].get("annotations") or {}):
         return
     old, new = ((_configuration(each["spec"]).get("dns") or {}).get("imageTag") for each in (stored, desired))
-    if not old or not new or old == new:
-        return
-    path = f"{_CLUSTER_CONFIGURATION}.dns.imageTag"
-    found = [_TAG.fullmatch(tag) for tag in (old, new)]
-    skip = f"or manage CoreDNS yourself, with the annotation {kinds.ANNOTATION_SKIP_COREDNS}."
-    if found[0] is None or found[1] is None:
-        wrong = old if found[0] is None else new
-        rule = (
-            f"CoreDNS is changed from {old!r}, and {wrong!r} is not a version, so its configuration cannot be migrated"
-        )
-        report.add(path, new, rule, f"Use tags like v1.8.0, {skip}")
-        return
-    before, after = (tuple(int(part) for part in match.groups()) for match in found if match)
-    if before == after:
-        return
-    if after < before:
-        rule = f"CoreDNS is not downgraded: it was {old!r}, and its configuration is only ever migrated upwards"
-        report.add(path, new, rule, f"Restore the old tag, {skip}")
-        return
-    why = migration(".".join(map(str, before)), ".".join(map(str, after))) if migration is not None else ""
+    why = refusal(old, new) if old and new and old != new else None
     if why:
-        report.add(
-            path, new, f"CoreDNS's configuration cannot be migrated from {old!r}: {why}", f"Use another tag, {skip}"
-        )
+        path = f"{_CLUSTER_CONFIGURATION}.dns.imageTag"
+        fix = f"Use another tag, or manage CoreDNS yourself, with the annotation {kinds.ANNOTATION_SKIP_COREDNS}."
+        report.add(path, new, f"CoreDNS cannot be changed from {old!r}: {why}", fix)
 
 
 def template_warnings(stored: Object, desired: Object) -> list[str]:

@@ -11,74 +11,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+from stored_manifest import CONFIGURATION, Kept, example
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError, Violation
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import read_cluster
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_records
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER, CONTROL_PLANE
-
-EXAMPLES = Path(__file__).parents[4] / "examples" / "manifests"
-CONFIGURATION = "spec.kubeadmConfigSpec.clusterConfiguration"
-ALLOW_DOWNGRADE = "kubeadm.control-plane/allow-patch-downgrade"
-Documents = list[dict[str, t.Any]]
-
-
-def example(form: str) -> Documents:
-    """The documents of an example."""
-    text = (EXAMPLES / f"cluster-{form}.yaml").read_text(encoding="utf-8")
-    return [document for document in yaml.safe_load_all(text) if document]
-
-
-class Kept:
-    """A store, and the manifests that are brought into it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.file = folder / "manifest.yaml"
-        self.folder = folder / "store"
-        self.store = FileStore(str(self.folder))
-        self.documents = example("v1beta2")
-
-    @property
-    def spec(self) -> dict[str, t.Any]:
-        """The KubeadmControlPlane's spec in the manifest."""
-        return t.cast("dict[str, t.Any]", self.documents[1]["spec"])
-
-    @property
-    def configuration(self) -> dict[str, t.Any]:
-        """Its clusterConfiguration."""
-        return t.cast("dict[str, t.Any]", self.spec["kubeadmConfigSpec"]["clusterConfiguration"])
-
-    def apply(self, documents: t.Optional[Documents] = None, **options: t.Any) -> list[str]:
-        """Bring the documents into the store."""
-        self.file.write_text(yaml.safe_dump_all(documents or self.documents, sort_keys=False), encoding="utf-8")
-        manifest = read_cluster([str(self.file)], "default", "my-cluster")
-        return cluster_records.apply_manifest(self.store, manifest, **options)
-
-    def refused(self, **options: t.Any) -> dict[str, Violation]:
-        """The violations by path; the store must be as it was."""
-        before = self.files()
-        with pytest.raises(ManifestError) as error:
-            self.apply(**options)
-        assert self.files() == before
-        return {violation.path: violation for violation in error.value.violations}
-
-    def files(self) -> dict[str, bytes]:
-        """Every file of the store."""
-        return {str(path): path.read_bytes() for path in sorted(self.folder.rglob("*.yaml"))}
-
-    def initialized(self) -> None:
-        """As after the first machine."""
-        status = {"initialization": {"controlPlaneInitialized": True}}
-        self.store.modify(CONTROL_PLANE, "default", "my-control-plane", lambda stored: stored.update(status=status))
-
-
-@pytest.fixture
-def kept(tmp_path: Path) -> Kept:
-    """A store that holds the example."""
-    found = Kept(tmp_path)
-    found.apply()
-    return found
 
 
 @pytest.mark.parametrize("form", ["v1alpha3", "v1beta1", "v1beta2"])
@@ -228,105 +166,6 @@ def test_component_configurations_are_not_shown(kept: Kept) -> None:
         kept.apply()
     assert "hunter2" not in str(error.value)
     assert "kubelet ConfigMap" in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "annotated", "says"),
-    [
-        ("v1.20.2", "v1.20.9", False, ""),
-        ("v1.20.2", "1.21.0", False, ""),
-        ("v1.20.2", "v1.21.0-rc.1", False, ""),
-        ("v1.20.2", "v1.22.0", False, "more than one minor"),
-        ("v1.20.2", "v1.22.0-alpha.1", False, "more than one minor"),
-        ("v1.20.2", "v1.20.1", False, ALLOW_DOWNGRADE),
-        ("v1.20.2", "v1.20.2-rc.0", False, ALLOW_DOWNGRADE),
-        ("v1.20.2", "v1.20.1", True, ""),
-        ("v1.20.2", "v1.19.9", True, "does not support downgrades"),
-        ("v1.20.2", "v1.20.2+build", False, ""),
-        ("", "v1.20.2", False, "is no version"),
-        ("latest", "v1.20.2", False, "'latest'"),
-    ],
-)
-def test_versions(kept: Kept, old: str, new: str, annotated: bool, says: str) -> None:
-    """At most one minor version up, never down but within a minor version by consent."""
-    kept.store.modify(
-        CONTROL_PLANE, "default", "my-control-plane", lambda stored: stored["spec"].update(version=old or None)
-    )
-    kept.spec["version"] = new
-    if annotated:
-        kept.documents[1]["metadata"]["annotations"] = {ALLOW_DOWNGRADE: "true"}
-    if says:
-        violation = kept.refused()["spec.version"]
-        assert says in violation.rule + violation.fix
-    else:
-        kept.apply()
-
-
-def test_two_upgrades_are_not_taken_in_one(kept: Kept) -> None:
-    """The second waits until no machine runs the version before the first."""
-    kept.spec["version"] = "v1.21.3"
-    kept.apply()
-    kept.store.modify(
-        CONTROL_PLANE, "default", "my-control-plane", lambda stored: stored.update(status={"version": "v1.20.2"})
-    )
-    kept.spec["version"] = "v1.22.0"
-    assert "which some of its machines still run" in kept.refused()["spec.version"].rule
-
-
-def test_etcd_stays_where_it_is(kept: Kept) -> None:
-    """Local and external are not exchanged, in either direction."""
-    local = copy.deepcopy(kept.documents)
-    path = f"{CONFIGURATION}.etcd.external"
-    kept.configuration["etcd"] = {"external": {"endpoints": ["http://10.0.0.1:2379"]}}
-    assert "cannot become external" in kept.refused()[path].rule
-    kept.store.modify(
-        CONTROL_PLANE,
-        "default",
-        "my-control-plane",
-        lambda stored: stored["spec"]["kubeadmConfigSpec"]["clusterConfiguration"].update(kept.configuration),
-    )
-    kept.documents = local
-    assert "external etcd cannot become" in kept.refused()[path].rule
-
-
-def migration(old: str, new: str) -> str:
-    """A table that knows one pair."""
-    return "" if (old, new) == ("1.7.0", "1.8.0") else f"no way from {old} to {new}"
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "says"),
-    [
-        ("1.7.0", "v1.8.0", ""),
-        ("1.7.0", "1.9.3", "no way from 1.7.0 to 1.9.3"),
-        ("v1.8.0", "1.7.0", "not downgraded"),
-        ("v9.9.9", "v9.9.9-build.2", ""),
-        ("1.7.0", "latest", "not a version"),
-        ("master", "1.8.0", "'master'"),
-        (None, "1.9.3", ""),
-        ("1.7.0", None, ""),
-    ],
-)
-def test_coredns_is_changed_only_where_its_configuration_can_be_migrated(
-    kept: Kept, old: t.Optional[str], new: t.Optional[str], says: str
-) -> None:
-    """Equal versions and unknown ones on one side pass; the annotation leaves CoreDNS to the user."""
-    if old:
-        kept.configuration["dns"] = {"imageTag": old}
-        kept.apply()
-    kept.configuration["dns"] = {"imageTag": new} if new else {}
-    if says:
-        violation = kept.refused(dns_migration=migration)[f"{CONFIGURATION}.dns.imageTag"]
-        assert says in violation.rule
-        kept.documents[1]["metadata"]["annotations"] = {"controlplane.cluster.x-k8s.io/skip-coredns": ""}
-    kept.apply(dns_migration=migration)
-
-
-def test_replicas_follow_the_same_rules_as_on_creation(kept: Kept) -> None:
-    """0 and even numbers, as the scale subresource refuses them."""
-    for replicas in (0, 2):
-        kept.spec["replicas"] = replicas
-        assert "spec.replicas" in kept.refused()
 
 
 def test_the_clusters_references_stay(kept: Kept) -> None:
