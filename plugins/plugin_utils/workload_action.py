@@ -18,6 +18,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base 
     ControlPlaneFailure,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm_filters import plain
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer
 
 MODULE = "workload_objects"
@@ -49,6 +50,8 @@ class WorkloadAction(ControlPlaneAction):
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Read, work out, write; again where somebody else wrote in between."""
+        # What comes from variables and over connections carries tags, which YAML can't be written with.
+        arguments = plain(arguments)
         if bool(arguments["cluster"]) != bool(arguments["store"]):
             raise ControlPlaneFailure(
                 "cluster and store go together; nothing was done. Give both to reach a stored cluster's machines, or neither to work "
@@ -86,7 +89,7 @@ class WorkloadAction(ControlPlaneAction):
             if attempt:
                 time.sleep(PAUSE_SECONDS * attempt)
             answer = self._call(arguments, objects, wanted)
-            plan = planner(answer["objects"])
+            plan = planner(plain(answer["objects"]))
             self._tell(result, plan)
             if not plan.writes:
                 return result

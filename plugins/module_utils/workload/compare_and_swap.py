@@ -105,7 +105,7 @@ def _copy(source: t.Any, result: dict[str, t.Any], steps: list[str]) -> None:
         for entry, target in zip(entries, kept):
             if rest[1:]:
                 _copy(entry, target, rest[1:])
-    else:
+    elif isinstance(value, dict):
         _copy(value, result.setdefault(name, {}), rest)
 
 

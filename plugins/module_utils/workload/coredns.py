@@ -100,9 +100,17 @@ def plan(objects: Objects, wanted: Wanted) -> Plan:
     if reason:
         raise _refused(f"{image} can't become {after}: {reason}")
     volume = _corefile_volume(config_map, deployment)
-    running = config_map["data"][volume.key]
+    data: t.Mapping[str, str] = config_map["data"]
+    running = data[volume.key]
+    warnings: list[str] = []
     try:
         migration = corefile_migration.migrate(running, before.tag, after.tag)
+        if volume.key == BACKUP and data.get(KEY) not in (None, running, migration.text):
+            # An earlier run was interrupted, and its Corefile is not what comes out now: somebody has been there since.
+            migration = corefile_migration.migrate(data[KEY], before.tag, after.tag)
+            warnings.append(
+                f"CoreDNS runs with the key {BACKUP}, and {KEY} was changed meanwhile: it is migrated as it is and takes effect."
+            )
     except CorefileError as error:
         raise _refused(f"the Corefile of {image} can't be migrated to {after}: {error}") from error
     config = _kubeadm_config(objects, wanted)
@@ -120,7 +128,7 @@ def plan(objects: Objects, wanted: Wanted) -> Plan:
         f"CoreDNS: {image} becomes {after}",
         tuple(writes),
         tuple(changes),
-        (*config.warnings, *migration.notices),
+        (*config.warnings, *warnings, *migration.notices),
         {"image": str(after), "corefile_changes": list(migration.changes)},
     )
 

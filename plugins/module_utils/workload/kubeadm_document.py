@@ -40,7 +40,6 @@ class Stored:
     api: int
     data: dict[str, t.Any]
     hub: dict[str, t.Any]
-    warnings: tuple[str, ...]
 
 
 def read(text: str, key: str) -> Stored:
@@ -71,12 +70,12 @@ def read(text: str, key: str) -> Stored:
             raise WorkloadError(f"{where}: apiVersion {api_version[:80]!r} is not kubeadm's ({fields.KUBEADM_GROUP}).")
         rule, fix = kinds.why_not_read(api_version)
         raise WorkloadError(f"{where}: apiVersion {api_version!r}: {rule}. {fix}")
-    report, warnings = Report(where), list[str]()
+    report = Report(where)
     content = {name: value for name, value in data.items() if name not in ("apiVersion", "kind")}
-    hub = decode.Reader(api, report, warnings).structure(part.struct, content, "", key)
+    hub = decode.Reader(api, report, []).structure(part.struct, content, "", key)
     if report.violations:
         raise ManifestError(report.violations)
-    return Stored(part, api, data, _without_unconverted(hub), tuple(warnings))
+    return Stored(part, api, data, _without_unconverted(hub))
 
 
 def given(struct: fields.Struct, value: t.Mapping[str, t.Any], option: str) -> dict[str, t.Any]:
