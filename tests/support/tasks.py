@@ -45,7 +45,7 @@ class Results:
 
 
 class Playbook:
-    """Runs tasks on this host with the connection local; their failures are results."""
+    """Runs tasks on this host with the connection local."""
 
     def __init__(
         self, folder: Path, kubeconfig: str, kubectl: str, hosts: t.Optional[t.Mapping[str, t.Any]] = None
@@ -56,11 +56,7 @@ class Playbook:
         self._hosts = hosts or {"node": {}}
 
     def run(self, *tasks: Task, kubeconfig: t.Optional[str] = None) -> Results:
-        """Run the tasks one after another, on the first host."""
-        common = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
-        hosts = {name: {**common, **variables} for name, variables in self._hosts.items()}
-        inventory = self._folder / "inventory.json"
-        inventory.write_text(json.dumps({"all": {"hosts": hosts}}))
+        """Run the tasks one after another, on the first host; their failures are results."""
         steps: list[dict[str, t.Any]] = []
         for index, task in enumerate(tasks):
             options = {"kubeconfig": kubeconfig or self.kubeconfig, **task.options}
@@ -76,10 +72,17 @@ class Playbook:
             )
         names = "[" + ", ".join(f"result_{index}" for index in range(len(tasks))) + "]"
         found = self._folder / "results.json"
-        content = "{{ " + names + " | to_json }}"
-        copy = {"content": content, "dest": str(found), "mode": "0600"}
-        steps.append({"name": "Keep the results", "ansible.builtin.copy": copy, "diff": False})
-        play = {"name": "Tasks", "hosts": next(iter(hosts)), "gather_facts": False, "tasks": steps}
+        copy = {"content": "{{ " + names + " | to_json }}", "dest": str(found), "mode": "0600"}
+        output = self.play([*steps, {"name": "Keep the results", "ansible.builtin.copy": copy, "diff": False}])
+        return Results(tuple(json.loads(found.read_text())), re.sub(r"\s+", " ", output))
+
+    def play(self, steps: t.Sequence[t.Mapping[str, t.Any]]) -> str:
+        """Run tasks as they are written, on the first host, to their end without failure; returns what the run printed."""
+        common = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+        hosts = {name: {**common, **variables} for name, variables in self._hosts.items()}
+        inventory = self._folder / "inventory.json"
+        inventory.write_text(json.dumps({"all": {"hosts": hosts}}))
+        play = {"name": "Tasks", "hosts": next(iter(hosts)), "gather_facts": False, "tasks": list(steps)}
         playbook = self._folder / "playbook.json"
         playbook.write_text(json.dumps([play]))
         environment = {
@@ -102,4 +105,4 @@ class Playbook:
         )
         assert done.returncode == 0, done.stdout[-6000:]
         assert "Traceback" not in done.stdout, done.stdout[-6000:]
-        return Results(tuple(json.loads(found.read_text())), re.sub(r"\s+", " ", done.stdout))
+        return done.stdout

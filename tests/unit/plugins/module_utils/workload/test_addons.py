@@ -89,6 +89,7 @@ def test_where_kube_proxy_is_not_to_be_touched() -> None:
     [
         ("k8s.gcr.io/coredns:1.7.0", {"image_tag": "v1.8.0"}, "k8s.gcr.io/coredns/coredns:v1.8.0"),
         ("k8s.gcr.io/coredns:1.6.7", {"image_tag": "1.7.0"}, "k8s.gcr.io/coredns:1.7.0"),
+        ("k8s.gcr.io/coredns-arm64:1.7.0", {"image_tag": "v1.8.0"}, "k8s.gcr.io/coredns-arm64:v1.8.0"),
         ("k8s.gcr.io/coredns/coredns:v1.8.0", {"image_tag": "v1.8.4"}, "k8s.gcr.io/coredns/coredns:v1.8.4"),
         (
             "k8s.gcr.io/coredns/coredns:v1.8.6",

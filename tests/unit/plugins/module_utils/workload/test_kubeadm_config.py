@@ -142,6 +142,12 @@ def test_a_structure_is_replaced_but_for_what_only_the_stored_form_knows() -> No
     }
 
 
+def test_an_empty_structure_takes_away_what_is_there() -> None:
+    leftovers = {"futureField": "kept", "timeoutForControlPlane": "4m0s"}
+    assert written(planned(V1BETA2, Wanted(api_server={})))["apiServer"] == leftovers
+    assert written(planned(V1BETA4, Wanted(api_server={})))["apiServer"] == {}
+
+
 def test_the_same_in_other_words_is_no_change() -> None:
     wanted = Wanted(
         kubernetes_version="v1.20.2",
