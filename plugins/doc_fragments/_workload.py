@@ -57,12 +57,18 @@ attributes:
     description: Use C(group/kubeadm.control_plane.workload) in C(module_defaults) to set defaults for this module.
     support: full
     membership:
+      - kubeadm.control_plane.control_plane
       - kubeadm.control_plane.workload
   check_mode:
+    description: Can run in check mode and return the changed status it predicts without modifying the target.
     support: full
   diff_mode:
+    description: Returns details on what has changed, or would change in check mode, when in diff mode. Secrets are never part of it.
     support: full
   idempotent:
+    description:
+      - When run twice in a row outside check mode, with the same arguments, the second run indicates no change.
+      - This assumes that what the module controls or queries has not changed in a relevant way in between.
     support: full
 """
 
