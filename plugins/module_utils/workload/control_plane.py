@@ -8,11 +8,12 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.bootstrap import cluster_defaults
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.validate import writable_cluster
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import coredns, kubeadm_config
 
-SKIP_COREDNS = "controlplane.cluster.x-k8s.io/skip-coredns"
-SKIP_KUBE_PROXY = "controlplane.cluster.x-k8s.io/skip-kube-proxy"
+SKIP_COREDNS = kinds.ANNOTATION_SKIP_COREDNS
+SKIP_KUBE_PROXY = kinds.ANNOTATION_SKIP_KUBE_PROXY
 
 _Object = t.Mapping[str, t.Any]
 
