@@ -153,7 +153,7 @@ def to_kubeadm(
         raise AnsibleFilterError(f"validate is true or false, not {validate!r}.")
     losses = kubeadm_filters.plain(allowed_losses or [])
     if not isinstance(losses, list) or not all(isinstance(path, str) for path in losses):
-        raise AnsibleFilterError(f"allowed_losses is a list of field paths.")
+        raise AnsibleFilterError("allowed_losses is a list of field paths.")
     version = kubeadm_filters.version(kubernetes_version)
     with kubeadm_filters.explained():
         written = conversion.convert(

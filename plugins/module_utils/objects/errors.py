@@ -16,6 +16,8 @@ SECRET_KEYS = frozenset(
 )
 _STEP = re.compile(r'\["(?P<quoted>(?:[^"\\]|\\.)*)"\]|\[(?P<index>\d+)\]|(?P<plain>[^.\[\]]+)')
 _SHOWN = 100
+# More than anybody reads at once. Finding the lines of a million mistakes would take hours.
+MAX_VIOLATIONS = 200
 
 
 def child(path: str, *keys: str) -> str:
@@ -150,6 +152,8 @@ class Report:
 
     def add(self, path: str, value: Any, rule: str, fix: str) -> None:
         """Add a violation of the hub form; ignored where the value was already refused as unreadable."""
+        if len(self.violations) > MAX_VIOLATIONS:
+            return
         written = self.written(path)
         if any(written == bad or written.startswith((bad + ".", bad + "[")) for bad in self._unreadable):
             return
@@ -158,9 +162,15 @@ class Report:
     def unreadable(self, path: str, value: Any, rule: str, fix: str) -> None:
         """Add a violation of the form as written; later rules on the same field are not reported on top of it."""
         self._append(path, value, rule, fix)
-        self._unreadable.add(path)
+        if len(self._unreadable) <= MAX_VIOLATIONS:
+            self._unreadable.add(path)
 
     def _append(self, path: str, value: Any, rule: str, fix: str) -> None:
+        if len(self.violations) >= MAX_VIOLATIONS:
+            if len(self.violations) == MAX_VIOLATIONS:
+                rule = f"there are more than {MAX_VIOLATIONS} problems, the others are not listed"
+                self.violations.append(Violation(self.name, "", None, rule, "Correct these first."))
+            return
         source = self._locate(path) if self._locate else ""
         violation = Violation(self.name, path, value, rule, fix, source)
         if violation not in self.violations:

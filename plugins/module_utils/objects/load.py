@@ -214,6 +214,7 @@ class _Reader:
         self._events = events
         self._anchors: dict[str, _Node | None] = {}
         self._budget = MAX_NODES
+        self._unread = MAX_NODES
 
     def documents(self) -> Iterator[_Node]:
         """The root node of each document. A file of several documents shares one budget."""
@@ -266,6 +267,10 @@ class _Reader:
 
     def _node(self, event: Any, depth: int) -> _Node:
         line = event.start_mark.line + 1
+        self._unread -= 1
+        # Refused while reading: what is too much to use is too much to keep.
+        if self._unread < 0:
+            raise _Refused(line, f"the file has more than {MAX_NODES} values", "Split the file.")
         if depth > MAX_DEPTH:
             raise _Refused(line, f"the YAML is nested deeper than {MAX_DEPTH} levels", "Flatten it.")
         if isinstance(event, yaml.AliasEvent):

@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -117,3 +119,91 @@ def test_other_facts() -> None:
     ]
     assert facts.default_cri_socket("v1.23.0") == "/var/run/dockershim.sock"
     assert facts.default_cri_socket("v1.24.0") == "unix:///var/run/containerd/containerd.sock"
+
+
+@pytest.mark.parametrize(
+    ("version", "etcd", "coredns", "pause"),
+    [
+        ("v1.16.0", ("3.3.15-0",), ("1.6.2",), "3.1"),
+        ("v1.19.0", ("3.4.9-1",), ("1.7.0",), "3.2"),
+        ("v1.19.7", ("3.4.9-1", "3.4.13-0"), ("1.7.0",), "3.2"),
+        ("v1.20.2", ("3.4.13-0",), ("1.7.0",), "3.2"),
+        ("v1.21.0", ("3.4.13-0",), ("v1.8.0",), "3.4.1"),
+        ("v1.25.4", ("3.5.5-0",), ("v1.9.3",), "3.8"),
+        ("v1.25.20", ("3.5.9-0",), ("v1.9.3",), "3.8"),
+        ("v1.28.13", ("3.5.12-0",), ("v1.10.1",), "3.9"),
+        ("v1.30.4", ("3.5.12-0",), ("v1.11.1",), "3.9"),
+        ("v1.30.5", ("3.5.15-0",), ("v1.11.3",), "3.9"),
+        ("v1.33.0", ("3.5.21-0",), ("v1.12.0",), "3.10"),
+        ("v1.33.5", ("3.5.21-0", "3.5.24-0"), ("v1.12.0",), "3.10"),
+        ("v1.36.1", ("3.6.8-0",), ("v1.14.2",), "3.10.2"),
+        ("v1.37.0-rc.0", ("3.7.0-0",), ("v1.14.6",), None),
+    ],
+)
+def test_the_images_of_a_version(
+    version: str, etcd: tuple[str, ...], coredns: tuple[str, ...], pause: str | None
+) -> None:
+    assert facts.images(version) == facts.Images(etcd, coredns, pause)
+
+
+def test_images_are_known_for_every_minor_and_for_no_other() -> None:
+    assert all(facts.images(f"v1.{minor}.0") for minor in range(versions.OLDEST_MINOR, versions.NEWEST_KNOWN_MINOR + 1))
+    assert facts.images("v1.99.0") is None
+
+
+def test_where_coredns_is() -> None:
+    assert facts.coredns_image_name("k8s.gcr.io", "1.7.0") == "coredns"
+    assert facts.coredns_image_name("registry.k8s.io", "v1.8.0") == "coredns/coredns"
+    assert facts.coredns_image_name("example.org/mirror", "v1.8.0") == "coredns"
+    assert facts.coredns_image_name("k8s.gcr.io", "latest") == "coredns"
+
+
+@pytest.mark.parametrize(
+    ("gate", "known", "default"),
+    [
+        ("IPv6DualStack", range(16, 24), 21),
+        ("PublicKeysECDSA", range(19, 37), None),
+        ("RootlessControlPlane", range(22, 38), None),
+        ("UnversionedKubeletConfigMap", range(22, 26), 24),
+        ("EtcdLearnerMode", range(27, 33), 29),
+        ("UpgradeAddonsBeforeControlPlane", range(28, 31), None),
+        ("WaitForAllControlPlaneComponents", range(30, 38), 33),
+        ("ControlPlaneKubeletLocalMode", range(31, 36), 33),
+        ("NodeLocalCRISocket", range(32, 37), 34),
+    ],
+)
+def test_feature_gates(gate: str, known: range, default: int | None) -> None:
+    minors = [minor for minor in range(16, 38) if facts.feature_gate_known(versions.parse(f"v1.{minor}.0"), gate)]
+    assert minors == list(known)
+    on = [minor for minor in range(16, 38) if facts.gate_default(f"v1.{minor}.0", gate)]
+    assert on == ([] if default is None else list(range(default, 38)))
+
+
+def test_facts_that_change_once_or_twice() -> None:
+    def by_minor(fact: Any) -> list[Any]:
+        return [fact(f"v1.{minor}.0") for minor in (19, 20, 21, 22, 24, 25, 26, 28, 29, 32, 34, 37)]
+
+    assert by_minor(facts.has_super_admin) == [False] * 8 + [True] * 4
+    assert facts.admin_organization("v1.28.9") == "system:masters"
+    assert facts.admin_organization("v1.29.0") == "kubeadm:cluster-admins"
+    assert by_minor(facts.kubelet_client_needs_binding) == [False] * 11 + [True]
+    assert by_minor(facts.excluded_from_load_balancers) == [False, False] + [True] * 10
+    assert by_minor(facts.cri_socket_in_instance_config) == [False] * 10 + [True, True]
+    assert by_minor(facts.minimum_control_plane_minor) == [18, 19, 20, 21, 23, 24, 25, 27, 28, 31, 33, 36]
+    assert [facts.default_cgroup_driver(f"v1.{minor}.0") for minor in (20, 21, 22)] == [
+        "cgroupfs",
+        "systemd",
+        "systemd",
+    ]
+    assert [facts.default_cgroup_driver(f"v1.{minor}.0", upgraded=True) for minor in (20, 21, 22)] == [
+        "cgroupfs",
+        "cgroupfs",
+        "systemd",
+    ]
+    assert [facts.minimum_external_etcd(f"v1.{minor}.0") for minor in (20, 25, 35)] == ["3.2.18", None, "3.5.24"]
+    assert facts.kubelet_config_role("kubelet-config-1.20") == "kubeadm:kubelet-config-1.20"
+    assert facts.patch_targets("v1.18.0") == ()
+    assert [len(facts.patch_targets(f"v1.{minor}.0")) for minor in (19, 25, 32)] == [4, 5, 6]
+    assert facts.dns_toleration_keys("v1.19.0") == (MASTER,)
+    assert facts.dns_toleration_keys("v1.25.0") == (MASTER, CONTROL_PLANE)
+    assert facts.dns_toleration_keys("v1.26.0") == (CONTROL_PLANE,)
