@@ -104,7 +104,7 @@ def from_hub(
     if version == older_versions.V1BETA2 or kind not in (*_CORE_KINDS, *_OWN_INFRASTRUCTURE):
         return Converted(older, (), tuple(_extensions(older, version)))
     back = _plain(older)
-    losses = tuple(_loss(hub, path, value, target) for path, value in _lost(hub, back))
+    losses = tuple(_losses(hub, back, target))
     if keep and any(not same(hub.get(section), back.get(section)) for section in _SECTIONS):
         kept = {key: hub[key] for key in ("apiVersion", "kind", *_SECTIONS) if key in hub}
         text = json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -215,31 +215,28 @@ def _differences(hub: Any, back: Any, path: str, key: str) -> Iterator[tuple[str
     if isinstance(hub, dict) and (back is None or isinstance(back, dict)):
         for name in hub:
             yield from _differences(hub[name], (back or {}).get(name), child(path, name), name)
-    elif isinstance(hub, list) and isinstance(back, list) and len(hub) == len(back) and key not in ARGUMENT_LISTS:
+    elif isinstance(hub, list) and isinstance(back, list) and len(hub) == len(back):
         for index, (first, second) in enumerate(zip(hub, back)):
             yield from _differences(first, second, item(path, index), "")
     else:
         yield path, hub
 
 
-def _loss(hub: Mapping[str, Any], path: str, value: Any, target: Target) -> Violation:
-    rule = f"Cluster API {target.version} has no place for this"
-    if path.rpartition(".")[2] in ARGUMENT_LISTS:
-        rule = f"Cluster API {target.version} has a map of flags, which cannot hold a repeated one or their order"
-    since = _since(hub, path, target)
-    fix = (
-        f"It came with {since}: use that, or leave the field out." if since else "Use v1beta2, or leave the field out."
-    )
-    shown = value if isinstance(value, (str, bool, int, float)) else None
-    return Violation(kinds.label_of(hub), path, shown, rule, fix)
-
-
-def _since(hub: Mapping[str, Any], path: str, target: Target) -> str:
-    for version in kinds.MANIFEST_VERSIONS[target.index + 1 :]:
+def _losses(hub: Mapping[str, Any], back: Mapping[str, Any], target: Target) -> Iterator[Violation]:
+    """What did not come back, each with the version that has a place for it."""
+    found = list(_lost(hub, back))
+    newer: dict[str, set[str]] = {}
+    for version in kinds.MANIFEST_VERSIONS[target.index + 1 :] if found else ():
         other = Target(version, target.infrastructure_version, target.namespace)
-        if all(path != lost for lost, _value in _lost(hub, _plain(_older(hub, other)))):
-            return version
-    return ""
+        newer[version] = {path for path, _value in _lost(hub, _plain(_older(hub, other)))}
+    for path, value in found:
+        since = next((version for version, lost in newer.items() if path not in lost), "")
+        rule = f"Cluster API {target.version} has no place for this"
+        if path.rpartition(".")[2] in ARGUMENT_LISTS:
+            rule = f"Cluster API {target.version} has a map of flags, which cannot hold a repeated one"
+        fix = f"It came with {since}: use that, or leave the field out." if since else "Leave the field out."
+        shown = value if isinstance(value, (str, bool, int, float)) else None
+        yield Violation(kinds.label_of(hub), path, shown, rule, fix)
 
 
 def _restore(hub: dict[str, Any], version: str, report: Report) -> None:

@@ -92,7 +92,7 @@ def sort_arguments(arguments: list[Any]) -> list[Any]:
 
 def same(first: Any, second: Any, key: str = "") -> bool:
     """Whether two values of the field `key` mean the same."""
-    return bool(canonical(first, key) == canonical(second, key))
+    return bool(first == second or canonical(first, key) == canonical(second, key))
 
 
 def keep_equivalent(stored: Any, desired: Any, key: str = "") -> Any:

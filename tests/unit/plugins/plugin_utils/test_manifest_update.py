@@ -13,6 +13,7 @@ import pytest
 import yaml
 from stored_manifest import CONFIGURATION, Kept, example
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.equivalence import keep_equivalent
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import read_cluster
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_records
@@ -57,6 +58,20 @@ def test_defaults_written_out_and_flags_in_another_order_are_no_change(kept: Kep
         lambda stored: stored["spec"]["kubeadmConfigSpec"]["clusterConfiguration"].update(kept.configuration),
     )
     assert kept.apply(plain) == []
+
+
+def test_what_only_looks_the_same_is_a_change(kept: Kept) -> None:
+    """No taint is not kubeadm's taint, the order of a repeated flag decides, and false is not a gate left out."""
+    join = kept.spec["kubeadmConfigSpec"]["joinConfiguration"]["nodeRegistration"]
+    flags = [{"name": "a", "value": "1"}, {"name": "a", "value": "2"}]
+    kept.spec["version"] = "v1.21.0"
+    kept.configuration["featureGates"] = {"IPv6DualStack": True}
+    kept.apply()
+    join["taints"] = []
+    kept.configuration["featureGates"] = {"IPv6DualStack": True, "PublicKeysECDSA": False}
+    (change,) = kept.apply()
+    assert "joinConfiguration.nodeRegistration.taints" in change and "featureGates.PublicKeysECDSA" in change
+    assert keep_equivalent({"extraArgs": flags}, {"extraArgs": flags[::-1]}) == {"extraArgs": flags[::-1]}
 
 
 MUTABLE: list[tuple[str, t.Callable[[Kept], t.Any]]] = [
