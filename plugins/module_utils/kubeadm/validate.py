@@ -205,8 +205,10 @@ def _bootstrap_token(token: Mapping[str, Any], path: str, report: Report) -> Non
         if not _GROUP.fullmatch(group):
             where = item(child(path, "groups"), index)
             report.add(where, group, "a token's group begins with system:bootstrappers:", "Correct the group's name.")
-    if token.get("ttlSeconds") is not None and token.get("expires"):
-        report.add(path, None, "ttl and expires exclude each other", "Keep one of them.")
+    if token.get("expires"):
+        # Its default for ttl is set before the two are compared (seen with 1.20.2; the code is the same in newer ones).
+        rule = "kubeadm gives a token without ttl one of 24 hours, and then refuses ttl and expires together"
+        report.add(child(path, "expires"), token["expires"], rule, "Write ttl instead.")
 
 
 def _token(token: Any, path: str, report: Report) -> None:

@@ -262,7 +262,7 @@ RULES: list[tuple[dict[str, Any], list[str]]] = [
             "initConfiguration.bootstrapTokens[0].usages[0]",
             "initConfiguration.bootstrapTokens[0].groups",
             "initConfiguration.bootstrapTokens[0].groups[0]",
-            "initConfiguration.bootstrapTokens[0]",
+            "initConfiguration.bootstrapTokens[0].expires",
         ],
     ),
     (
