@@ -18,7 +18,7 @@ import yaml
 from api_server import find_binary
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from kubeadm_values import GOLDEN, hubs, without_empty
+from kubeadm_values import GOLDEN, golden, hubs, without_empty
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import conversion, documents
 
@@ -61,7 +61,7 @@ def merged(base: dict[str, t.Any], over: dict[str, t.Any]) -> dict[str, t.Any]:
 
 def test_kubeadm_says_when_it_does_not_know_a_field(folder: Path) -> None:
     """The check of the other tests can fail."""
-    text = (GOLDEN / "init.v1beta2.yaml").read_text().replace("certSANs", "cartSANs", 1)
+    text = golden("init", 2).replace("certSANs", "cartSANs", 1)
     assert "error unmarshaling configuration" in migrate(folder, text).stderr
 
 
@@ -69,7 +69,7 @@ def test_kubeadm_says_when_it_does_not_know_a_field(folder: Path) -> None:
 @pytest.mark.parametrize("name", ["init", "join"])
 def test_kubeadm_reads_what_is_written_and_writes_what_is_read(folder: Path, name: str, api: int) -> None:
     """Out of the hub into kubeadm, out of kubeadm into the hub: the same, but for kubeadm's defaults."""
-    source = documents.read((GOLDEN / f"{name}.v1beta{api}.yaml").read_text()).hub
+    source = documents.read(golden(name, api)).hub
     if name == "join":
         source["initConfiguration"] = {
             "timeouts": {"controlPlaneComponentHealthCheckSeconds": 240},
@@ -117,7 +117,7 @@ def test_flags_are_kubeadms(folder: Path) -> None:
     del folder
     loaded: dict[str, t.Any] = {}
     for name in ("upgrade", "reset"):
-        loaded.update(documents.read((GOLDEN / f"{name}.v1beta4.yaml").read_text()).hub)
+        loaded.update(documents.read(golden(name, 4)).hub)
     for name in ("init", "join"):
         loaded.update(yaml.safe_load((GOLDEN / f"{name}.hub.yaml").read_text())["hub"])
     del loaded["clusterConfiguration"]

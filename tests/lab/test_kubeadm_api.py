@@ -10,7 +10,7 @@ import json
 import typing as t
 
 import pytest
-from kubeadm_values import GOLDEN
+from kubeadm_values import golden
 from machines import Machines
 from workspace import VERSION, Workspace
 
@@ -122,7 +122,7 @@ def test_a_second_reconcile_changes_nothing(workspace: Workspace, machines: Mach
 @pytest.mark.parametrize("name", ["init", "join"])
 def test_the_machines_kubeadm_accepts_every_field(machines: Machines, name: str, api: int) -> None:
     """The strict path of kubeadm 1.20: `config migrate` decodes strictly and says what it doesn't know."""
-    hub = documents.read((GOLDEN / f"{name}.v1beta{api}.yaml").read_text()).hub
+    hub = documents.read(golden(name, api)).hub
     for key in ("kubeletConfiguration", "kubeProxyConfiguration"):
         hub.pop(key, None)
     written = conversion.write(hub, "v1.20.2", api=api)

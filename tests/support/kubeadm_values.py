@@ -14,6 +14,14 @@ import yaml
 from hypothesis import strategies as st
 
 GOLDEN = Path(__file__).parents[1] / "unit" / "plugins" / "module_utils" / "kubeadm" / "golden"
+_COMPONENTS = ("KubeletConfiguration", "KubeProxyConfiguration")
+_KINDS = {
+    "init": ("InitConfiguration", "ClusterConfiguration"),
+    "join": ("JoinConfiguration",),
+    "status": ("ClusterStatus",),
+    "reset": ("ResetConfiguration",),
+    "upgrade": ("UpgradeConfiguration",),
+}
 # API number -> Kubernetes minors to write it for. v1beta1 is written only on demand, for kubeadm that reads it.
 MINORS = {1: (16, 21), 2: (16, 21), 3: (22, 30), 4: (31, 37)}
 HUB_KEY = {
@@ -69,6 +77,13 @@ class Row:
         if self.type == "args" and api < 4:
             return {each["name"]: each["value"] for each in value}
         return value
+
+
+def golden(name: str, api: int) -> str:
+    """The documents of an API version that were written by hand, as one text; those of init with the other components'."""
+    files = [GOLDEN / f"v1beta{api}" / f"{kind}.yaml" for kind in _KINDS[name]]
+    files += [GOLDEN / f"{kind}.yaml" for kind in _COMPONENTS if name == "init"]
+    return "---\n".join(file.read_text(encoding="utf-8") for file in files)
 
 
 @functools.lru_cache(maxsize=1)

@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from kubeadm_values import (
     GOLDEN,
     HUB_KEY,
@@ -20,10 +18,9 @@ from kubeadm_values import (
     SAMPLES,
     Row,
     get,
-    hubs,
+    golden,
     put,
     rows,
-    values,
     without_empty,
 )
 
@@ -34,8 +31,8 @@ VERSION = {1: "v1.20.2", 2: "v1.20.2", 3: "v1.30.0", 4: "v1.31.0"}
 TABLE = rows()
 
 
-def documents_of(name: str) -> list[Any]:
-    return list(yaml.safe_load_all((GOLDEN / name).read_text()))
+def documents_of(name: str, api: int) -> list[Any]:
+    return list(yaml.safe_load_all(golden(name, api)))
 
 
 def golden_hub(name: str, api: int) -> tuple[dict[str, Any], list[str]]:
@@ -64,7 +61,7 @@ GOLDEN_FILES = [(name, api) for name in ("init", "join") for api in (1, 2, 3, 4)
 
 @pytest.mark.parametrize(("name", "api"), GOLDEN_FILES)
 def test_a_golden_document_reads_as_its_hub(name: str, api: int) -> None:
-    found = documents.read((GOLDEN / f"{name}.v1beta{api}.yaml").read_text())
+    found = documents.read(golden(name, api))
     assert without_empty(found.hub) == without_empty(pruned(*golden_hub(name, api)))
     assert found.warnings == ()
 
@@ -72,8 +69,8 @@ def test_a_golden_document_reads_as_its_hub(name: str, api: int) -> None:
 @pytest.mark.parametrize(("name", "api"), GOLDEN_FILES)
 def test_a_hub_is_written_as_its_golden_document(name: str, api: int) -> None:
     written = conversion.convert(pruned(*golden_hub(name, api)), VERSION[api], api=api)
-    assert list(written.documents) == documents_of(f"{name}.v1beta{api}.yaml")
-    assert list(yaml.safe_load_all(written.text)) == documents_of(f"{name}.v1beta{api}.yaml")
+    assert list(written.documents) == documents_of(name, api)
+    assert list(yaml.safe_load_all(written.text)) == documents_of(name, api)
     assert (written.flags, written.warnings, written.api) == ({}, (), api)
 
 
@@ -111,7 +108,7 @@ def test_everything_else_is_a_flag_or_a_loss_with_its_path(name: str, api: int) 
     conversion.write(hub, VERSION[api], api=api, report=report)
     lost = {violation.path for violation in report.violations}
     allowed = conversion.convert(hub, VERSION[api], api=api, allowed_losses=missing)
-    assert list(allowed.documents) == documents_of(f"{name}.v1beta{api}.yaml")
+    assert list(allowed.documents) == documents_of(name, api)
     assert set(allowed.flags.get(name, ())) == set(FLAGS[name, api])
     assert len(allowed.warnings) == len(lost)
     flags = {"dryRun": "--dry-run", "skipPhases": "--skip", "ignorePreflightErrors": "--ignore", "patches": "--exp"}
@@ -128,7 +125,7 @@ def test_everything_else_is_a_flag_or_a_loss_with_its_path(name: str, api: int) 
 @pytest.mark.parametrize(("old", "new"), [(1, 2), (1, 3), (2, 3), (3, 4), (2, 4), (1, 4)])
 @pytest.mark.parametrize("name", ["init", "join"])
 def test_an_upgrade_of_the_api_loses_nothing(name: str, old: int, new: int) -> None:
-    text = (GOLDEN / f"{name}.v1beta{old}.yaml").read_text().replace(VERSION[old], VERSION[new])
+    text = golden(name, old).replace(VERSION[old], VERSION[new])
     written = conversion.convert(text, VERSION[new])
     assert written.api == new
     hub = documents.read(text).hub
@@ -139,13 +136,13 @@ def test_an_upgrade_of_the_api_loses_nothing(name: str, old: int, new: int) -> N
 
 def test_reset_and_upgrade_documents() -> None:
     for name in ("upgrade", "reset"):
-        text = (GOLDEN / f"{name}.v1beta4.yaml").read_text()
+        text = golden(name, 4)
         written = conversion.convert(text, "v1.33.0")
-        assert list(written.documents) == documents_of(f"{name}.v1beta4.yaml")
+        assert list(written.documents) == documents_of(name, 4)
 
 
 def test_reset_and_upgrade_are_flags_before_v1beta4() -> None:
-    upgrade = (GOLDEN / "upgrade.v1beta4.yaml").read_text()
+    upgrade = golden("upgrade", 4)
     allowed = [
         "UpgradeConfiguration.apply.skipPhases",
         "UpgradeConfiguration.timeouts",
@@ -190,7 +187,7 @@ def test_reset_and_upgrade_are_flags_before_v1beta4() -> None:
         ),
     }
     assert len(written.warnings) == 8
-    reset = (GOLDEN / "reset.v1beta4.yaml").read_text()
+    reset = golden("reset", 4)
     old = conversion.convert(reset, "v1.30.0", allowed_losses=["resetConfiguration"])
     assert old.flags["reset"] == (
         "--cleanup-tmp-dir",
@@ -207,7 +204,7 @@ def test_reset_and_upgrade_are_flags_before_v1beta4() -> None:
 
 @pytest.mark.parametrize("api", [1, 2])
 def test_cluster_status(api: int) -> None:
-    text = (GOLDEN / f"status.v1beta{api}.yaml").read_text()
+    text = golden("status", api)
     assert documents.read(text).hub == {
         "clusterStatus": {
             "apiEndpoints": {
@@ -216,7 +213,7 @@ def test_cluster_status(api: int) -> None:
             }
         }
     }
-    assert list(conversion.convert(text, "v1.21.0", api=api).documents) == documents_of(f"status.v1beta{api}.yaml")
+    assert list(conversion.convert(text, "v1.21.0", api=api).documents) == documents_of("status", api)
     report = Report("test")
     written = conversion.write(documents.read(text).hub, "v1.22.0", report=report)
     assert written.documents == ()
@@ -267,140 +264,3 @@ def test_each_field_is_in_the_versions_of_the_table_and_in_no_other(row: Row, ap
     if row.path not in MOVED:
         several = "[]" in row.path or "{}" in row.path
         assert get(found.hub[HUB_KEY[row.kind]], row.hub_path) == ([value, value] if several else value)
-
-
-# --- properties ---
-
-GROUPS = [
-    ("InitConfiguration", "ClusterConfiguration"),
-    ("JoinConfiguration",),
-    ("ClusterStatus",),
-    ("ResetConfiguration",),
-    ("UpgradeConfiguration",),
-]
-CASES = [
-    (group, api)
-    for group in GROUPS
-    for api in (1, 2, 3, 4)
-    if any(row.kind in group and api in row.versions for row in TABLE)
-]
-QUICK = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-
-
-@pytest.mark.parametrize(("group", "api"), CASES)
-@given(data=st.data())
-@QUICK
-def test_what_the_table_says_an_api_holds_survives_it(group: tuple[str, ...], api: int, data: st.DataObject) -> None:
-    minor = data.draw(st.integers(*MINORS[api]))
-    hub = data.draw(hubs(group, api, minor))
-    written = conversion.write(hub, f"v1.{minor}.0", api=api)
-    assert written.flags == {}
-    back = documents.read(written.text or [])
-    assert without_empty(back.hub) == without_empty(hub)
-    assert back.warnings == ()
-
-
-@pytest.mark.parametrize("api", [1, 2, 3])
-@pytest.mark.parametrize("group", GROUPS)
-@given(data=st.data())
-@QUICK
-def test_no_value_disappears_in_silence(group: tuple[str, ...], api: int, data: st.DataObject) -> None:
-    """Any hub, to an older API: every value comes back, is a flag, is what older kubeadm does anyway, or is reported."""
-    minor = data.draw(st.integers(*MINORS[api]))
-    hub = data.draw(hubs(group, api, minor, held=False))
-    report = Report("test")
-    written = conversion.write(hub, f"v1.{minor}.0", api=api, report=report)
-    back = documents.read(written.text).hub if written.documents else {}
-    paths = [violation.path for violation in report.violations]
-    flags = " ".join(flag for each in written.flags.values() for flag in each)
-    for row in TABLE:
-        if row.kind not in group or row.path in MOVED:
-            continue
-        value = get(hub.get(HUB_KEY[row.kind]), row.hub_path)
-        if value is None or get(back.get(HUB_KEY[row.kind]), row.hub_path) == value:
-            continue
-        if _sorted(value) == _sorted(get(back.get(HUB_KEY[row.kind]), row.hub_path)):
-            continue
-        where = f"{HUB_KEY[row.kind]}.{row.hub_path}"
-        assert (
-            value in ("", [], {})
-            or value == _DEFAULTS.get(row.path.rpartition(".")[2])
-            or any(path.startswith((where, HUB_KEY[row.kind] + "[")) or where.startswith(path) for path in paths)
-            or _as_flag(value) in flags
-        ), (where, value, paths, flags)
-
-
-# What kubeadm without the field does (kubeadm's documentation of v1beta4).
-_DEFAULTS = {
-    "imagePullPolicy": "IfNotPresent",
-    "imagePullSerial": True,
-    "dryRun": False,
-    "disabled": False,
-    "encryptionAlgorithm": "RSA-2048",
-    "certificateValidityPeriod": 365,
-    "caCertificateValidityPeriod": 3650,
-    "controlPlaneComponentHealthCheck": 240,
-    "tlsBootstrap": 300,
-    "discovery": 300,
-    "upgradeManifests": 300,
-    "certificateRenewal": True,
-    "etcdUpgrade": True,
-    "force": False,
-    "forceUpgrade": False,
-    "cleanupTmpDir": False,
-    "printConfig": False,
-    "allowExperimentalUpgrades": False,
-    "allowRCUpgrades": False,
-    "contextLines": 3,
-}
-
-
-def _sorted(value: Any) -> Any:
-    named = isinstance(value, list) and value and all(isinstance(each, dict) and "name" in each for each in value)
-    return sorted(value, key=lambda each: each["name"]) if named else value
-
-
-def _as_flag(value: Any) -> str:
-    if isinstance(value, bool):
-        return "=false" if value is False else "--"
-    return ",".join(value) if isinstance(value, list) else str(value)
-
-
-UNKNOWN = st.dictionaries(
-    st.sampled_from(["newField", "unconverted", "ttlSeconds", "extra"]),
-    st.recursive(st.none() | st.booleans() | st.text(max_size=3), lambda inner: st.lists(inner, max_size=2)),
-    min_size=1,
-    max_size=2,
-)
-
-
-@pytest.mark.parametrize("api", [1, 2, 3, 4])
-@given(data=st.data())
-@QUICK
-def test_unknown_fields_survive_their_own_version_and_no_other(api: int, data: st.DataObject) -> None:
-    document: dict[str, Any] = {"apiVersion": f"kubeadm.k8s.io/v1beta{api}", "kind": "ClusterConfiguration"}
-    document.update({"apiServer": {"certSANs": ["a"]}, "etcd": {"local": {}}})
-    document["scheduler"] = {"extraVolumes": [{"name": "a"}, {"name": "b"}]}
-    place = data.draw(
-        st.sampled_from(
-            [document, document["apiServer"], document["etcd"]["local"], document["scheduler"]["extraVolumes"][1]]
-        )
-    )
-    unknown = data.draw(UNKNOWN)
-    place.update(unknown)
-    found = documents.read(document)
-    assert len(found.warnings) == len(unknown)
-    assert conversion.write(found.hub, VERSION[api], api=api).documents == (document,)
-    for other in {1, 2, 3, 4} - {api}:
-        report = Report("test")
-        conversion.write(found.hub, VERSION[other], api=other, report=report)
-        assert {violation.path.rpartition(".")[2] for violation in report.violations} == set(unknown)
-
-
-@given(value=values("args", 4))
-@QUICK
-def test_a_repeated_flag_is_the_only_thing_a_map_cannot_hold(value: list[dict[str, str]]) -> None:
-    report = Report("test")
-    conversion.write({"clusterConfiguration": {"scheduler": {"extraArgs": value}}}, "v1.30.0", report=report)
-    names = [each["name"] for each in value]
-    assert len(report.violations) == len(names) - len(set(names))
