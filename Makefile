@@ -44,6 +44,10 @@ test-quick: ## Lint and unit tests (under 5 minutes)
 test-unit: ## Unit tests, with the oldest and the newest supported ansible-core
 	@$(TOOLS)/test.sh unit
 
+.PHONY: test-model
+test-model: ## The model checker of the decision core, complete, and the wrong rules it must find (under 20 minutes)
+	@$(TOOLS)/test.sh model
+
 .PHONY: test-integration
 test-integration: ## Tests against real etcd and kube-apiserver processes
 	@$(TOOLS)/test.sh integration
@@ -73,7 +77,7 @@ changelog: ready ## Write CHANGELOG.md for the version in galaxy.yml
 	@$(TOOLS)/changelog.sh
 
 .PHONY: bench
-bench: ready ## Plain kubeadm by hand against reconcile, on the same machines, as JSON (root; about 5 minutes)
+bench: ready ## What decisions cost; plain kubeadm against reconcile on the same machines, as JSON (root; about 5 minutes)
 	@$(TOOLS)/bench.sh
 
 .PHONY: build

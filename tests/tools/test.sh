@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # test.sh STEP...: runs the steps in this order, stops at the first that fails, and ends with one line that sums up.
-# Steps: lint sanity unit integration lab lab-full.
+# Steps: lint sanity unit model integration lab lab-full.
 
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -24,7 +24,7 @@ run_steps() {
   for step in "$@"; do
     heading "$step"
     case "$step" in
-      lint | sanity | unit | integration | lab) "$here/$step.sh" || return ;;
+      lint | sanity | unit | model | integration | lab) "$here/$step.sh" || return ;;
       lab-full) "$here/lab.sh" --full || return ;;
       *) die "no such step: $step" ;;
     esac

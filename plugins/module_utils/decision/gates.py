@@ -14,7 +14,7 @@ from typing import Any, Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import min_ready_seconds
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.retry import in_progress
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.retry import replacement_owed
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import (
     MachineView,
     View,
@@ -58,7 +58,7 @@ def _min_ready(view: View, step: Step, victim: Optional[MachineView]) -> tuple[l
     wanted = min_ready_seconds(view)
     if wanted == 0:
         return [], ""
-    if step.heals and in_progress(view) is not None:
+    if step.heals and replacement_owed(view):
         return [], "not asked for: it replaces a machine that was remediated"
     if wanted is None:
         text = f"the annotation {kinds.ANNOTATION_MIN_READY_SECONDS} is no number of seconds"

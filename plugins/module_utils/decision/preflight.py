@@ -13,7 +13,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision imp
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import health_conditions, is_true
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.leadership import candidates, leads
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import Context
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.retry import in_progress
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.retry import replacement_owed
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.skew import VERSION_SKEW, version_troubles
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, View
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.trouble import Trouble
@@ -207,7 +207,7 @@ def _removal(context: Context, result: Preflight, machine: Optional[MachineView]
 def _relax(context: Context, result: Preflight) -> None:
     """After a remediation its replacement may join beside other sick machines, if the target keeps its quorum (§1.7 #7)."""
     view = context.view
-    if in_progress(view) is None or not result.failed:
+    if not replacement_owed(view) or not result.failed:
         return
     if any(each.reason not in _RELAXABLE for each in result.failed):
         return

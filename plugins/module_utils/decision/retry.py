@@ -75,6 +75,12 @@ def in_progress(view: View) -> Optional[Record]:
     return None if record is None or _stale(view, record) else record
 
 
+def replacement_owed(view: View) -> bool:
+    """Whether a remediated machine is gone and its replacement is not made yet."""
+    record = in_progress(view)
+    return record is not None and all(machine.name != record.machine for machine in view.machines)
+
+
 def is_stale(view: View) -> bool:
     """Whether the control plane carries a record that no longer means anything and is to be taken away."""
     text = annotations_of(view.control_plane).get(kinds.ANNOTATION_REMEDIATION_IN_PROGRESS)
