@@ -28,6 +28,7 @@ NAME = "kubeadm configuration"
 # kubeadm's configuration lives in a ConfigMap, which holds at most 1 MiB.
 MAX_BYTES = 1024 * 1024
 MAX_DOCUMENTS = 64
+MAX_WARNINGS = 100
 
 Source = Union[str, Mapping[str, Any], Sequence[Any]]
 
@@ -91,7 +92,10 @@ class Reading:
             fix = "Give YAML text, a list of documents, or a mapping with initConfiguration, clusterConfiguration and the like."
             self.report.unreadable("", None, f"this is {describe(source)}, not kubeadm's configuration", fix)
         self._settle()
-        return Read(self._hub, tuple(self._warnings), self._api_versions)
+        warnings = self._warnings[:MAX_WARNINGS]
+        if len(self._warnings) > MAX_WARNINGS:
+            warnings.append(f"and {len(self._warnings) - MAX_WARNINGS} more warnings of this kind")
+        return Read(self._hub, tuple(warnings), self._api_versions)
 
     def _locate(self, path: str) -> str:
         first, _dot, rest = path.partition(".")
@@ -111,8 +115,6 @@ class Reading:
         for one in documents:
             if isinstance(one.data, dict):
                 self._positions.setdefault(str(one.data.get("kind")), one)
-        if not documents:
-            self.report.unreadable("", None, "there is no document", "Give at least one of kubeadm's documents.")
         return [one.data for one in documents]
 
     def _read_documents(self, documents: Sequence[Any]) -> None:
@@ -120,6 +122,8 @@ class Reading:
             rule = f"there are more than {MAX_DOCUMENTS} documents"
             self.report.unreadable("", len(documents), rule, "Give one cluster's or machine's configuration.")
             return
+        if not documents and not self.report.violations:
+            self.report.unreadable("", None, "there is no document", "Give at least one of kubeadm's documents.")
         for index, document in enumerate(documents):
             if isinstance(document, Mapping):
                 self._document(document, item("documents", index))

@@ -41,7 +41,10 @@ def test_what_the_table_says_an_api_holds_survives_it(group: tuple[str, ...], ap
     hub = data.draw(hubs(group, api, minor))
     written = conversion.write(hub, f"v1.{minor}.0", api=api)
     assert written.flags == {}
-    back = documents.read(written.text or [])
+    if not written.documents:
+        assert without_empty(hub) == {}
+        return
+    back = documents.read(written.text)
     assert without_empty(back.hub) == without_empty(hub)
     assert back.warnings == ()
 

@@ -135,6 +135,7 @@ apiServer:
 
 
 BAD_DOCUMENTS: list[tuple[list[Any], str, str]] = [
+    ([], "", "no document"),
     ([5], "documents[0]", "a mapping, not a number"),
     ([{"kind": "InitConfiguration"}], "documents[0]", "no apiVersion"),
     ([{"apiVersion": "kubeadm.k8s.io/v1beta3"}], "documents[0]", "no kind"),
@@ -252,6 +253,12 @@ def test_the_older_forms_of_a_kubeadm_config_spec_are_understood() -> None:
         },
     }
     assert found.warnings == ("files, verbosity: not part of kubeadm's configuration, left out",)
+
+
+def test_warnings_are_not_endless() -> None:
+    found = documents.read(document(**{f"unknown{number}": 1 for number in range(150)}))
+    assert len(found.warnings) == 101
+    assert found.warnings[-1].startswith("and 50 more")
 
 
 def test_text_may_hold_the_hub() -> None:
