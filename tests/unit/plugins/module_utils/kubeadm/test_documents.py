@@ -320,3 +320,12 @@ def test_secrets_are_never_quoted() -> None:
         conversion.convert([source], "v1.30.0")
     assert "not a bootstrap token" in str(error.value)
     assert secret not in str(error.value)
+
+
+def test_an_unknown_field_of_an_argument_is_no_exception() -> None:
+    argument = {"name": "v", "value": "1", "valueFrom": "x"}
+    source = document("ClusterConfiguration", "kubeadm.k8s.io/v1beta4", scheduler={"extraArgs": [argument]})
+    found = documents.read(source)
+    assert conversion.write(found.hub, "v1.31.0").documents == (source,)
+    with pytest.raises(ManifestError, match=r"extraArgs\[0\]\.valueFrom"):
+        conversion.write(found.hub, "v1.30.0")

@@ -103,6 +103,7 @@ def test_labels_and_taints(version: str, labels: tuple[str, ...], taints: tuple[
 def test_other_facts() -> None:
     assert facts.kubelet_config_map_names("v1.20.2") == ("kubelet-config-1.20",)
     assert facts.kubelet_config_map_names("v1.23.1") == ("kubelet-config-1.23", "kubelet-config")
+    assert facts.kubelet_config_map_names("v1.24.0") == ("kubelet-config", "kubelet-config-1.24")
     assert facts.kubelet_config_map_names("v1.26.0") == ("kubelet-config",)
     assert [facts.has_cluster_status(f"v1.{minor}.0") for minor in (20, 21, 22)] == [True, True, False]
     assert [facts.patches_flag(f"v1.{minor}.0") for minor in (18, 19, 21, 22)] == [

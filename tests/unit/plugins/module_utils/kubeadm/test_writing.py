@@ -43,6 +43,12 @@ def test_a_command_takes_its_parts() -> None:
     assert join.flags == {"join": ("--skip-phases=preflight",)}
 
 
+def test_the_cluster_status_is_no_part_of_a_command() -> None:
+    source = {"clusterConfiguration": {"clusterName": "a"}, "clusterStatus": {"apiEndpoints": {}}}
+    assert kinds_of(conversion.convert(source, "v1.20.2", command="init")) == ["ClusterConfiguration"]
+    assert kinds_of(conversion.convert(source, "v1.20.2")) == ["ClusterConfiguration", "ClusterStatus"]
+
+
 def test_parts_of_several_commands_need_one_to_be_named() -> None:
     with pytest.raises(ManifestError, match="init, join"):
         conversion.convert(SPEC, "v1.20.2")
