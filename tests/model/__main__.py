@@ -1,0 +1,13 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""python -m model [--full] [--configuration NAME]: explore and print one line for each configuration."""
+
+from __future__ import annotations
+
+import sys
+
+from model.run import main
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,317 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Deliberately wrong rules: each is put into a copy of the collection's decision code, and the checker has to find it.
+
+A mutant is made of substitutions in the source, each of a text that occurs exactly once: one that no longer applies is an
+error and not a silent pass. The copy is a tree of its own, used by a process of its own; nothing is patched in memory.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import ansible_collections.kubeadm.control_plane.plugins.module_utils.decision as original
+
+_INSIDE = Path("ansible_collections", "kubeadm", "control_plane", "plugins", "module_utils")
+SECONDS = 300
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A wrong rule: what is wrong in words, the substitutions (file, old text, new text), and the configurations that show it."""
+
+    name: str
+    changes: tuple[tuple[str, str, str], ...]
+    configurations: tuple[str, ...]
+
+
+def _one(name: str, file: str, old: str, new: str, *configurations: str) -> Mutant:
+    return Mutant(name, ((file, old, new),), configurations)
+
+
+MUTANTS: tuple[Mutant, ...] = (
+    _one(
+        "the quorum is off by one",
+        "quorum.py",
+        "        return self.voters // 2 + 1\n",
+        "        return self.voters // 2\n",
+        "three machines",
+    ),
+    _one(
+        "a learner counts as a voter",
+        "quorum.py",
+        "[member for member in members if not member.learner]",
+        "list(members)",
+        "create 3",
+    ),
+    _one(
+        "unknown is taken for healthy",
+        "quorum.py",
+        'status.get("healthy") is True and identity',
+        'status.get("healthy") is not False and identity',
+        "three machines, partly seen",
+        "three machines",
+    ),
+    _one(
+        "an alarm is ignored",
+        "quorum.py",
+        "identity not in alarmed and",
+        "True and",
+        "three machines, partly seen",
+        "three machines",
+    ),
+    _one(
+        "the new voter counts as healthy",
+        "quorum.py",
+        "(1 if now.voters <= 1 else 0)",
+        "1",
+        "five machines, three faults",
+    ),
+    _one(
+        "the victim counts in its own quorum",
+        "quorum.py",
+        "figures([member for member in members if member.id != member_id])",
+        "figures(members)",
+        "three machines",
+    ),
+    Mutant(
+        "the last voter may go",
+        (
+            ("quorum.py", "    if after.voters < 1:\n", "    if after.voters < 0:\n"),
+            (
+                "quorum.py",
+                '    if not after.has_quorum:\n        return Verdict(False, before, after, f"without',
+                '    if after.voters and not after.has_quorum:\n        return Verdict(False, before, after, f"without',
+            ),
+            ("removal.py", "    if not healthy and (", "    if others and not healthy and ("),
+        ),
+        ("one machine",),
+    ),
+    _one(
+        "a member goes without a known leader",
+        "quorum.py",
+        "    if leader is None:\n",
+        "    if leader == 0:\n",
+        "three machines, partly seen",
+        "three machines",
+    ),
+    _one(
+        "a change begins beside an unfinished one",
+        "quorum.py",
+        "    if unsettled and victim.settled:\n",
+        "    if unsettled and not victim:\n",
+        "create 3",
+        "three machines, partly seen",
+        "three machines",
+    ),
+    _one(
+        "a stray member goes beside a machine that joins",
+        "conditions.py",
+        "if any(not machine.joined and not machine.deleting for machine in view.machines):",
+        "if not view.machines:",
+        "three machines, oddities",
+    ),
+    _one(
+        "a stray member goes on one sample",
+        "stray.py",
+        "    if not lasting:\n",
+        "    if not view.now:\n",
+        "three machines, oddities",
+    ),
+    _one(
+        "a stray member goes although its Node is there",
+        "stray.py",
+        "    if member.name in nodes:\n",
+        "    if member.name == 0:\n",
+        "three machines, oddities",
+    ),
+    Mutant(
+        "two machines join at once",
+        (
+            (
+                "decide.py",
+                "    running = [\n        machine for machine in view.live if machine.bootstrap == names.RUNNING",
+                "    running = [\n        machine for machine in view.live if machine.bootstrap == 0",
+            ),
+        ),
+        ("create 3",),
+    ),
+    Mutant(
+        "a machine that is being deleted is ignored",
+        (
+            (
+                "decide.py",
+                "        return stray\n    going = sorted(\n        (machine for machine in view.machines if machine.deleting),",
+                "        return stray\n    going = sorted(\n        (machine for machine in view.machines if not machine.name),",
+            ),
+            ("preflight.py", "if each.deleting and each is not machine]", "if each.deleting and not machine]"),
+        ),
+        ("three machines",),
+    ),
+    _one(
+        "a remediation ignores what etcd says",
+        "remediation.py",
+        'gate("EtcdQuorum", None if verdict.allowed else',
+        'gate("EtcdQuorum", None if verdict else',
+        "three machines, partly seen",
+        "three machines",
+    ),
+    _one(
+        "a remediation ignores that nobody else works",
+        "remediation.py",
+        'gate("AnotherMachineHealthy", None if healthy else',
+        'gate("AnotherMachineHealthy", None if context else',
+        "three machines",
+        "external etcd",
+    ),
+    _one(
+        "a remediation ignores the one before",
+        "remediation.py",
+        "    if record is not None and not _must_go_first(view, picked):\n",
+        "    if record == 0:\n",
+        "three machines",
+    ),
+    _one(
+        "the witness is ignored",
+        "witness.py",
+        "        if theirs != own:\n",
+        "        if theirs == 0:\n",
+        "three machines, partly seen",
+        "three machines",
+    ),
+    _one(
+        "retries are not limited",
+        "retry.py",
+        "earlier.retry_count >= limit",
+        "earlier.retry_count > limit + 9",
+        "retries",
+    ),
+    _one(
+        "member lists that differ are ignored",
+        "trouble.py",
+        "    if agrees is not True:\n",
+        "    if agrees == 0 and view is None:\n",
+        "create 3",
+        "three machines, partly seen",
+        "three machines",
+    ),
+    _one(
+        "a rollout removes before it adds",
+        "scaling.py",
+        "    if count < size + surge:\n",
+        "    if count < size:\n",
+        "windows",
+    ),
+    _one(
+        "no other machine has to be well before one goes by choice",
+        "preflight.py",
+        "    _health(context, result, excluding)\n    if fresh:",
+        "    if adding:\n        _health(context, result, excluding)\n    if fresh:",
+        "three machines, partly seen",
+        "three machines",
+    ),
+    _one(
+        "the first machine is initialized at an endpoint that may be in use",
+        "growth.py",
+        "and view.endpoint_answers is not False\n",
+        "and view.endpoint_answers is True\n",
+        "create 1",
+    ),
+    _one("a downgrade is accepted", "skew.py", "    if wanted < newest:\n", "    if wanted is None:\n", "versions"),
+    _one(
+        "the maintenance window is ignored",
+        "gates.py",
+        '    if window.get("open") is True:\n',
+        '    if window.get("open") is not None:\n',
+        "windows",
+    ),
+    _one(
+        "consent is not asked for",
+        "gates.py",
+        'if wish == names.REPLACE_ASK and policy.get("approved") is True:',
+        "if wish == names.REPLACE_ASK:",
+        "ask",
+    ),
+    _one(
+        "a readiness gate that is unknown is met",
+        "gates.py",
+        '        if gate.get("status") != names.TRUE:\n',
+        '        if gate.get("status") == names.FALSE:\n',
+        "gate not met",
+    ),
+    _one(
+        "the wrong member goes with a machine",
+        "scaling.py",
+        "        identity = victim.member.id if",
+        "        identity = view.members[-1].id if",
+        "scaling",
+    ),
+    _one(
+        "the leader goes without handing over",
+        "leadership.py",
+        "    if not leads(view, machine) or machine.member is None:\n",
+        "    if machine.member is not None:\n",
+        "three machines",
+    ),
+    _one(
+        "trouble is waited for without an end", "names.py", "\nPATIENCE = 60\n", "\nPATIENCE = 10**9\n", "one machine"
+    ),
+    _one(
+        "what is planned is not what is done",
+        "predict.py",
+        '[entry for entry in snapshot["machines"] if entry not in gone]',
+        'list(snapshot["machines"])',
+        "scaling",
+    ),
+    _one(
+        "a silent kubelet counts as healthy",
+        "health.py",
+        '    if machine.node.get("ready") == names.UNKNOWN:\n        return condition(\n            kind,\n            names.UNKNOWN,',
+        '    if machine.node.get("ready") == names.UNKNOWN:\n        return condition(\n            kind,\n            names.TRUE,',
+        "three machines, partly seen",
+    ),
+)
+
+
+class NotApplicable(Exception):
+    """A mutant's text is not in the source exactly once: the rule was rewritten, and the mutant has to follow."""
+
+
+def plant(mutant: Mutant, folder: Path) -> Path:
+    """A tree with the mutated code; returns what has to be on PYTHONPATH."""
+    source = Path(next(iter(original.__path__))).parent
+    shutil.copytree(source, folder / _INSIDE, ignore=shutil.ignore_patterns("__pycache__"))
+    for file, old, new in mutant.changes:
+        path = folder / _INSIDE / "decision" / file
+        text = path.read_text(encoding="utf-8")
+        if text.count(old) != 1:
+            raise NotApplicable(f"{mutant.name}: {file} has {text.count(old)} times {old!r}")
+        path.write_text(text.replace(old, new), encoding="utf-8")
+    return folder
+
+
+def hunt(mutant: Mutant, folder: Path) -> tuple[bool, str]:
+    """Whether the checker finds the mutant, and what it printed."""
+    tree = plant(mutant, folder)
+    here = Path(__file__).resolve().parents[1]
+    paths = [str(tree), str(here), str(here / "support")]
+    command = [sys.executable, "-m", "model", "--processes", "1", "--stop"]
+    for name in mutant.configurations:
+        command += ["--configuration", name]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    return done.returncode == 1 and "COUNTER-EXAMPLE" in done.stdout, done.stdout + done.stderr
+
+
+def named(names: Sequence[str]) -> list[Mutant]:
+    """The mutants of these names."""
+    return [mutant for mutant in MUTANTS if mutant.name in names]
