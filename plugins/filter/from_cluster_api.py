@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: from_cluster_api
 short_description: Read Cluster API objects of any version
-version_added: 0.1.0
+version_added: 0.2.0
 author: kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
   - Converts objects of Cluster API C(v1alpha3), C(v1alpha4), C(v1beta1) and C(v1beta2) to the form this collection keeps, which is

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: from_kubeadm
 short_description: Read kubeadm's configuration of any API version
-version_added: 0.1.0
+version_added: 0.2.0
 author: kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
   - Reads documents of kubeadm's in C(v1beta1) to C(v1beta4) and returns one form for all of them, that of a C(KubeadmConfigSpec) of Cluster API

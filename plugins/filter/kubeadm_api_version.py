@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: kubeadm_api_version
 short_description: The kubeadm API version that fits a Kubernetes version
-version_added: 0.1.0
+version_added: 0.2.0
 author: kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
   - Says in which API version kubeadm of a Kubernetes version writes its configuration, for example C(kubeadm.k8s.io/v1beta3) for 1.22 to 1.30.

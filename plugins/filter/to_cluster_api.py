@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: to_cluster_api
 short_description: Write Cluster API objects in another version
-version_added: 0.1.0
+version_added: 0.2.0
 author: kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
   - Converts objects of Cluster API, in whatever version they are, to C(v1alpha3), C(v1alpha4), C(v1beta1) or C(v1beta2).

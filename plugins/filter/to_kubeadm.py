@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: to_kubeadm
 short_description: Write kubeadm's configuration for a Kubernetes version
-version_added: 0.1.0
+version_added: 0.2.0
 author: kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
   - Writes the documents that kubeadm of a Kubernetes version reads, from one form for all versions or from documents of any API version.

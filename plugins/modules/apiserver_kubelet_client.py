@@ -10,7 +10,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: apiserver_kubelet_client
 short_description: Let API servers reach kubelets with the certificate that kubeadm 1.37 gives them
-version_added: 0.1.0
+version_added: 0.2.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:

@@ -10,7 +10,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: coredns
 short_description: Bring CoreDNS to another image, with its Corefile migrated
-version_added: 0.1.0
+version_added: 0.2.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:

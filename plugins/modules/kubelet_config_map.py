@@ -10,7 +10,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: kubelet_config_map
 short_description: Give machines of a Kubernetes version the ConfigMap that their kubelets are configured from
-version_added: 0.1.0
+version_added: 0.2.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:

@@ -9,7 +9,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: workload_objects
 short_description: Read objects of a control plane node's cluster and change them by compare-and-swap
-version_added: 0.1.0
+version_added: 0.2.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
