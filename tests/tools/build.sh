@@ -42,7 +42,8 @@ artefact="$ARTEFACTS/$NAMESPACE-$NAME-$version.tar.gz"
 stamp="$(cd "$source_tree" && find . -path ./tests -prune -o \( -type f -o -type l \) -print0 | sort -z |
   xargs -0 sha256sum -- | sha256sum) $(core_version "$venv")"
 if [ ! -e "$artefact" ] || [ "$(cat "$ARTEFACTS/.stamp" 2>/dev/null)" != "$stamp" ] || [ ! -e "$INSTALLED/MANIFEST.json" ]; then
-  rm -f "$ARTEFACTS/.stamp"
+  # There is one artefact: that of another version would be checked in its place.
+  rm -f "$ARTEFACTS/.stamp" "$ARTEFACTS"/*.tar.gz
   begin="$(date +%s.%N)"
   "$galaxy" collection build --force --output-path "$ARTEFACTS" "$source_tree" >"$LOGS/build.log" 2>&1 ||
     { cat "$LOGS/build.log"; die "the artefact could not be built"; }
