@@ -29,7 +29,7 @@ ROUNDS = 200
 def milliseconds(call: t.Callable[[], object]) -> float:
     """The median CPU time of a call."""
     times = []
-    for _ in range(ROUNDS):
+    for _round in range(ROUNDS):
         begin = time.process_time()
         call()
         times.append(time.process_time() - begin)

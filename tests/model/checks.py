@@ -253,7 +253,7 @@ def _cause(
         return
     begun = world.record == OPEN and host.remedied
     if decision.get("remediation") is not None or begun:
-        if host.mark not in ("marked", "remediate"):
+        if host.mark not in ("marked", "remediate") and not (begun and host.dead):
             yield f"I10: m{index + 1} remediated, and nobody found it unhealthy"
         # An etcd that adds nothing beside a silent voter has to lose that one first.
         owed = configuration.modern or host.member == UP or external

@@ -156,10 +156,15 @@ BOUNDED: tuple[Configuration, ...] = (
 # The longest first, so that no core idles at the end.
 FULL: tuple[Configuration, ...] = (
     Configuration(
+        "3: members and components",
+        (3,),
+        faults=(*_HEALTH, "health check marks", "user deletes a Machine", "spec flips"),
+        merged=True,
+    ),
+    Configuration(
         "3, external etcd: components", (3,), external=True, faults=(*_PARTS, "health check marks", *_USER), merged=True
     ),
     Configuration("3: members", (3,), faults=(*_MEMBERS, *_MARKS, *_USER), merged=True),
-    Configuration("3: components", (3,), faults=(*_PARTS, "health check marks", *_USER), merged=True),
     Configuration("3: deaths", (3,), faults=(*_DEATH, "health check marks", *_USER), merged=True),
     Configuration("3: oddities", (3,), faults=("user asks to remediate", *_MEDDLING), merged=True),
     Configuration("3: maxSurge 0", (3,), surge=0, faults=(*_MEMBERS, *_MARKS, *_USER), merged=True),

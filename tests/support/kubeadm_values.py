@@ -187,7 +187,7 @@ def hubs(draw: st.DrawFn, kinds: t.Sequence[str], api: int, minor: int, held: bo
     for row in rows():
         if row.kind not in kinds or row.path in MOVED or not _held(row, api, minor, held) or not draw(st.booleans()):
             continue
-        drawn = [draw(values(row.type, api if held else 4)) for _ in range(2)]
+        drawn = [draw(values(row.type, api if held else 4)) for _each in range(2)]
         put(hub.setdefault(HUB_KEY[row.kind], {}), row.hub_path, iter(drawn))
     return hub
 

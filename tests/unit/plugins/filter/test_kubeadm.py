@@ -73,7 +73,7 @@ def test_variables_as_ansible_has_them() -> None:
     token = {"token": Tagged("abcdef.0123456789abcdef"), "expires": moment}
     source = Lazy({Tagged("initConfiguration"): Lazy({"bootstrapTokens": (token,)})})
     written = WRITE(source, Tagged("v1.31.0"), validate=False)
-    assert type(written) is str
+    assert isinstance(written, str) and not isinstance(written, Tagged)
     assert yaml.safe_load(written)["bootstrapTokens"] == [
         {"token": "abcdef.0123456789abcdef", "expires": "2030-01-31T09:00:00Z"}
     ]

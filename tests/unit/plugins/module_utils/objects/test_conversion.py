@@ -86,8 +86,8 @@ LOST = {"v1beta1": NEVER, "v1alpha4": SINCE_V1BETA1, "v1alpha3": SINCE_V1ALPHA4}
 
 
 def golden(version: str) -> list[Object]:
-    text = (GOLDEN / f"{version}.yaml").read_text(encoding="utf-8")
-    return [document for document in yaml.safe_load_all(text) if document]
+    files = sorted((GOLDEN / version).glob("*.yaml"))
+    return [yaml.safe_load(file.read_text(encoding="utf-8")) for file in files]
 
 
 @pytest.fixture

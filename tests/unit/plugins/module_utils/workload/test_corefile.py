@@ -60,7 +60,7 @@ def moved_to_the_end(text: str, line: str) -> str:
     return "\n".join([*lines[:-1], line, "}", ""])
 
 
-@pytest.mark.parametrize(("start", "end"), STEPS, ids=lambda value: str(value))
+@pytest.mark.parametrize(("start", "end"), STEPS, ids=str)
 def test_kubeadms_default_becomes_the_next_ones(start: str, end: str) -> None:
     """Each version pair of the table; kubeadm's ttl and forward of 1.3.1 are choices of its own, no migration."""
     expected = DEFAULTS[end]
