@@ -250,32 +250,45 @@ def _version(stored: Object, desired: Object, report: Report) -> None:
         after = versions.parse(new or "")
     except ValueError:
         return
-    if after < before:
-        _downgrade(before, after, desired, report)
+    running = _running(stored, before)
+    if not running:
         return
-    oldest = _oldest(stored, before)
-    if (after.major, after.minor) > (oldest.major, oldest.minor + 1):
-        who = f"the stored version {before}" if oldest == before else f"{oldest}, which some of its machines still run"
+    oldest, newest = min(running), max(running)
+    who = "which some of its machines still run" if running != [before] else "the stored version"
+    if after < newest:
+        _downgrade(newest, after, desired, report)
+    elif (after.major, after.minor) > (oldest.major, oldest.minor + 1):
         fix = f"Go to 1.{oldest.minor + 1} first, and on when all machines run it."
-        report.add(path, new, f"this is more than one minor version above {who}", fix)
+        report.add(path, new, f"this is more than one minor version above {oldest}, {who}", fix)
 
 
-def _oldest(stored: Object, version: versions.Version) -> versions.Version:
-    """The oldest version that a machine was seen with, so that two upgrades are not taken in one."""
-    try:
-        seen = versions.parse(str((stored.get("status") or {}).get("version") or ""))
-    except ValueError:
-        return version
-    return min(seen, version)
+def _running(stored: Object, before: versions.Version) -> list[versions.Version]:
+    """The versions that machines were last seen with; [] where it was seen that there is none.
+
+    A stored version that no machine runs yet is only a wish, which may be taken back. Where nothing was seen yet, it is all that
+    is known.
+    """
+    status = stored.get("status") or {}
+    listed = status.get("versions")
+    if isinstance(listed, list) and not listed:
+        return []
+    texts = [each.get("version") for each in listed or () if isinstance(each, dict)]
+    found = []
+    for text in texts or [status.get("version")]:
+        try:
+            found.append(versions.parse(str(text or "")))
+        except ValueError:
+            continue
+    return found or [before]
 
 
-def _downgrade(before: versions.Version, after: versions.Version, desired: Object, report: Report) -> None:
+def _downgrade(newest: versions.Version, after: versions.Version, desired: Object, report: Report) -> None:
     annotations = desired["metadata"].get("annotations") or {}
-    same_minor = (before.major, before.minor) == (after.major, after.minor)
+    same_minor = (newest.major, newest.minor) == (after.major, after.minor)
     if same_minor and annotations.get(kinds.ANNOTATION_ALLOW_PATCH_DOWNGRADE) == "true":
         return
-    rule = f"this is older than the stored version {before}, and Kubernetes does not support downgrades"
-    fix = f"Restore {before}."
+    rule = f"this is older than {newest}, the newest that is there, and Kubernetes does not support downgrades"
+    fix = f"Restore {newest}."
     if same_minor:
         fix += f' Within a minor version the annotation {kinds.ANNOTATION_ALLOW_PATCH_DOWNGRADE}: "true" allows it.'
     report.add("spec.version", str(after), rule, fix)

@@ -61,6 +61,38 @@ def test_two_upgrades_are_not_taken_in_one(kept: Kept) -> None:
     assert "which some of its machines still run" in kept.refused()["spec.version"].rule
 
 
+@pytest.mark.parametrize(
+    ("seen", "taken_back"),
+    [
+        ([{"version": "v1.20.2", "replicas": 3}], "v1.20.2"),
+        ([{"version": "v1.20.2", "replicas": 3}], "v1.20.4"),
+        ([], "v1.19.1"),
+    ],
+)
+def test_a_version_that_no_machine_runs_may_be_taken_back(
+    kept: Kept, seen: list[dict[str, t.Any]], taken_back: str
+) -> None:
+    """A typing error must not be for ever: what counts is what is there."""
+    kept.spec["version"] = "v1.21.3"
+    kept.apply()
+    kept.store.modify(
+        CONTROL_PLANE, "default", "my-control-plane", lambda stored: stored.update(status={"versions": seen})
+    )
+    kept.spec["version"] = taken_back
+    kept.apply()
+
+
+def test_what_one_machine_runs_is_not_taken_back(kept: Kept) -> None:
+    seen = [{"version": "v1.20.2", "replicas": 3}, {"version": "v1.21.3", "replicas": 1}]
+    kept.spec["version"] = "v1.21.3"
+    kept.apply()
+    kept.store.modify(
+        CONTROL_PLANE, "default", "my-control-plane", lambda stored: stored.update(status={"versions": seen})
+    )
+    kept.spec["version"] = "v1.20.2"
+    assert "older than v1.21.3" in kept.refused()["spec.version"].rule
+
+
 def test_etcd_stays_where_it_is(kept: Kept) -> None:
     """Local and external are not exchanged, in either direction."""
     local = copy.deepcopy(kept.documents)
