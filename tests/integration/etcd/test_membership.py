@@ -57,7 +57,12 @@ def test_a_dead_member_is_unhealthy_with_a_reason_and_the_rest_agree(make_cluste
     assert dead is not None
     assert "refused" in seen.unhealthy(dead)
     assert cluster_view.agrees is True
-    assert seen.document()["statuses"][dead.hex_id] == {"healthy": False, "message": seen.unhealthy(dead)}
+    assert seen.document()["statuses"][dead.hex_id] == {
+        "healthy": False,
+        "message": seen.unhealthy(dead),
+        "looks": 1,
+        "failedLooks": 1,
+    }
 
 
 def test_a_hanging_member_costs_its_timeout_and_is_unhealthy(make_cluster: Make) -> None:

@@ -38,8 +38,6 @@ from model.world import (
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan import plan
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import check_snapshot
 
-pytestmark = pytest.mark.once
-
 FOLDER = Path(mutants.__file__).parent / "counterexamples"
 STATES = 10_000
 # The others are hunted by make test-model.
