@@ -80,7 +80,7 @@ def test_every_refused_path_is_told_and_nothing_is_written(stored: Stored, argum
         "2 problems, nothing was changed",
         "prod.yaml:",
         "spec.version",
-        "more than one minor version above the stored version v1.20.2",
+        "more than one minor version above v1.20.2, the stored version",
         "spec.kubeadmConfigSpec.clusterConfiguration.certificatesDir",
         "/etc/pki",
     ):
