@@ -22,6 +22,7 @@ from model.world import (
     NEW,
     NOTHING,
     OPEN,
+    REMEDIATE,
     RUNNING,
     STALE,
     UNNAMED,
@@ -76,6 +77,8 @@ def ends(configuration: Configuration, world: World, decision: Object) -> Ends:
         return list(_remove(configuration, world, decision))
     if action == "removeMember":
         return list(_remove_member(world, target["memberID"]))
+    if action == "recoverSingleVoter":
+        return list(_recover(world, index_of(target["machine"]), index_of(target["lost"])))
     raise AssertionError(f"the model knows no action {action}")
 
 
@@ -187,6 +190,16 @@ def _remove_member(world: World, identity: str) -> Iterator[tuple[str, World]]:
                 yield "member removed", world._replace(strays=world.strays[:at] + world.strays[at + 1 :])
             return
     yield "no such member", world
+
+
+def _recover(world: World, survivor: int, lost: int) -> Iterator[tuple[str, World]]:
+    host = world.hosts[lost]
+    given_up = {"mark": REMEDIATE} if host.boot == JOINED else {"boot": FAILED}
+    noted = changed(world, lost, **given_up)
+    alone = changed(changed(noted, lost, member=ABSENT), survivor, member=UP)
+    yield "etcd goes on alone", alone
+    yield "killed before anything was done", world
+    yield "killed after the lost machine was given up", noted
 
 
 __all__ = ["BROKEN", "NEW", "ends", "written"]

@@ -12,6 +12,7 @@ from model.configuration import Configuration
 from model.endings import ending
 from model.render import id_of, index_of, stray_id
 from model.world import (
+    ABSENT,
     FAILED,
     JOINED,
     NEW,
@@ -61,10 +62,31 @@ def check(
         yield from _remove(configuration, world, decision)
     elif action == "removeMember":
         yield from _remove_member(configuration, world, decision, lasting)
+    elif action == "recoverSingleVoter":
+        yield from _recover(configuration, world, decision)
     if action in ("join", "remove"):
         yield from _pace(configuration, world, decision, lasting)
     if action in ("join", "remove", "removeMember"):
         yield from _certificate(configuration, world, decision)
+
+
+def _recover(configuration: Configuration, world: World, decision: Object) -> Iterator[str]:
+    """The one exception to I1: two voters, one of them lost, and a person who said so."""
+    target = decision["target"]
+    survivor, lost = index_of(target["machine"]), index_of(target["lost"])
+    kept, gone = world.hosts[survivor], world.hosts[lost]
+    if not configuration.consent:
+        yield "I1: etcd forced to one member without consent"
+    if has_quorum(world) or configuration.external:
+        yield "I1: etcd forced to one member although it has its quorum"
+    if [state for state in members(world) if state in VOTERS] != members(world) or len(members(world)) != 2:
+        yield f"I1: etcd forced to one member of {members(world)}"
+    if kept.boot != JOINED or kept.dead or kept.member not in VOTERS or target["memberID"] != id_of(lost):
+        yield f"I5: etcd forced on m{survivor + 1} ({kept.boot}, member {kept.member}) without {target['memberID']}"
+    if gone.member == UP or (gone.boot == JOINED and not gone.dead):
+        yield f"I1: m{lost + 1} is given up, and it may come back"
+    if any(each.boot != NEW for at, each in enumerate(world.hosts) if at not in (survivor, lost)):
+        yield "I1: etcd forced to one member where a third machine was begun"
 
 
 def _shape(decision: Object) -> Iterator[str]:
@@ -253,7 +275,9 @@ def _cause(
         return
     begun = world.record == OPEN and host.remedied
     if decision.get("remediation") is not None or begun:
-        if host.mark not in ("marked", "remediate") and not (begun and host.dead):
+        # Nobody needs to say it of a machine whose member was taken out: etcd takes back none with old data.
+        lost = host.boot == JOINED and host.member == ABSENT and not external
+        if host.mark not in ("marked", "remediate") and not (begun and host.dead) and not lost:
             yield f"I10: m{index + 1} remediated, and nobody found it unhealthy"
         # An etcd that adds nothing beside a silent voter has to lose that one first.
         owed = configuration.modern or host.member == UP or external

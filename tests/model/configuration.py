@@ -50,6 +50,7 @@ class Configuration:
 
     `most` bounds the machines that exist at once; where it is reached, no fault makes another. `merged`: worlds that differ in
     the machines' ages only are one. `partial`: observations that lack or contradict something are tried in every world.
+    `consent`: a person consents to losing the second voter, whichever machine that is.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Configuration:
     component: str = "kube-scheduler"
     replace: str = "allow"
     approved: bool = False
+    consent: bool = False
     max_retry: int = -1
     retry_period: int = 0
     min_ready: int = 0
@@ -129,6 +131,7 @@ def _bounded(name: str, faults: tuple[str, ...], budget: int, *replicas: int, **
 BOUNDED: tuple[Configuration, ...] = (
     Configuration("create 1", (1,), forming=True, faults=_HEALTH, partial=_PARTIAL, validate=True),
     _bounded("create 3", (*_HEALTH, "user deletes a Machine"), 1, merged=False, forming=True, partial=_PARTIAL),
+    _bounded("the second voter", (*_DEATH, *_MEMBERS), 2, merged=False, forming=True, learners=False, consent=True),
     _bounded("one machine", _ALL, 2, 1, merged=False, component="kube-apiserver", partial=_PARTIAL),
     _bounded(
         "three machines, partly seen",

@@ -265,7 +265,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     _one(
         "what is planned is not what is done",
-        "predict.py",
+        "predict_removal.py",
         '[entry for entry in snapshot["machines"] if entry not in gone]',
         'list(snapshot["machines"])',
         "scaling",

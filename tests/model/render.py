@@ -41,6 +41,7 @@ from model.world import (
 Object = dict[str, Any]
 # How long ago what changed last changed, in seconds: a moment ago, or longer than every patience but a retry period.
 FRESH, LASTING = 10, 2000
+_MOST_NAMED = 6
 _COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
 _STATES = {NEW: "", RUNNING: "Running", JOINED: "Succeeded", "failed": "Failed"}
 _CONTROL_PLANE = "controlplane.cluster.x-k8s.io"
@@ -106,6 +107,8 @@ def _owners(configuration: Configuration, globals_: World, age: int, leavers: tu
                 "controlPlaneInitialized": True,
             }
     snapshot["policy"] = {"replace": configuration.replace, "approved": configuration.approved}
+    if configuration.consent:
+        snapshot["policy"]["consent"] = [f"recoverSingleVoter:{name_of(index)}" for index in range(_MOST_NAMED)]
     if configuration.gate:
         snapshot["readinessGates"] = [{"name": "users", "status": configuration.gate, "message": ""}]
     if configuration.windows:
@@ -282,6 +285,8 @@ def _workload(configuration: Configuration, world: World, leader: Optional[int],
         "witnesses": [],
     }
     if not asked:
+        if not configuration.external:
+            workload.update(_left(world, entries))
         return workload
     workload.update(reachable=True, message="", via=name_of(asked[0]), initialized=world.initialized)
     for index, host in enumerate(world.hosts):
@@ -305,6 +310,30 @@ def _workload(configuration: Configuration, world: World, leader: Optional[int],
             for index in _witnesses(configuration, world)[:1]
         ]
     return workload
+
+
+def _left(world: World, entries: list[Object]) -> Object:
+    """What a machine tells on which no API server answers, nor etcd: whom its etcd's database lists."""
+    via = next(
+        (index for index, host in enumerate(world.hosts) if host.boot == JOINED and not host.dead and host.parts), -1
+    )
+    if via < 0 or world.hosts[via].member == ABSENT:
+        return {}
+    listed = [
+        _member(
+            id_of(index), "", host.member, entries[index]["infrastructureMachine"]["status"]["addresses"][0]["address"]
+        )
+        for index, host in enumerate(world.hosts)
+        if host.member != ABSENT
+    ]
+    listed += [
+        _member(stray_id(index), "", stray.rstrip(NODE), f"10.9.0.{index + 1}")
+        for index, stray in enumerate(world.strays)
+    ]
+    works = {id_of(index) for index, host in enumerate(world.hosts) if host.member == UP and not host.dead}
+    for member in listed:
+        member["listens"] = member["id"] in works
+    return {"via": name_of(via), "storedMembers": listed}
 
 
 def needs_witness(world: World) -> bool:

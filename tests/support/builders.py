@@ -251,6 +251,12 @@ class Builder:
         )
         return self
 
+    def unlabelled(self, name: str) -> Builder:
+        """Somebody took kubeadm's labels off the Node: it is listed among the workers'."""
+        self.workload["nodes"] = [each for each in self.workload["nodes"] if each["name"] != name]
+        self.workload["workerNodes"] = [*self.workload["workerNodes"], name]
+        return self
+
     def etcd(self) -> Builder:
         """An etcd cluster that answers and has no member yet."""
         self.workload["etcd"] = {

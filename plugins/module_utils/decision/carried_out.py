@@ -5,41 +5,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Optional
+from typing import Any
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
 
 Object = dict[str, Any]
 
-# Action -> the reasons for which it is carried out; None: whatever the reason.
-CARRIED_OUT: Mapping[str, Optional[frozenset[str]]] = {
-    names.CREATE_INFRASTRUCTURE: None,
-    names.CREATE_CERTIFICATES: None,
-    names.INITIALIZE: None,
-    names.JOIN: frozenset({"ScalingUp"}),
-    names.REMOVE: frozenset({"BootstrapFailed", "NeverBootstrapped", "MachineDeleting"}),
-    names.DELETE_MACHINES: None,
-    names.DELETE_INFRASTRUCTURE: None,
-}
+# Listed one by one: a new action is not carried out until somebody says so.
+CARRIED_OUT: frozenset[str] = frozenset(
+    {
+        names.CREATE_INFRASTRUCTURE,
+        names.CREATE_CERTIFICATES,
+        names.INITIALIZE,
+        names.JOIN,
+        names.REMOVE,
+        names.REMOVE_MEMBER,
+        names.REMOVE_NODE,
+        names.UPDATE_ADDONS,
+        names.RECOVER_SINGLE_VOTER,
+        names.DELETE_MACHINES,
+        names.DELETE_INFRASTRUCTURE,
+    }
+)
 
 NOT_CARRIED_OUT = "NotCarriedOut"
 
 
 def carried_out(decision: Object) -> bool:
     """Whether reconcile carries this decision out in this release; what does nothing (wait, postponed, blocked, none) counts as such."""
-    action = decision["action"]
-    if action in names.ENDINGS:
-        return True
-    if action not in CARRIED_OUT:
-        return False
-    if decision.get("prerequisites"):
-        # A machine of a newer spec or version: nothing prepares the cluster for it yet.
-        return False
-    reasons = CARRIED_OUT[action]
-    return reasons is None or any(each["reason"] in reasons for each in decision["reasons"][:1])
+    return decision["action"] in names.ENDINGS or decision["action"] in CARRIED_OUT
 
 
 def limit_text() -> str:
     """What this release does, in one sentence."""
-    return "This release creates, resumes and deletes control planes; it plans everything else, but does not carry it out yet."
+    return "This release takes over no machines that were made otherwise; it plans that, but does not carry it out yet."

@@ -9,6 +9,11 @@ from dataclasses import replace
 from typing import Any, Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.addons import (
+    left_alone,
+    outdated_addons,
+    update_addons,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.adoption import adopt
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import (
     cluster_conditions,
@@ -28,6 +33,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.out
     held,
     reason,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.recovery import recover
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.remediation import remediate, retried
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.removal import (
     proven_uninitialized,
@@ -48,7 +54,10 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.sta
     control_plane_status,
     machine_status,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.stray import remove_stray
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.stray import (
+    remove_stray,
+    remove_stray_node,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.trouble import find_troubles, unreachable
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 
@@ -195,6 +204,9 @@ def _certificates(context: Context) -> Optional[Outcome]:
 
 def _machines(context: Context) -> Outcome:
     view = context.view
+    recovery = recover(context)
+    if recovery is not None:
+        return recovery
     running = [
         machine for machine in view.live if machine.bootstrap == names.RUNNING and not machine.infrastructure_gone
     ]
@@ -264,7 +276,7 @@ def _unstarted(context: Context, machine: MachineView) -> Optional[Outcome]:
 def _living(context: Context) -> Outcome:
     """A control plane that was initialized and answers: repair, removals, remediation, joins begun, rollout, scaling, in this order."""
     view = context.view
-    stray = remove_stray(context)
+    stray = remove_stray(context) or remove_stray_node(context)
     if stray is not None and stray.acts:
         return stray
     going = sorted(
@@ -316,7 +328,11 @@ def _settled(context: Context) -> Outcome:
     serious = [each for each in troubles if each.gates or each.waits]
     if serious:
         return held(serious)
+    addons = update_addons(view)
+    if addons is not None:
+        return addons
     reasons = [reason("UpToDate", f"{len(view.live)} of {view.replicas} replicas, all up to date")]
+    reasons += left_alone(outdated_addons(view))
     reasons += [reason(each.reason, each.message) for each in troubles]
     if not (context.certificates.get("kubeconfig") or {}).get("present"):
         text = f"Secret {view.name}-kubeconfig is missing, and the CA's key to make it is not here: supply it"

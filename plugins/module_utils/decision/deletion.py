@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.hooks import deletion_held_by_hooks
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import (
     Context,
     Outcome,
@@ -37,6 +38,10 @@ def decide_deletion(context: Context) -> Outcome:
         stop = _workers(view)
         if stop is not None:
             return stop
+        waiting = deletion_held_by_hooks(view.machines)
+        if waiting is not None:
+            waiting.deletion = (WAITING_FOR_MACHINES, waiting.reasons[0]["message"])
+            return waiting
         listed = [machine.name for machine in view.machines] + [str(each["metadata"]["name"]) for each in prepared]
         text = f"delete all machines, in parallel: {', '.join(listed)}"
         outcome = Outcome(names.DELETE_MACHINES, [reason(WAITING_FOR_MACHINES, text)])
@@ -59,7 +64,8 @@ def _workers(view: View) -> Optional[Outcome]:
     if any(kinds.ANNOTATION_IGNORE_WORKER_NODES in annotations_of(obj) for obj in (view.cluster, view.control_plane)):
         return None
     if view.reachable:
-        workers = [clip(name, 80) for name in view.workload.get("workerNodes") or ()]
+        own = {machine.node_name for machine in view.machines if machine.node_unlabelled}
+        workers = [clip(name, 80) for name in view.workload.get("workerNodes") or () if name not in own]
         if not workers:
             return None
         shown = ", ".join(workers[:_SHOWN]) + (f" and {len(workers) - _SHOWN} more" if len(workers) > _SHOWN else "")

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Any, Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.addons import outdated_addons
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import initialized, strangers
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide_on
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import health_conditions
@@ -75,6 +76,7 @@ def state_of_view(view: View, decision: Object) -> Object:
         "unmanagedNodes": _unmanaged_nodes(view),
         "etcd": _etcd(view),
         "workers": _workers(view),
+        "addons": {each.name: "leftAlone" if each.problem else "outdated" for each in outdated_addons(view)},
         "records": _records(view, decision),
     }
 

@@ -15,6 +15,9 @@ ADOPT = "adopt"
 JOIN = "join"
 REMOVE = "remove"
 REMOVE_MEMBER = "removeMember"
+REMOVE_NODE = "removeNode"
+UPDATE_ADDONS = "updateAddons"
+RECOVER_SINGLE_VOTER = "recoverSingleVoter"
 DELETE_MACHINES = "deleteMachines"
 DELETE_INFRASTRUCTURE = "deleteInfrastructure"
 WAIT = "wait"
@@ -29,6 +32,9 @@ ACTIONS: tuple[str, ...] = (
     JOIN,
     REMOVE,
     REMOVE_MEMBER,
+    REMOVE_NODE,
+    UPDATE_ADDONS,
+    RECOVER_SINGLE_VOTER,
     DELETE_MACHINES,
     DELETE_INFRASTRUCTURE,
     WAIT,
@@ -39,6 +45,9 @@ ACTIONS: tuple[str, ...] = (
 # postponed: nothing may start now, by the user's own wish, and that is a good end.
 ENDINGS: tuple[str, ...] = (WAIT, POSTPONED, BLOCKED, NONE)
 
+# What the snapshot calls add-ons, and people do.
+ADDON_TITLES: dict[str, str] = {"kubeProxy": "kube-proxy", "dns": "CoreDNS"}
+
 # What may be done to a machine that would have to be replaced: the snapshot's policy.replace.
 REPLACE_ALLOW = "allow"
 REPLACE_ASK = "ask"
@@ -47,6 +56,13 @@ REPLACE_NEVER = "never"
 TRUE = "True"
 FALSE = "False"
 UNKNOWN = "Unknown"
+
+# Reasons of a Machine's condition Deleting, which tell how far its deletion has come (Cluster API's names).
+DRAINING = "DrainingNode"
+WAITING_FOR_VOLUMES = "WaitingForVolumeDetach"
+WAITING_FOR_PRE_TERMINATE = "WaitingForPreTerminateHook"
+WAITING_FOR_INFRASTRUCTURE = "WaitingForInfrastructureDeletion"
+DELETION_AFTER_DRAIN: tuple[str, ...] = (WAITING_FOR_PRE_TERMINATE, WAITING_FOR_INFRASTRUCTURE)
 
 RUNNING = "Running"
 SUCCEEDED = "Succeeded"

@@ -20,7 +20,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.pre
 
 Object = dict[str, Any]
 # Steps that a killed run leaves half done without a machine that shows it.
-_REPEATABLE = (names.CREATE_INFRASTRUCTURE, names.CREATE_CERTIFICATES)
+_REPEATABLE = (names.CREATE_INFRASTRUCTURE, names.CREATE_CERTIFICATES, names.UPDATE_ADDONS)
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,8 @@ def _same_step(step: Object, decision: Object) -> bool:
     if (planned.get("machine"), planned.get("failureDomain")) != (now.get("machine"), now.get("failureDomain")):
         return False
     if sorted(planned.get("machines") or ()) != sorted(now.get("machines") or ()):
+        return False
+    if sorted(planned.get("addons") or ()) != sorted(now.get("addons") or ()):
         return False
     if planned.get("machine") is None:
         return bool(planned.get("memberID") == now.get("memberID"))

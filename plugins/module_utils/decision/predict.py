@@ -9,11 +9,18 @@ import json
 from typing import Any
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.addons import outdated_addons
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import AUTHORITIES
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.predict_etcd import (
     seen_by_witnesses,
     with_member,
     without_member,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.predict_removal import (
+    member_removed,
+    node_removed,
+    nothing_left,
+    removed,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.removal import only_candidate
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import read_snapshot
@@ -40,8 +47,11 @@ def predict(snapshot: Object, decision: Object) -> Object:
         names.INITIALIZE: _bootstrapped,
         names.JOIN: _bootstrapped,
         names.ADOPT: _adopted,
-        names.REMOVE: _removed,
-        names.REMOVE_MEMBER: _member_removed,
+        names.REMOVE: removed,
+        names.REMOVE_MEMBER: member_removed,
+        names.REMOVE_NODE: node_removed,
+        names.UPDATE_ADDONS: _addons_updated,
+        names.RECOVER_SINGLE_VOTER: _recovered,
         names.DELETE_MACHINES: _machines_deleted,
         names.DELETE_INFRASTRUCTURE: _infrastructure_deleted,
     }
@@ -218,21 +228,11 @@ def _adopted(snapshot: Object, decision: Object) -> Object:
     return snapshot
 
 
-def _next_leaders(snapshot: Object, decision: Object) -> list[str]:
-    """The names of the members to which leadership is moved, the best first."""
-    machines = (decision.get("leadership") or {}).get("to") or []
-    nodes = {
-        entry["machine"]["metadata"]["name"]: ((entry["machine"].get("status") or {}).get("nodeRef") or {}).get("name")
-        for entry in snapshot["machines"]
-    }
-    return [nodes.get(name) or name for name in machines]
-
-
-def _member_removed(snapshot: Object, decision: Object) -> Object:
-    workload, leaders = dict(snapshot["workload"]), _next_leaders(snapshot, decision)
-    workload["etcd"] = without_member(workload["etcd"], decision["target"]["memberID"], leaders)
-    seen_by_witnesses(workload, lambda etcd: without_member(etcd, decision["target"]["memberID"], leaders))
-    snapshot["workload"] = workload
+def _addons_updated(snapshot: Object, decision: Object) -> Object:
+    wanted = {each.name: each.wanted for each in outdated_addons(read_snapshot(snapshot)) if not each.problem}
+    installed = snapshot["workload"]["addons"]
+    updated = {name: {**installed[name], "image": image} for name, image in wanted.items()}
+    snapshot["workload"] = {**snapshot["workload"], "addons": {**installed, **updated}}
     return snapshot
 
 
@@ -287,74 +287,41 @@ def _with_node(snapshot: Object, machine: Object, begun: str) -> Object:
     return workload
 
 
+def _recovered(snapshot: Object, decision: Object) -> Object:
+    """etcd stands alone on the target; the lost machine counts as one whose bootstrap failed or, where it had joined, is marked."""
+    target = decision["target"]
+    entries = []
+    for entry in snapshot["machines"]:
+        if entry["machine"]["metadata"]["name"] == target.get("lost"):
+            entry = {**entry, "machine": _given_up(entry["machine"])}
+        entries.append(entry)
+    snapshot["machines"] = entries
+    survivor = next(each["machine"] for each in entries if each["machine"]["metadata"]["name"] == target["machine"])
+    workload = {**snapshot["workload"], "recovery": None}
+    own = next((each.member for each in read_snapshot(snapshot).machines if each.name == target["machine"]), None)
+    if workload.get("etcd") and target.get("memberID"):
+        workload["etcd"] = without_member(workload["etcd"], target["memberID"])
+    snapshot["workload"] = workload
+    snapshot["workload"] = _with_node(snapshot, survivor, own.id if own is not None else "")
+    return snapshot
+
+
+def _given_up(machine: Object) -> Object:
+    status = machine.get("status") or {}
+    bootstrap = status.get("bootstrap") or {}
+    if bootstrap.get("state") == names.SUCCEEDED:
+        annotations = {**(machine["metadata"].get("annotations") or {}), kinds.ANNOTATION_REMEDIATE_MACHINE: ""}
+        return {**machine, "metadata": {**machine["metadata"], "annotations": annotations}}
+    return {**machine, "status": {**status, "bootstrap": {**bootstrap, "state": names.FAILED}}}
+
+
 def _managed(snapshot: Object) -> bool:
     configuration = (snapshot["controlPlane"]["spec"].get("kubeadmConfigSpec") or {}).get("clusterConfiguration") or {}
     return (configuration.get("etcd") or {}).get("external") is None
 
 
-def _removed(snapshot: Object, decision: Object) -> Object:
-    target = decision["target"]
-    gone = [entry for entry in snapshot["machines"] if entry["machine"]["metadata"]["name"] == target["machine"]]
-    snapshot["machines"] = [entry for entry in snapshot["machines"] if entry not in gone]
-    nodes = {
-        ((entry["machine"].get("status") or {}).get("nodeRef") or {}).get("name") or target["machine"] for entry in gone
-    }
-    workload = dict(snapshot["workload"])
-    if workload.get("via") == target["machine"]:
-        left = [entry for entry in snapshot["machines"] if _state(entry) == names.SUCCEEDED]
-        if not left:
-            snapshot["workload"] = _nothing(False)
-            return snapshot
-        workload["via"] = left[0]["machine"]["metadata"]["name"]
-    workload["nodes"] = [node for node in workload.get("nodes") or [] if node["name"] not in nodes]
-    workload["pods"] = {name: pods for name, pods in (workload.get("pods") or {}).items() if name not in nodes}
-    workload["witnesses"] = _other_witnesses(snapshot, workload)
-    leaders = _next_leaders(snapshot, decision)
-    if workload.get("etcd") and target.get("memberID"):
-        workload["etcd"] = without_member(workload["etcd"], target["memberID"], leaders)
-        seen_by_witnesses(workload, lambda etcd: without_member(etcd, target["memberID"], leaders))
-    snapshot["workload"] = workload
-    return snapshot
-
-
-def _other_witnesses(snapshot: Object, workload: Object) -> list[Object]:
-    """The witnesses among the machines that are left; where all of them went, another machine is asked the next time."""
-    asked = workload.get("witnesses") or []
-    joined = [
-        entry["machine"]["metadata"]["name"]
-        for entry in snapshot["machines"]
-        if _state(entry) == names.SUCCEEDED and not entry["machine"]["metadata"].get("deletionTimestamp")
-    ]
-    left = [each for each in asked if each["machine"] in joined and each["machine"] != workload.get("via")]
-    heard = next((each for each in asked if each.get("reachable") is True), None)
-    others = [name for name in joined if name != workload.get("via")]
-    if heard is not None and others and not any(each.get("reachable") is True for each in left):
-        return [{**heard, "machine": others[0]}]
-    return left
-
-
-def _state(entry: Object) -> str:
-    return str(((entry["machine"].get("status") or {}).get("bootstrap") or {}).get("state") or "")
-
-
-def _nothing(answers: Any) -> Object:
-    return {
-        "reachable": False,
-        "via": None,
-        "message": "no machine has been bootstrapped yet",
-        "endpoint": {"answers": answers, "message": ""},
-        "initialized": None,
-        "kubeadmConfig": {"clusterConfiguration": None, "clusterStatus": None},
-        "nodes": [],
-        "pods": {},
-        "etcd": None,
-        "addons": {},
-        "workerNodes": [],
-    }
-
-
 def _machines_deleted(snapshot: Object, decision: Object) -> Object:
-    snapshot.update(machines=[], preparedMachines=[], workload=_nothing(False))
+    snapshot.update(machines=[], preparedMachines=[], workload=nothing_left(False))
     return snapshot
 
 

@@ -48,6 +48,7 @@ def public_snapshot(snapshot: Object) -> Object:
         _provider(public.get(key), snapshot.get(key))
     for entry, original in zip(public.get("machines") or [], snapshot.get("machines") or []):
         _provider(entry.get("infrastructureMachine"), original.get("infrastructureMachine"))
+        ((entry.get("machine") or {}).get("status") or {}).pop("connection", None)
         config = entry.get("kubeadmConfig") or {}
         if isinstance(config.get("spec"), dict):
             config["spec"] = _config(original["kubeadmConfig"]["spec"])

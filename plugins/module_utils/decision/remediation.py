@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Replacing a machine that a health check found unhealthy (kcp-behaviour.md §1.9, seed 001 "Remediation").
 
-A machine is a candidate where a MachineHealthCheck marked it (HealthCheckSucceeded and OwnerRemediated are False), or where a
-person did with the annotation remediate-machine. It is removed first and replaced afterwards. Upstream never remediates with
+A machine is a candidate where a MachineHealthCheck marked it (HealthCheckSucceeded and OwnerRemediated are False), where a
+person did with the annotation remediate-machine, or where it can't come back (repair.py). It is removed first and replaced afterwards. Upstream never remediates with
 an external etcd, whose member list it can't have; here its connectivity is what counts.
 """
 
@@ -36,11 +36,13 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.pre
     check,
     topology_trouble,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.repair import beyond_repair
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.retry import (
     Record,
     in_progress,
     marked,
     read_record,
+    to_be_remediated,
     try_again,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import (
@@ -71,7 +73,9 @@ def remediate(context: Context) -> Optional[Outcome]:
     if begun is not None and record is not None:
         # The run ended between writing the record and deleting the Machine: go on with it, the try is counted already.
         return _judge(context, begun, record)
-    candidates = sorted((each for each in view.live if marked(each) and each.bootstrap), key=_rank(context))
+    candidates = sorted(
+        (each for each in view.live if to_be_remediated(view, each) and each.bootstrap), key=_rank(context)
+    )
     if not candidates:
         return None
     picked = candidates[0]
@@ -138,7 +142,7 @@ def _judge(context: Context, machine: MachineView, record: Record) -> Outcome:
         if found is not None and outcome is None:
             action = names.WAIT if found.waits else names.POSTPONED if found.postpones else names.BLOCKED
             outcome = _refuse(context, machine, found.reason, found.message, found.fix, action)
-    why = f"machine {machine.name} was found unhealthy{_said(machine)}: it is removed, then replaced"
+    why = f"machine {machine.name} {_found(view, machine)}: it is removed, then replaced"
     if outcome is None:
         _say(context, machine, "MachineDeleting", "Machine is deleting")
         identity = machine.member.id if machine.member is not None else None
@@ -151,10 +155,13 @@ def _judge(context: Context, machine: MachineView, record: Record) -> Outcome:
     return outcome
 
 
-def _said(machine: MachineView) -> str:
+def _found(view: View, machine: MachineView) -> str:
+    lost = "" if marked(machine) else beyond_repair(view, machine)
+    if lost:
+        return f"can't come back ({lost})"
     found = condition_of(machine.machine, "HealthCheckSucceeded")
     text = clip(found.get("message"), 120) or clip(found.get("reason"), 80)
-    return f" ({text})" if text else ""
+    return f"was found unhealthy ({text})" if text else "was found unhealthy"
 
 
 def _verdict(view: View, machine: MachineView) -> Optional[quorum.Verdict]:

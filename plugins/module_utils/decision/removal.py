@@ -10,6 +10,7 @@ from typing import Optional
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, quorum, trouble
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import initialized
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import health_conditions, is_true
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.hooks import held_by_hooks
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.leadership import hand_over
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import (
     Context,
@@ -153,6 +154,9 @@ def _refused(text: str, waits: bool) -> Outcome:
 
 def remove_deleting(context: Context, machine: MachineView) -> Outcome:
     """Go on with a machine that is marked for deletion."""
+    waiting = held_by_hooks(machine)
+    if waiting is not None:
+        return waiting
     if machine.bootstrap == "" and machine.node is None and machine.member is None:
         return remove_unstarted(machine, "is marked for deletion")
     if not initialized(context.view) and not any(each.joined for each in context.view.machines):

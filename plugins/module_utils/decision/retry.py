@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.repair import beyond_repair
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import (
     MachineView,
     View,
@@ -45,11 +46,16 @@ class Refusal:
 
 
 def marked(machine: MachineView) -> bool:
-    """Whether a machine is to be remediated."""
+    """Whether somebody marked a machine: a health check, or a person."""
     if kinds.ANNOTATION_REMEDIATE_MACHINE in annotations_of(machine.machine):
         return True
     kinds_of_mark = ("HealthCheckSucceeded", "OwnerRemediated")
     return all(condition_of(machine.machine, kind).get("status") == names.FALSE for kind in kinds_of_mark)
+
+
+def to_be_remediated(view: View, machine: MachineView) -> bool:
+    """Whether a machine is to be removed and replaced: somebody marked it, or it can't come back."""
+    return marked(machine) or bool(beyond_repair(view, machine))
 
 
 def read_record(text: Any) -> Optional[Record]:
@@ -98,7 +104,7 @@ def _stale(view: View, record: Record) -> bool:
     if there is not None and not there.deleting:
         # The run ended before the Machine was deleted: that is gone on with only while somebody still finds it unhealthy.
         failed = there.bootstrap == names.FAILED or bool(there.infrastructure_gone)
-        return not failed and not marked(there)
+        return not failed and not to_be_remediated(view, there)
     # Nothing is owed where there are enough machines without it: waiting for a replacement would never end.
     return there is None and len(view.live) >= view.replicas
 

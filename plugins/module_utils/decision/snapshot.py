@@ -21,7 +21,8 @@ __all__ = ["MachineView", "Problem", "View", "annotations_of", "check_snapshot",
 
 Object = dict[str, Any]
 _EMPTY: Object = {}
-_GONE = ("dead", "missing", "gone", "terminated", "deleted")
+_LOST = ("missing", "gone", "terminated", "deleted")
+_GONE = ("dead", *_LOST)
 
 
 def condition_of(obj: Object, kind: str) -> Object:
@@ -38,7 +39,8 @@ class MachineView:
     """One control plane Machine with everything that belongs to it.
 
     `node` and `member` are None both where there is none and where nobody could be asked: ask View.reachable and
-    View.etcd_known first. `node_lost` is True where a Node that this machine had is gone from an answering API.
+    View.etcd_known first. `node_lost` is True where a Node that this machine had is gone from an answering API, and
+    `node_unlabelled` where it is there and no longer has kubeadm's label for control planes.
     """
 
     name: str
@@ -55,6 +57,7 @@ class MachineView:
     addresses: tuple[str, ...]
     node: Optional[Object] = None
     node_lost: bool = False
+    node_unlabelled: bool = False
     impostor: str = ""
     member: Optional[MemberState] = None
     pods: Object = field(default_factory=dict)
@@ -86,6 +89,11 @@ class MachineView:
             return state
         failure = status.get("failureReason")
         return clip(failure) if failure else ""
+
+    @property
+    def infrastructure_lost(self) -> bool:
+        """Whether the provider says that the machine does not exist any more; one that is only dead may be started again."""
+        return self.infrastructure_gone in _LOST
 
     @property
     def joined(self) -> bool:
@@ -319,7 +327,9 @@ def _match_nodes(view: View) -> None:
             taken.add(node["name"])
             machine.node = node
             machine.pods = (view.workload.get("pods") or _EMPTY).get(node["name"]) or {}
-        machine.node_lost = bool(recorded) and machine.node is None and view.reachable
+        gone = bool(recorded) and machine.node is None and view.reachable
+        machine.node_unlabelled = gone and recorded in (view.workload.get("workerNodes") or ())
+        machine.node_lost = gone and not machine.node_unlabelled
 
 
 def _identified(nodes: dict[str, Object], identity: Any, provider: Any) -> Optional[Object]:

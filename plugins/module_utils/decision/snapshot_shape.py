@@ -146,6 +146,10 @@ NODE = Struct(
         "unschedulable": Boolean(),
         "ready!": OneOf(*_THREE),
         "readyReason": Text(),
+        "conditions": Sequence(
+            Struct({"type!": Text(1), "status!": OneOf(*_THREE), "reason": Text(), "lastTransitionTime": Time()}),
+            "All that the Node reports, by the workload cluster's own clock.",
+        ),
         "internalIP": Text(),
         "machineID": Text(),
         "creationTimestamp": Text(),
@@ -162,6 +166,17 @@ MEMBER = Struct(
         "isLearner": Boolean(),
     },
     "member",
+)
+STORED_MEMBER = Struct(
+    {
+        "id!": HexID(),
+        "name": Text(note="Empty for most that were added later: the database does not keep it."),
+        "peerURLs": Sequence(Text()),
+        "clientURLs": Sequence(Text()),
+        "isLearner": Boolean(),
+        "listens": Boolean("Whether something took connections at its addresses, tried from the asked machine."),
+    },
+    "storedMember",
 )
 MEMBER_STATUS = Struct(
     {
@@ -205,7 +220,28 @@ WITNESS = Struct(
     "witness",
     "What a second machine says of etcd.",
 )
-_ADDON = Struct({"present!": Boolean(), "desired": Integer(), "ready": Integer(), "image": Text()}, "addon")
+RECOVERY = Struct(
+    {
+        "state!": OneOf("Running", "Interrupted", "Succeeded", "Failed"),
+        "memberID": HexID(),
+        "lost": Text(note="The name of the machine whose member was lost."),
+        "stage": Text(),
+        "message": Text(),
+    },
+    "recovery",
+    "A recovery of etcd from the loss of its second voter, as the asked machine records it; null: none, or one that was taken note of.",
+)
+_ADDON = Struct(
+    {
+        "present!": Boolean(),
+        "desired": Integer(),
+        "ready": Integer(),
+        "updated": Integer(note="How many pods are of the newest template."),
+        "image": Text(note='Of the container of the add-on\'s name; "" where it has none.'),
+        "corefile": Boolean("dns: ConfigMap kube-system/coredns exists."),
+    },
+    "addon",
+)
 
 WORKLOAD = Struct(
     {
@@ -227,6 +263,10 @@ WORKLOAD = Struct(
         "pods": Table(Struct({component: POD for component, _condition, _title in names.COMPONENTS})),
         "etcd": ETCD,
         "witnesses": Sequence(WITNESS),
+        "storedMembers": Sequence(
+            STORED_MEMBER, note="What the database of the asked machine's etcd lists, where that etcd does not answer."
+        ),
+        "recovery": RECOVERY,
         "addons": Struct(
             {
                 "kubeProxy": _ADDON,
@@ -253,6 +293,7 @@ SNAPSHOT = Struct(
             {
                 "replace": OneOf(names.REPLACE_ALLOW, names.REPLACE_ASK, names.REPLACE_NEVER),
                 "approved": Boolean("This run carries out a plan that a person has seen."),
+                "consent": Sequence(Text(1)),
             },
             note="The run's own rules. Absent: allow.",
         ),

@@ -16,6 +16,8 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.con
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import find, is_true
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.retry import last_remediation
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, View
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.uptodate import expiry_of
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import format_time
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import parse
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 
@@ -95,6 +97,9 @@ def machine_status(machine: MachineView, conditions: Sequence[Object]) -> Object
     status: Object = {"phase": _phase(machine, conditions)}
     if machine.node is not None:
         status["nodeRef"] = {"name": machine.node["name"]}
+    expiry = expiry_of(machine)
+    if expiry is not None:
+        status["certificatesExpiryDate"] = format_time(expiry)
     return status
 
 

@@ -19,7 +19,11 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.out
     target,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import View
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.trouble import is_control_plane_node
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.trouble import (
+    is_control_plane_node,
+    silent_since,
+    unmanaged_nodes,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
 
 Object = dict[str, Any]
@@ -58,6 +62,23 @@ def remove_stray(context: Context) -> Optional[Outcome]:
     order = "A member without a machine gives no vote that can be counted on, and raises the number of votes needed."
     outcome.quorum = verdict.certificate(view.leader_title, order)
     return outcome
+
+
+def remove_stray_node(context: Context) -> Optional[Outcome]:
+    """Delete the Node object of a control plane machine that is gone: no machine, no etcd member, and its kubelet has been silent
+    for CONNECTION_GRACE. None where there is none; a Node whose kubelet still reports is somebody's machine and is left.
+    """
+    view = context.view
+    if view.managed_etcd and (not view.etcd_known or view.etcd.get("memberListAgrees") is not True):
+        return None
+    members = {member.name for member in view.members}
+    for node in unmanaged_nodes(view):
+        silent = silent_since(node)
+        if silent is None or node["name"] in members or view.now - silent < names.CONNECTION_GRACE:
+            continue
+        text = f"Node {clip(node['name'], 80)} belongs to no machine and to no etcd member, and its kubelet has been silent for {view.now - silent} s"
+        return Outcome(names.REMOVE_NODE, [reason("StrayNode", text)], {**target(None), "node": node["name"]})
+    return None
 
 
 def _refusal(context: Context, member: quorum.MemberState, verdict: quorum.Verdict) -> str:

@@ -31,7 +31,7 @@ def describe(decision: Object) -> str:
 def etcd_change(decision: Object) -> str:
     """What the step does to etcd's quorum, beginning with "; "; "" where it does nothing to it."""
     quorum = decision.get("quorum")
-    if not quorum or decision["action"] not in (names.INITIALIZE, names.JOIN, names.REMOVE):
+    if not quorum or decision["action"] not in (names.INITIALIZE, names.JOIN, names.REMOVE, names.RECOVER_SINGLE_VOTER):
         return ""
     before, after = quorum["before"], quorum["after"]
     if before == after:
@@ -60,6 +60,9 @@ def verb(decision: Object) -> str:
         names.JOIN: f"{'go on joining' if resume else 'join'} {on}{where}",
         names.REMOVE: f"{'go on removing' if resume else 'remove'} {on}{where}",
         names.REMOVE_MEMBER: f"remove etcd member {clip(str(target.get('memberID')), 40)}",
+        names.REMOVE_NODE: f"delete Node {clip(str(target.get('node')), 80)}",
+        names.UPDATE_ADDONS: f"update {' and '.join(names.ADDON_TITLES.get(each, 'an add-on') for each in target.get('addons') or ())}",
+        names.RECOVER_SINGLE_VOTER: f"{'go on recovering' if resume else 'recover'} etcd on {on} as the only voter",
         names.ADOPT: f"adopt {', '.join(target.get('machines') or ())}",
         names.DELETE_MACHINES: "delete the control plane",
         names.DELETE_INFRASTRUCTURE: "delete the infrastructure",

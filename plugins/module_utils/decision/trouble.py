@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, quorum
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import strangers
@@ -147,6 +147,10 @@ def _node(view: View, machine: MachineView) -> list[Trouble]:
         ]
     if machine.node is not None:
         return []
+    if machine.node_unlabelled:
+        text = f"Node {name} of machine {machine.name} has no longer kubeadm's label for control planes"
+        fix = f"Put it back: kubectl label node {name} {kubeadm_facts.LABEL_CONTROL_PLANE}="
+        return [Trouble(MACHINES_HAVE_NODES, "NodeNotLabelled", text, fix, False)]
     if machine.node_lost:
         text = f"Node {name} of machine {machine.name} does not exist any more"
         fix = "Restart kubelet on the machine: it registers its Node again. Nothing is removed because a Node object is missing."
@@ -284,18 +288,28 @@ def _external_etcd(view: View) -> list[Trouble]:
     ]
 
 
-def _unmanaged_nodes(view: View) -> list[Trouble]:
+def unmanaged_nodes(view: View) -> list[Object]:
+    """Control plane Nodes that belong to no machine; none while a machine that has no Node yet may still claim one."""
     if any(not machine.joined for machine in view.machines):
         return []
-    known = {machine.node["name"] for machine in view.machines if machine.node is not None} | {
-        each.impostor for each in view.machines
-    }
+    known = {machine.node_name for machine in view.machines} | {each.impostor for each in view.machines}
+    nodes = view.workload.get("nodes") or ()
+    return [node for node in nodes if node["name"] not in known and is_control_plane_node(node)]
+
+
+def silent_since(node: Object) -> Optional[int]:
+    """Since when a Node's kubelet has not reported, by the cluster's own clock; None where it reports or that can't be told."""
+    ready: Object = next((each for each in node.get("conditions") or () if each.get("type") == "Ready"), {})
+    return parse_time(ready.get("lastTransitionTime")) if ready.get("status") == names.UNKNOWN else None
+
+
+def _unmanaged_nodes(view: View) -> list[Trouble]:
     found = []
-    for node in view.workload.get("nodes") or ():
-        if node["name"] not in known and is_control_plane_node(node):
-            text = f"control plane Node {clip(node['name'], 80)} belongs to no machine of this cluster"
-            fix = "Remove the Node if its host is gone, or give the store that knows its machine."
-            found.append(Trouble(MEMBERS_MATCH, "UnmanagedNode", text, fix, False))
+    for node in unmanaged_nodes(view):
+        text = f"control plane Node {clip(node['name'], 80)} belongs to no machine of this cluster"
+        fix = "Remove the Node if its host is gone, or give the store that knows its machine."
+        silent = silent_since(node) is not None
+        found.append(Trouble(MEMBERS_MATCH, "UnmanagedNode", text, "" if silent else fix, silent))
     return found
 
 

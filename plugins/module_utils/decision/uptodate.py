@@ -60,8 +60,12 @@ def outdated(view: View, desired: Desired, machine: MachineView) -> list[Outdate
     """Why a machine is not up to date, [] when it is. The order is §1.4's."""
     found: list[Outdated] = []
     if desired.expiry_days is not None:
-        expiry = parse_time(_expiry(machine))
-        if expiry is not None and view.now + desired.expiry_days * DAY > expiry:
+        expiry = expiry_of(machine)
+        if (
+            expiry is not None
+            and view.now + desired.expiry_days * DAY > expiry
+            and not _short(machine, desired, expiry)
+        ):
             found.append(Outdated("CertificatesExpireSoon", "Certificates will expire soon"))
     if desired.after is not None and machine.created < desired.after < view.now:
         found.append(Outdated("RolloutAfterExpired", "KubeadmControlPlane spec.rolloutAfter expired"))
@@ -79,13 +83,21 @@ def outdated(view: View, desired: Desired, machine: MachineView) -> list[Outdate
     return found
 
 
-def _expiry(machine: MachineView) -> Any:
-    # The user's annotation on the Machine wins over what was read from the machine (kcp-behaviour.md §1.13).
-    return (
+def expiry_of(machine: MachineView) -> Optional[int]:
+    """When the machine's certificates end; None where that is not known. The user's annotation on the Machine wins over what was read
+    from the machine, which is kept with its KubeadmConfig (kcp-behaviour.md §1.13)."""
+    return parse_time(
         annotations_of(machine.machine).get(kinds.ANNOTATION_CERTIFICATES_EXPIRY)
-        or (machine.machine.get("status") or {}).get("certificatesExpiryDate")
         or annotations_of(machine.config or {}).get(kinds.ANNOTATION_CERTIFICATES_EXPIRY)
+        or (machine.machine.get("status") or {}).get("certificatesExpiryDate")
     )
+
+
+def _short(machine: MachineView, desired: Desired, expiry: int) -> bool:
+    """Whether the machine had certificates that soon ended from the beginning (somebody else signs them): so would the next one, for ever."""
+    if annotations_of(machine.machine).get(kinds.ANNOTATION_CERTIFICATES_EXPIRY):
+        return False
+    return machine.created + (desired.expiry_days or 0) * DAY > expiry
 
 
 def _config_differences(desired: Desired, machine: MachineView) -> list[str]:

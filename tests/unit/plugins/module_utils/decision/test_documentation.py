@@ -23,8 +23,20 @@ TEXT = "\n".join(file.read_text(encoding="utf-8") for file in sorted(SOURCES.glo
 NAME = re.compile(r"[A-Z][A-Za-z]+")
 # Where names are that a decision's reasons and checks are made of; conditions have names of their own.
 RULES = (
-    *("adoption", "decide", "deletion", "gates", "growth", "leadership", "outcome", "plan", "preflight", "remediation"),
-    *("removal", "retry", "scaling", "selection", "skew", "stray", "trouble", "witness"),
+    *(
+        "addons",
+        "adoption",
+        "decide",
+        "deletion",
+        "gates",
+        "growth",
+        "leadership",
+        "outcome",
+        "plan",
+        "preflight",
+        "remediation",
+    ),
+    *("hooks", "removal", "retry", "scaling", "selection", "skew", "stray", "trouble", "witness"),
 )
 CONDITIONS = {
     *(

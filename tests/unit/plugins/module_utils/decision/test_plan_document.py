@@ -13,7 +13,7 @@ from typing import Any, Callable
 import jsonschema
 import pytest
 from builders import NOW, Builder, cluster, healthy
-from rules import external, outdate, upgrade
+from rules import external, outdate, runs, upgrade
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.fingerprint import fingerprint, state_of
@@ -130,6 +130,11 @@ def test_never_ends_the_plan_before_the_first_replacement() -> None:
     assert made["end"]["reasons"][0]["reason"] == "ReplacementNotAllowed"
 
 
+def orphaned(builder: Builder) -> Builder:
+    builder.entry("m2")["machine"]["metadata"]["ownerReferences"] = []
+    return builder
+
+
 @pytest.mark.parametrize(
     ("builder", "acting"),
     [
@@ -138,13 +143,14 @@ def test_never_ends_the_plan_before_the_first_replacement() -> None:
         (healthy(2, replicas=3).machine("m3", "Failed"), 2),
         (healthy(3).deleting("m3"), 2),
         (healthy(3).deleting(), 2),
-        (upgrade(healthy(3)), 0),
-        (outdate(healthy(3), "m1"), 0),
-        (healthy(5, replicas=3), 0),
-        (healthy(3).leads("m3").marked("m3"), 0),
-        (healthy(3).member("gone", healthy=False).stored("EtcdClusterHealthy", "False", 900), 0),
-        # The new machines would be of the new version: nothing prepares the cluster for that yet.
-        (upgrade(healthy(3, replicas=5)), 0),
+        (upgrade(healthy(3)), 6),
+        (outdate(healthy(3), "m1"), 2),
+        (healthy(5, replicas=3), 2),
+        (healthy(3).leads("m3").marked("m3"), 2),
+        (healthy(3).member("gone", healthy=False).stored("EtcdClusterHealthy", "False", 900), 1),
+        (upgrade(healthy(3, replicas=5)), 8),
+        (runs(healthy(3), "k8s.gcr.io/kube-proxy:v1.19.7"), 1),
+        (orphaned(healthy(3, replicas=5)), 0),
     ],
 )
 def test_what_this_release_carries_out(builder: Builder, acting: int) -> None:

@@ -69,6 +69,7 @@ def holding(secret: str, machines: str = "") -> Builder:
         entry["machine"]["metadata"]["annotations"]["example.org/note"] = secret
         entry["infrastructureMachine"]["spec"] = {"userData": secret, "providerID": "x"}
         entry["infrastructureMachine"]["status"]["connection"] = {"host": "10.0.0.1", "password": secret}
+        entry["machine"]["status"]["connection"] = {"host": "10.0.0.1", "password": secret}
     metadata = builder.snapshot["controlPlane"]["metadata"]
     metadata["annotations"]["kubectl.kubernetes.io/last-applied-configuration"] = json.dumps({"content": secret})
     metadata["managedFields"] = [secret]

@@ -130,8 +130,10 @@ class TestTimes:
 
     def test_certificates_that_end_soon_replace_only_their_machine(self) -> None:
         builder = healthy(3).wants(rollout={"before": {"certificatesExpiryDays": 30}})
-        builder.entry("m2")["machine"]["status"]["certificatesExpiryDate"] = at(-29 * 86400)
-        builder.entry("m3")["machine"]["status"]["certificatesExpiryDate"] = at(-31 * 86400)
+        for name, days in (("m2", 29), ("m3", 31)):
+            machine = builder.entry(name)["machine"]
+            machine["metadata"]["creationTimestamp"] = at(300 * 86400)
+            machine["status"]["certificatesExpiryDate"] = at(-days * 86400)
         assert walk(builder) == ["+", "-m2", "none"]
 
     def test_an_end_that_is_not_known_replaces_nothing(self) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 from builders import Builder, cluster, healthy
-from rules import external, in_progress, lasting, replaces, surge, upgrade
+from rules import external, in_progress, lasting, replaces, runs, surge, upgrade
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan import plan
@@ -60,6 +60,7 @@ def some_snapshots() -> list[Builder]:
         external(healthy(4, replicas=2)),
         healthy(3).stored("HealthCheckSucceeded", "True", 5, "m2").stored("OwnerRemediated", "False", 9, "m2"),
         gated(upgrade(healthy(3))),
+        runs(upgrade(healthy(3)), "k8s.gcr.io/kube-proxy:v1.20.2", "k8s.gcr.io/coredns:1.7.0"),
     ]
 
 

@@ -40,6 +40,14 @@ TROUBLES: list[tuple[str, str, str, str, Change, Optional[Change]]] = [
         lambda b: b.stored("ControlPlaneEndpointReachable", "Unknown", 61, "cluster"),
     ),
     (
+        "a Node that lost its label",
+        "NodeNotLabelled",
+        "blocked",
+        "blocked",
+        lambda b: b.unlabelled("m2"),
+        None,
+    ),
+    (
         "crash loop",
         "ComponentFailed",
         "wait",

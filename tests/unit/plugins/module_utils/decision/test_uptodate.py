@@ -10,6 +10,7 @@ from typing import Any, Callable
 import pytest
 from builders import Builder, at, healthy
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import read_snapshot
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.uptodate import Desired, outdated
 
@@ -111,7 +112,35 @@ def test_certificates_that_expire_soon(days: int, expected: list[str]) -> None:
     builder = healthy(3)
     builder.spec["rollout"] = {"before": {"certificatesExpiryDays": days}}
     builder.entry("m2")["machine"]["status"]["certificatesExpiryDate"] = at(-9 * 86400)
+    builder.entry("m2")["machine"]["metadata"]["creationTimestamp"] = at(300 * 86400)
     assert reasons(builder) == expected
+
+
+KEY = "machine.cluster.x-k8s.io/certificates-expiry"
+
+
+def test_the_users_word_comes_before_what_was_read() -> None:
+    builder = healthy(3)
+    builder.spec["rollout"] = {"before": {"certificatesExpiryDays": 10}}
+    machine, config = builder.entry("m2")["machine"], builder.entry("m2")["kubeadmConfig"]
+    machine["metadata"]["creationTimestamp"] = at(300 * 86400)
+    machine["status"]["certificatesExpiryDate"] = at(-300 * 86400)
+    config["metadata"]["annotations"] = {KEY: at(-9 * 86400)}
+    assert reasons(builder) == ["CertificatesExpireSoon"], "read again after the status was written"
+    machine["metadata"]["annotations"][KEY] = at(-300 * 86400)
+    assert reasons(builder) == []
+    status = decide(builder.build())["status"]["machines"]
+    assert status["m2"]["certificatesExpiryDate"] == at(-300 * 86400) and "certificatesExpiryDate" not in status["m1"]
+
+
+def test_certificates_that_were_short_from_the_beginning_are_no_reason() -> None:
+    """Whoever signs them would sign the next machine's for as long: it would be replaced for ever. The user's own word holds."""
+    builder = healthy(3)
+    builder.spec["rollout"] = {"before": {"certificatesExpiryDays": 10}}
+    builder.entry("m2")["kubeadmConfig"]["metadata"]["annotations"] = {KEY: at(-9 * 86400)}
+    assert reasons(builder) == []
+    builder.annotate(KEY, at(-9 * 86400), "m2")
+    assert reasons(builder) == ["CertificatesExpireSoon"]
 
 
 def test_the_first_machine_is_compared_as_join_and_then_as_init() -> None:

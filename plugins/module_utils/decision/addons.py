@@ -1,0 +1,124 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""kube-proxy and CoreDNS: what they run against what they are to run, only after the last machine (kcp-behaviour.md §1.12)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import (
+    Outcome,
+    block,
+    reason,
+    target,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import View, annotations_of
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import addons, coredns_releases, images
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+
+Object = dict[str, Any]
+# As the snapshot calls them.
+KUBE_PROXY, DNS = "kubeProxy", "dns"
+OUTDATED = "AddonsOutdated"
+NOT_UPDATED = "AddonNotUpdated"
+
+
+@dataclass(frozen=True)
+class Addon:
+    """An add-on that does not run what it is to run.
+
+    `wanted` is the image, "" where none can be told; `problem` says why it can't be brought there, "" where it can; `asked`: the
+    user wrote this add-on's own version or registry down, so that leaving it alone is not what was asked for.
+    """
+
+    name: str
+    running: str
+    wanted: str
+    problem: str = ""
+    asked: bool = False
+
+    @property
+    def title(self) -> str:
+        """Its name for people."""
+        return names.ADDON_TITLES[self.name]
+
+
+def outdated_addons(view: View) -> list[Addon]:
+    """The add-ons that do not run what they are to run; one that is not installed, or is the user's own, is none of them."""
+    installed = view.workload.get("addons") or {}
+    if not view.reachable or not view.control_plane or not view.version:
+        return []
+    found = (
+        _kube_proxy(view, installed.get(KUBE_PROXY) or {}),
+        _dns(view, installed.get(DNS) or {}),
+    )
+    return [each for each in found if each is not None]
+
+
+def update_addons(view: View) -> Optional[Outcome]:
+    """Bring the add-ons to what is wanted; blocked where the user asked for what can't be done; None where there is nothing to do."""
+    found = outdated_addons(view)
+    due = [each for each in found if not each.problem]
+    if due:
+        text = "; ".join(f"{each.title} runs {clip(each.running, 300)}, {each.wanted} is wanted" for each in due)
+        outcome = Outcome(names.UPDATE_ADDONS, [reason(OUTDATED, text)])
+        outcome.target = {**target(None), "addons": [each.name for each in due]}
+        outcome.reasons += left_alone(found)
+        return outcome
+    asked = [each for each in found if each.asked]
+    if asked:
+        annotation = kinds.ANNOTATION_SKIP_COREDNS
+        fix = (
+            f"Give another clusterConfiguration.dns.imageTag, or manage it yourself, with the annotation {annotation}."
+        )
+        return block(NOT_UPDATED, _said(asked[0]), fix)
+    return None
+
+
+def left_alone(found: list[Addon]) -> list[Object]:
+    """As reasons: the add-ons that do not run what is wanted, and are left as they are."""
+    return [reason(NOT_UPDATED, _said(each)) for each in found if each.problem]
+
+
+def _said(addon: Addon) -> str:
+    wanted = f" instead of {addon.wanted}" if addon.wanted else ""
+    return f"{addon.title} goes on running {clip(addon.running, 300)}{wanted}: {addon.problem}"
+
+
+def _kube_proxy(view: View, installed: Object) -> Optional[Addon]:
+    running = str(installed.get("image") or "")
+    if not installed.get("present") or not running or kinds.ANNOTATION_SKIP_KUBE_PROXY in _annotations(view):
+        return None
+    try:
+        wanted = str(addons.kube_proxy_image(running, view.version, addons.image_repository(view.control_plane)))
+    except ValueError as error:
+        return Addon(KUBE_PROXY, running, "", clip(str(error), 400))
+    return Addon(KUBE_PROXY, running, wanted) if wanted != running else None
+
+
+def _dns(view: View, installed: Object) -> Optional[Addon]:
+    running = str(installed.get("image") or "")
+    # Without its ConfigMap it is not the CoreDNS that kubeadm installed.
+    if not installed.get("present") or not running or installed.get("corefile") is False:
+        return None
+    if kinds.ANNOTATION_SKIP_COREDNS in _annotations(view):
+        return None
+    wish = addons.wanted_coredns(view.control_plane)
+    asked = bool(wish.image_tag or wish.image_repository)
+    try:
+        before = images.parse(running)
+        wanted = addons.coredns_image(before, wish)
+    except ValueError as error:
+        return Addon(DNS, running, "", clip(str(error), 400), asked) if wish.configured else None
+    if str(wanted) == running:
+        return None
+    problem = coredns_releases.refusal(before.tag, wanted.tag)
+    return Addon(DNS, running, str(wanted), clip(problem or "", 400), asked)
+
+
+def _annotations(view: View) -> Object:
+    return annotations_of(view.control_plane)
