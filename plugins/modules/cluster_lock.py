@@ -17,13 +17,18 @@ description:
   - Takes the lock that lets one run at a time change a cluster, or releases it.
   - The lock names its holder (user, host, process, AWX job). A helper process renews it and ends with the run, so a killed run's lock is free at once on the
     same host, and after it made no progress as seen by the waiter elsewhere; clocks are never compared.
-  - A lock that another run holds is a failure that names the holder; nothing waits for it.
+  - A lock that another run holds is a failure that names the holder; nothing waits for it. With O(skip_if_held) it is no failure.
 options:
   state:
     description: Whether this run is to hold the lock.
     type: str
     choices: [present, absent]
     default: present
+  skip_if_held:
+    description: Whether a lock that another run holds is no failure; RV(held_by) then names the holder, and the caller does nothing under the lock.
+    type: bool
+    default: false
+    version_added: 0.3.0
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
   - kubeadm.control_plane._attributes
@@ -69,6 +74,11 @@ run:
   returned: O(state=present)
   type: str
   sample: 3f9a1c2b
+held_by:
+  description: Who holds the lock, where that is another run; empty where this run holds it.
+  returned: O(state=present)
+  type: str
+  version_added: 0.3.0
 released:
   description: Whether a lock of this run was released.
   returned: O(state=absent)

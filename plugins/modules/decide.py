@@ -45,6 +45,17 @@ options:
     description: In check mode, show the steps of deleting the cluster.
     type: bool
     default: false
+  remediate:
+    description: In check mode, names of machines that are taken as if they were marked for remediation.
+    type: list
+    elements: str
+    default: []
+    version_added: 0.3.0
+  check_health:
+    description: In check mode, whether the marks that M(kubeadm.control_plane.machine_health_check) would set now are taken as if they were set.
+    type: bool
+    default: false
+    version_added: 0.3.0
   replace:
     description:
       - Whether machines may be replaced. With V(ask) replacements are postponed, which is no failure, unless O(plan_file) is given; with V(never) they fail.
@@ -52,6 +63,14 @@ options:
     choices: [allow, ask, never]
     default: allow
     version_added: 0.2.0
+  consent:
+    description:
+      - What a person consents to losing, each as C(action:what is lost). The one that there is, C(recoverSingleVoter:MACHINE), lets etcd go on alone where the
+        second of two voters was lost with that machine.
+    type: list
+    elements: str
+    default: []
+    version_added: 0.3.0
   plan_file:
     description:
       - A plan that M(kubeadm.control_plane.plan) kept. Only its steps are taken, each only while what is observed is what the plan expects before it, or

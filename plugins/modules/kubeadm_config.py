@@ -90,6 +90,7 @@ notes:
     Cluster API does before a rollout's first new machine. With one of them, only what is given.
   - The structures are in the form of Cluster API v1beta2, which is described in the collection's page on manifests.
 seealso:
+  - module: kubeadm.control_plane.api_endpoints
   - module: kubeadm.control_plane.kubelet_config_map
   - module: kubeadm.control_plane.coredns
 """

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: machine
-short_description: Create or remove the objects of a control plane machine
+short_description: Create the objects of a control plane machine, or mark it for deletion
 version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
   - With O(state=present), makes the infrastructure machine, the KubeadmConfig and the Machine, in this order, and completes what an earlier run left half
     done. A machine prepared ahead is used when it still matches.
-  - With O(state=absent), marks the Machine for deletion and, where other machines carry the control plane, takes the member O(member_id) out of etcd through
-    one of them, with the quorum check in the same call, and deletes its Node.
+  - With O(state=absent), marks the Machine for deletion, and does nothing else. The next run of the playbook C(reconcile) takes it out of the control plane
+    as safely as any other, and replaces it where fewer machines than wanted are left.
   - It works on objects; the infrastructure itself is the provider's.
 options:
   state:
@@ -47,13 +47,6 @@ options:
     elements: str
     default: []
     version_added: 0.2.0
-  infrastructure_deleted:
-    description: With O(state=absent), that the machine's infrastructure is gone and its objects are to be deleted.
-    type: bool
-    default: false
-  member_id:
-    description: With O(state=absent), the ID of the machine's etcd member, as the decision names it; nothing is done to etcd when it is left out.
-    type: str
   remediation:
     description:
       - With O(state=absent), what is recorded on the KubeadmControlPlane before the machine is marked for deletion, as the decision gives it. The machine that
@@ -73,9 +66,6 @@ options:
         type: int
         required: true
     version_added: 0.2.0
-  fencing:
-    description: With O(state=absent), the number of this run's lock, as M(kubeadm.control_plane.cluster_lock) returns it.
-    type: int
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
   - kubeadm.control_plane._attributes
@@ -100,6 +90,14 @@ EXAMPLES = r"""
       path: /srv/clusters/store
     name: prod-control-plane-x7k2p
     kind: join
+
+- name: Have a machine removed by the next reconcile
+  kubeadm.control_plane.machine:
+    cluster: prod
+    store:
+      path: /srv/clusters/store
+    name: prod-control-plane-x7k2p
+    state: absent
 """
 
 RETURN = r"""
@@ -122,6 +120,6 @@ prepared:
   elements: dict
 msg:
   description: What was done.
-  returned: O(state=absent), not in check mode
+  returned: O(state=absent)
   type: str
 """

@@ -55,6 +55,13 @@ options:
     type: str
     choices: [allow, ask, never]
     default: allow
+  consent:
+    description:
+      - What a person consents to losing, as for M(kubeadm.control_plane.decide).
+    type: list
+    elements: str
+    default: []
+    version_added: 0.3.0
   snapshot:
     description: A file with a saved snapshot that is planned on in place of the live cluster.
     type: path

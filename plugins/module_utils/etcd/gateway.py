@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import http.client
 import json
 import os
+import time
 import typing as t
 from dataclasses import dataclass
 
@@ -33,9 +35,12 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https i
 
 DEFAULT_TIMEOUT_SECONDS = 3.0
 SNAPSHOT_TIMEOUT_SECONDS = 30.0
+SNAPSHOT_TOTAL_SECONDS = 1800.0
 _SHA256_BYTES = 32
 # bbolt writes whole pages, and no page is smaller; what is left over is the hash that etcd puts behind the database.
 _PAGE_BYTES = 512
+# etcd sends pieces of 32 KiB; base64 and JSON make less than 48 KiB of one.
+_LONGEST_LINE = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -158,53 +163,72 @@ class Gateway:
         """Defragment this member's database. It serves nothing meanwhile: give the gateway a long timeout."""
         self._post("defragment", "/v3/maintenance/defragment", {})
 
-    def snapshot_save(self, path: str, timeout: float = SNAPSHOT_TIMEOUT_SECONDS) -> Snapshot:
+    def snapshot_save(
+        self, path: str, timeout: float = SNAPSHOT_TIMEOUT_SECONDS, total: float = SNAPSHOT_TOTAL_SECONDS
+    ) -> Snapshot:
         """Save this member's snapshot as a 0600 file, complete and verified, or not at all.
 
         The file is written beside its final place and renamed after its hash, which etcd puts behind the database, was
-        found right. ``timeout`` holds for each read. Raises OSError where the file can't be written.
+        found right. It needs memory for one piece only, and no quorum.
+
+        Args:
+            path: the file, on a file system with room for it.
+            timeout: seconds for each read.
+            total: seconds for all of it.
+
+        Raises:
+            EtcdError, Unreachable: it did not come whole; nothing is left. OSError: the file can't be written.
         """
         status = self.status()
         partial = f"{path}.partial"
-        digest = hashlib.sha256()
+        database = hashlib.sha256()
+        whole = hashlib.sha256()
         size = 0
         tail = b""
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 os.fchmod(file.fileno(), 0o600)
-                for blob in self._snapshot_blobs(timeout):
+                for blob in self._snapshot_blobs(timeout, time.monotonic() + total):
                     file.write(blob)
+                    whole.update(blob)
                     size += len(blob)
                     pending = tail + blob
-                    digest.update(pending[:-_SHA256_BYTES])
+                    database.update(pending[:-_SHA256_BYTES])
                     tail = pending[-_SHA256_BYTES:]
                 file.flush()
                 os.fsync(file.fileno())
-            if size % _PAGE_BYTES != _SHA256_BYTES or digest.digest() != tail:
+            if size % _PAGE_BYTES != _SHA256_BYTES or database.digest() != tail:
                 detail = f"the snapshot of {size} bytes is not whole: its hash does not match"
                 raise EtcdError("snapshot", self.url, 15, detail, 200, "Take it again.")
             os.rename(partial, path)
         except BaseException:
             os.unlink(partial)
             raise
-        return Snapshot(path, size, digest.hexdigest(), status.member_id)
+        return Snapshot(path, size, whole.hexdigest(), status.member_id)
 
-    def _snapshot_blobs(self, timeout: float) -> t.Iterator[bytes]:
+    def _snapshot_blobs(self, timeout: float, deadline: float) -> t.Iterator[bytes]:
         remaining = 1
         with HttpClient(self.url, self._context, timeout) as client:
             response = client.stream("POST", "/v3/maintenance/snapshot", b"{}", {"Content-Type": "application/json"})
             while True:
+                if time.monotonic() > deadline:
+                    raise Unreachable(self.url, f"the snapshot takes too long: {remaining} bytes were still to come")
                 try:
-                    line = response.readline()
-                except OSError as error:
-                    raise Unreachable(self.url, f"the snapshot broke off ({error})") from error
+                    line = response.readline(_LONGEST_LINE)
+                except (OSError, http.client.HTTPException) as error:
+                    reason = str(error) or type(error).__name__
+                    raise Unreachable(self.url, f"the snapshot broke off ({reason})") from error
                 if not line:
                     break
                 message = self._decode("snapshot", response.status, line)
                 result = _mapping(message.get("result"))
                 remaining = _integer(result.get("remaining_bytes"))
-                yield base64.b64decode(str(result.get("blob", "")))
+                try:
+                    yield base64.b64decode(str(result.get("blob", "")), validate=True)
+                except ValueError as error:
+                    detail = "a piece of the snapshot is not base64"
+                    raise EtcdError("snapshot", self.url, 15, detail, 200, "Take it again.") from error
         if remaining:
             raise Unreachable(self.url, f"the snapshot broke off with {remaining} bytes to come")
 

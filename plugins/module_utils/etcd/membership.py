@@ -42,7 +42,7 @@ class MembershipError(Exception):
     """A change of the membership was refused, or could not be proven.
 
     ``reason`` is a stable name: NotReachable, WrongCluster, ViewsDisagree, UnknownMember, AmbiguousName, QuorumAtRisk,
-    LeadershipNotMoved, NotProven. ``verdict`` holds the arithmetic where there was one.
+    LeaderUnknown, LeadershipNotMoved, NotProven. ``verdict`` holds the arithmetic where there was one.
     """
 
     def __init__(self, reason: str, message: str, verdict: t.Optional[Verdict] = None) -> None:
@@ -119,7 +119,7 @@ def remove_member(
     """
     view = cluster.patient_view()
     _require_evidence(view, cluster_id)
-    victim = _find(view, member_id, name)
+    victim = find_member(view, member_id, name)
     if victim is None:
         what = to_hex(member_id) if member_id is not None else f"named {name}"
         return Removal(False, f"etcd has no member {what}: nothing to remove", None, None, view)
@@ -133,7 +133,7 @@ def remove_member(
     before_change()
     new_leader = None
     if view.leader == victim.id:
-        new_leader = _move_leader(cluster, view, victim)
+        new_leader = move_leader(cluster, view, victim)
     _remove(cluster, view, victim, new_leader)
     after = _prove(cluster, view, victim)
     return Removal(
@@ -155,7 +155,12 @@ def member_states(view: View) -> list[MemberState]:
     ]
 
 
-def _require_evidence(view: View, cluster_id: t.Optional[int]) -> None:
+def require_cluster(view: View, cluster_id: t.Optional[int]) -> None:
+    """Refuse an etcd that doesn't answer, or is another cluster than the one that is meant.
+
+    Raises:
+        MembershipError: NotReachable, WrongCluster.
+    """
     if not view.reachable:
         raise MembershipError("NotReachable", f"{view.message}. Nothing was changed.")
     if cluster_id is not None and view.cluster_id != cluster_id:
@@ -163,6 +168,10 @@ def _require_evidence(view: View, cluster_id: t.Optional[int]) -> None:
             "WrongCluster",
             f"this is the etcd cluster {to_hex(view.cluster_id)}, but {to_hex(cluster_id)} is meant. Nothing was changed.",
         )
+
+
+def _require_evidence(view: View, cluster_id: t.Optional[int]) -> None:
+    require_cluster(view, cluster_id)
     if view.agrees is False:
         raise MembershipError("ViewsDisagree", f"{view.disagreement}. Nothing was changed.")
     voters = [member for member in view.members if not member.is_learner]
@@ -176,7 +185,12 @@ def _require_evidence(view: View, cluster_id: t.Optional[int]) -> None:
         )
 
 
-def _find(view: View, member_id: t.Optional[int], name: t.Optional[str]) -> t.Optional[Member]:
+def find_member(view: View, member_id: t.Optional[int], name: t.Optional[str]) -> t.Optional[Member]:
+    """Return the member that an ID, a name or both mean; None where there is none.
+
+    Raises:
+        MembershipError: several members have that name, or the ID's member has another one.
+    """
     if member_id is not None:
         found = view.get(member_id)
         if found is not None and name is not None and found.name != name:
@@ -207,17 +221,25 @@ def _refusal(view: View, victim: Member, verdict: Verdict) -> str:
     return " ".join(lines)
 
 
-def _move_leader(cluster: Cluster, view: View, victim: Member) -> Member:
-    """Move leadership off the victim, to the healthy voter whose log is furthest; return the new leader."""
-    witness = view.witnesses.get(victim.id)
-    candidates = [m for m in view.members if m.id != victim.id and not m.is_learner and not view.unhealthy(m)]
-    candidates.sort(key=lambda m: (-_applied(view, m), m.id))
-    reasons = []
+def move_leader(cluster: Cluster, view: View, leader: Member, to: t.Sequence[str] = ()) -> Member:
+    """Move leadership off the member that leads, wait until it is seen, and return the new leader.
+
+    Args:
+        cluster: how it is reached.
+        view: what the members said just now.
+        leader: the member that leads.
+        to: names of the members to try, in this order; none: every healthy voter, the one whose log is furthest first.
+
+    Raises:
+        MembershipError: LeadershipNotMoved, with what each candidate said.
+    """
+    candidates, reasons = _candidates(view, leader, to)
+    witness = view.witnesses.get(leader.id)
     for candidate in candidates:
         try:
             # Only the leader itself can hand over.
             with Gateway(
-                witness.url if witness else victim.client_urls[0], cluster.credentials, cluster.timeout
+                witness.url if witness else leader.client_urls[0], cluster.credentials, cluster.timeout
             ) as gateway:
                 gateway.move_leader(candidate.id)
         except (EtcdError, Unreachable, IndexError) as error:
@@ -225,16 +247,38 @@ def _move_leader(cluster: Cluster, view: View, victim: Member) -> Member:
             continue
         deadline = time.monotonic() + cluster.settle
         while time.monotonic() < deadline:
-            leader = cluster.view().leader
-            if leader and leader != victim.id:
-                return next((m for m in view.members if m.id == leader), candidate)
+            seen = cluster.view().leader
+            if seen and seen != leader.id:
+                return next((m for m in view.members if m.id == seen), candidate)
             time.sleep(_POLL_SECONDS)
         reasons.append(f"{candidate.name}: it did not become the leader within {cluster.settle:g} s")
     raise MembershipError(
         "LeadershipNotMoved",
-        f"etcd member {victim.name} ({victim.hex_id}) leads, and leadership did not move away from it"
-        f" ({'; '.join(reasons) or 'no healthy voter to move to'}). It was not removed.",
+        f"etcd member {leader.name} ({leader.hex_id}) leads, and leadership did not move away from it"
+        f" ({'; '.join(reasons) or 'no healthy voter to move to'}). Nothing else was done.",
     )
+
+
+def _candidates(view: View, leader: Member, to: t.Sequence[str]) -> tuple[list[Member], list[str]]:
+    """Return the members to try, best first, and why those that were asked for are left out."""
+    able = [m for m in view.members if m.id != leader.id and not m.is_learner and not view.unhealthy(m)]
+    if not to:
+        return sorted(able, key=lambda m: (-_applied(view, m), m.id)), []
+    chosen: list[Member] = []
+    reasons = []
+    for name in dict.fromkeys(to):
+        found = [member for member in able if member.name == name]
+        chosen += found
+        if not found:
+            named = [member for member in view.members if member.name == name]
+            if not named:
+                why = "etcd has no member of that name"
+            elif named[0].id == leader.id:
+                why = "it is the one that leads"
+            else:
+                why = "it is a learner" if named[0].is_learner else view.unhealthy(named[0])
+            reasons.append(f"{name}: {why}")
+    return chosen, reasons
 
 
 def _applied(view: View, member: Member) -> int:

@@ -152,7 +152,10 @@ class Alarm:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A snapshot file that was written and verified: bytes, and the SHA-256 of the database in it."""
+    """A snapshot file that was written and verified.
+
+    ``size`` is in bytes; ``sha256`` is of the whole file, as ``sha256sum`` prints it.
+    """
 
     path: str
     size: int

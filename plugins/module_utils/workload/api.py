@@ -145,12 +145,12 @@ class ApiClient:
             return None
         return self.checked(answer, path)
 
-    def list(self, path: str, selector: str = "") -> list[dict[str, t.Any]]:
-        """Return every object of a list, page by page."""
+    def list(self, path: str, selector: str = "", fields: str = "") -> list[dict[str, t.Any]]:
+        """Return every object of a list, page by page, that a label selector and a field selector fit."""
         items: list[dict[str, t.Any]] = []
         more = ""
         while True:
-            query = {"limit": str(_PAGE), "labelSelector": selector, "continue": more}
+            query = {"limit": str(_PAGE), "labelSelector": selector, "fieldSelector": fields, "continue": more}
             text = urlencode({name: value for name, value in query.items() if value})
             page = self.checked(self.send("GET", f"{path}?{text}"), path)
             items.extend(item for item in page.get("items") or [] if isinstance(item, dict))

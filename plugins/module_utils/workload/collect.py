@@ -13,6 +13,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import local, single_voter_unit
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import KUBEADM_CREDENTIALS, Credentials
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.view import View, look_again, members_view
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import bootstrap, certificates, command, guard
@@ -114,6 +115,8 @@ def collect(
             "certificates": certificates.expiry(where.pki),
             "componentHealth": component_health(manifests),
             "bootstrap": bootstrap.read_state(where.bootstrap),
+            "storedMembers": _stored_members(etcd.result(), where),
+            "recovery": single_voter_unit.read_state(local.Places(state=where.bootstrap.state)),
         }
         return {"observationVersion": OBSERVATION_VERSION, "machine": machine, "etcd": etcd.result(), **cluster}
 
@@ -137,6 +140,19 @@ def _etcd(expected: bool, looks: Looks, where: Places) -> t.Optional[dict[str, t
         return members_view([where.etcd_url], where.etcd_credentials, looks.timeout)
 
     return look_again(look, looks.count, looks.interval).document()
+
+
+def _stored_members(etcd: t.Optional[dict[str, t.Any]], where: Places) -> t.Optional[list[dict[str, t.Any]]]:
+    """What the database of an etcd that does not answer lists: without a quorum it answers nothing once it was started again."""
+    if etcd is None or etcd["reachable"]:
+        return None
+    places = local.Places(
+        kubernetes=os.path.dirname(where.manifests), etcd_url=where.etcd_url, credentials=where.etcd_credentials
+    )
+    try:
+        return local.told_members(places) or None
+    except guard.NodeError:
+        return None
 
 
 def _no_cluster(where: Places, reason: str = "") -> dict[str, t.Any]:
@@ -209,6 +225,7 @@ def _objects(client: ApiClient) -> dict[str, t.Any]:
     config = client.get(f"{_SYSTEM}/configmaps/kubeadm-config")
     proxy = client.get(f"{_APPS}/daemonsets/kube-proxy")
     dns = client.get(f"{_APPS}/deployments/coredns")
+    corefile = client.get(f"{_SYSTEM}/configmaps/coredns") if dns is not None else None
     info = client.get("/api/v1/namespaces/kube-public/configmaps/cluster-info")
     found: dict[str, t.Any] = {}
     for name, path in _BOOTSTRAP_OBJECTS.items():
@@ -224,5 +241,6 @@ def _objects(client: ApiClient) -> dict[str, t.Any]:
         "kubeadmConfig": trim.kubeadm_config(config) if config is not None else None,
         "kubeProxy": trim.workload(proxy) if proxy is not None else None,
         "dns": trim.workload(dns) if dns is not None else None,
+        "corefile": corefile is not None,
         "bootstrap": {"clusterInfo": info is not None, **found},
     }

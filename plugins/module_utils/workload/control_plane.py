@@ -10,7 +10,7 @@ import typing as t
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.bootstrap import cluster_defaults
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.validate import writable_cluster
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import coredns, kubeadm_config
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import kubeadm_config
 
 SKIP_COREDNS = kinds.ANNOTATION_SKIP_COREDNS
 SKIP_KUBE_PROXY = kinds.ANNOTATION_SKIP_KUBE_PROXY
@@ -45,24 +45,3 @@ def wanted_kubeadm_config(cluster: _Object, control_plane: _Object) -> kubeadm_c
         certificate_validity_period_days=configuration.get("certificateValidityPeriodDays"),
         encryption_algorithm=configuration.get("encryptionAlgorithm"),
     )
-
-
-def wanted_coredns(control_plane: _Object) -> coredns.Wanted:
-    """The image of CoreDNS that is wanted."""
-    configuration = _configuration(control_plane)
-    dns = configuration.get("dns") or {}
-    return coredns.Wanted(
-        kubernetes_version=version(control_plane),
-        cluster_image_repository=configuration.get("imageRepository") or None,
-        image_repository=dns.get("imageRepository") or None,
-        image_tag=dns.get("imageTag") or None,
-    )
-
-
-def image_repository(control_plane: _Object) -> t.Optional[str]:
-    """clusterConfiguration.imageRepository."""
-    return _configuration(control_plane).get("imageRepository") or None
-
-
-def _configuration(control_plane: _Object) -> _Object:
-    return (control_plane["spec"].get("kubeadmConfigSpec") or {}).get("clusterConfiguration") or {}

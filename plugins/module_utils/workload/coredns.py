@@ -13,19 +13,21 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts, versions
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import (
+    addons,
+    coredns_releases,
+    facts,
+    images,
+    versions,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import (
     compare_and_swap,
     corefile_migration,
-    images,
     kubeadm_config,
     rbac,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.corefile import CorefileError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.kube_proxy import (
-    container_image,
-    moved_repository,
-)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.kube_proxy import container_image
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.plan import (
     Change,
     Objects,
@@ -34,7 +36,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.pla
     resource_version,
 )
 
-NAME, KEY, BACKUP = "coredns", "Corefile", "Corefile-backup"
+NAME, KEY, BACKUP = addons.COREDNS, "Corefile", "Corefile-backup"
 CONFIG_MAP = f"/api/v1/namespaces/kube-system/configmaps/{NAME}"
 DEPLOYMENT = f"/apis/apps/v1/namespaces/kube-system/deployments/{NAME}"
 _CLUSTER_ROLES = f"{rbac.RBAC}/clusterroles"
@@ -55,22 +57,13 @@ READS = (
     ),
     compare_and_swap.Read(f"{_CLUSTER_ROLES}/{CLUSTER_ROLE}", rbac.ROLE_KEEP),
 )
-DEFAULT_REGISTRIES = ("registry.k8s.io", "k8s.gcr.io")
-# From 1.8.0 on the default registries have it one folder deeper; from 1.8.1 on it watches EndpointSlices, which kubeadm's
-# ClusterRole allows only from Kubernetes 1.22 on.
-_DEEPER_SINCE, _SLICES_SINCE = (1, 8, 0), (1, 8, 1)
+# From 1.8.1 on it watches EndpointSlices, which kubeadm's ClusterRole allows only from Kubernetes 1.22 on.
+_SLICES_SINCE = (1, 8, 1)
 _SLICES_RULE = {"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], "verbs": ["list", "watch"]}
 _MASTER_UNTIL_MINOR, _CONTROL_PLANE_SINCE_MINOR = 26, 20
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What is wanted: the control plane's version, and clusterConfiguration's imageRepository, dns.imageRepository, dns.imageTag."""
-
-    kubernetes_version: t.Optional[str] = None
-    cluster_image_repository: t.Optional[str] = None
-    image_repository: t.Optional[str] = None
-    image_tag: t.Optional[str] = None
+Wanted = addons.CorednsWanted
 
 
 def plan(objects: Objects, wanted: Wanted) -> Plan:
@@ -86,17 +79,16 @@ def plan(objects: Objects, wanted: Wanted) -> Plan:
     image = container_image(deployment, NAME)
     if image is None:
         raise _refused("the Deployment kube-system/coredns has no container coredns")
-    configured = wanted.image_tag or wanted.image_repository or wanted.cluster_image_repository
     try:
         before = images.parse(image)
-        after = target_image(before, wanted)
+        after = addons.coredns_image(before, wanted)
     except images.ImageError as error:
-        if not configured:
+        if not wanted.configured:
             return Plan(f"CoreDNS is left alone: {error}, and nothing else is configured", facts={"image": image})
         raise _refused(str(error)) from error
     if str(after) == image:
         return Plan(f"CoreDNS runs {image}", facts={"image": image})
-    reason = corefile_migration.refusal(before.tag, after.tag)
+    reason = coredns_releases.refusal(before.tag, after.tag)
     if reason:
         raise _refused(f"{image} can't become {after}: {reason}")
     volume = _corefile_volume(config_map, deployment)
@@ -131,32 +123,6 @@ def plan(objects: Objects, wanted: Wanted) -> Plan:
         (*config.warnings, *warnings, *migration.notices),
         {"image": str(after), "corefile_changes": list(migration.changes)},
     )
-
-
-def target_image(before: images.Image, wanted: Wanted) -> images.Image:
-    """The image that is wanted: the more special setting wins, what nobody set stays (kcp-behaviour.md §1.12).
-
-    Raises:
-        ImageError: what comes out is no image.
-    """
-    tag = wanted.image_tag or before.tag
-    configured = wanted.image_repository or wanted.cluster_image_repository
-    repository = before.repository
-    if configured:
-        repository = configured.rstrip("/")
-    elif wanted.kubernetes_version:
-        repository = moved_repository(repository, wanted.kubernetes_version)
-    name = before.name
-    if repository in DEFAULT_REGISTRIES and name == NAME and _release(tag) >= _DEEPER_SINCE:
-        repository = f"{repository}/{NAME}"
-    return images.parse(f"{repository}/{name}:{tag}" if repository else f"{name}:{tag}")
-
-
-def _release(tag: str) -> tuple[int, ...]:
-    try:
-        return corefile_migration.version_key(corefile_migration.release_of(tag))
-    except CorefileError:
-        return (0,)
 
 
 def _refused(words: str) -> WorkloadError:
@@ -215,7 +181,7 @@ def _kubeadm_config(objects: Objects, wanted: Wanted) -> Plan:
 
 def _role(objects: Objects, image: images.Image) -> rbac.Step:
     role = objects[f"{_CLUSTER_ROLES}/{CLUSTER_ROLE}"]
-    if _release(image.tag) < _SLICES_SINCE or role is None:
+    if addons.release_key(image.tag) < _SLICES_SINCE or role is None:
         return (), ()
     return rbac.role_allows(role, _CLUSTER_ROLES, CLUSTER_ROLE, _SLICES_RULE)
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which CoreDNS releases there are and what has to change in a Corefile between two of them.
+"""What has to change in a Corefile between two releases of CoreDNS.
 
 Source: the rules of CoreDNS's own library, coredns/corefile-migration v1.0.34, which kubeadm and Cluster API use, with deprecations
 taken as "migrate only what the new release removes or ignores" as both do; CoreDNS's release notes 1.5.0, 1.7.0 and 1.8.0. Where that
@@ -14,6 +14,11 @@ import re
 import typing as t
 from dataclasses import dataclass
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.coredns_releases import (
+    RELEASES,
+    refusal,
+    release_of,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.corefile import (
     CorefileError,
     Option,
@@ -21,15 +26,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.cor
     Server,
     parse,
     to_text,
-)
-
-# Every release that a Corefile can be migrated from and to, in order. There never was an image of 1.6.8, 1.8.1, 1.8.2, 1.11.2, 1.14.5.
-RELEASES: tuple[str, ...] = (
-    *("1.1.3", "1.1.4", "1.2.0", "1.2.1", "1.2.2", "1.2.3", "1.2.4", "1.2.5", "1.2.6", "1.3.0", "1.3.1", "1.4.0"),
-    *("1.5.0", "1.5.1", "1.5.2", "1.6.0", "1.6.1", "1.6.2", "1.6.3", "1.6.4", "1.6.5", "1.6.6", "1.6.7", "1.6.9"),
-    *("1.7.0", "1.7.1", "1.8.0", "1.8.3", "1.8.4", "1.8.5", "1.8.6", "1.8.7", "1.9.0", "1.9.1", "1.9.2", "1.9.3"),
-    *("1.9.4", "1.10.0", "1.10.1", "1.11.0", "1.11.1", "1.11.3", "1.11.4", "1.12.0", "1.12.1", "1.12.2", "1.12.3"),
-    *("1.12.4", "1.13.0", "1.13.1", "1.13.2", "1.14.0", "1.14.1", "1.14.2", "1.14.3", "1.14.4", "1.14.6"),
 )
 
 # Kinds of steps.
@@ -122,50 +118,13 @@ class Migration:
     notices: tuple[str, ...]
 
 
-def release_of(tag: str) -> str:
-    """The release of an image's tag: "v1.8.0" -> "1.8.0", "v1.8.4-eksbuild.1" -> "1.8.4".
-
-    Raises:
-        CorefileError: the tag is no semantic version.
-    """
-    found = re.fullmatch(r"v?(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?:[-_+.][0-9A-Za-z._+-]+)?", tag)
-    if found is None:
-        raise CorefileError(f"the image tag {tag!r} is not a version of the form v1.8.0")
-    return ".".join(str(int(number)) for number in found.groups())
-
-
-def version_key(release: str) -> tuple[int, ...]:
-    """A release as numbers, for comparing."""
-    return tuple(int(number) for number in release.split("."))
-
-
-def refusal(from_tag: str, to_tag: str) -> t.Optional[str]:
-    """Why CoreDNS can't be brought from one image tag to another; None where it can (kcp-behaviour.md §1.12, kubeadm.md B6).
-
-    Another build of the same release is allowed, also of one that is not in the list: nothing is migrated then.
-    """
-    try:
-        start, end = release_of(from_tag), release_of(to_tag)
-    except CorefileError as error:
-        return str(error)
-    if start == end:
-        return None
-    if version_key(end) < version_key(start):
-        return f"CoreDNS {end} is older than {start}, which runs: there is no way back for a Corefile"
-    for release in (start, end):
-        if release not in RELEASES:
-            known = f"{RELEASES[0]} to {RELEASES[-1]}"
-            return f"CoreDNS {release} is none of the releases whose Corefile can be migrated ({known}, as far as they were published)"
-    return None
-
-
 def migrate(text: str, from_tag: str, to_tag: str) -> Migration:
     """A Corefile for the release of ``to_tag``, made from one for the release of ``from_tag``.
 
     Where no step changes anything the text is the very one that was given, comments included.
 
     Raises:
-        CorefileError: a version that can't be migrated (see :func:`refusal`), a text that is no Corefile, or a configuration with no
+        CorefileError: a version that can't be migrated (see coredns_releases.refusal), a text that is no Corefile, or a configuration with no
             equivalent in the new release.
     """
     reason = refusal(from_tag, to_tag)

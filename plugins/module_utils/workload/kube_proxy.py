@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts, versions
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import compare_and_swap, images
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import addons
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import compare_and_swap
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.plan import (
     Change,
     Objects,
@@ -17,12 +17,11 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.pla
     resource_version,
 )
 
-NAME = "kube-proxy"
+NAME = addons.KUBE_PROXY
 PATH = f"/apis/apps/v1/namespaces/kube-system/daemonsets/{NAME}"
 READS = (
     compare_and_swap.Read(PATH, ("spec.template.spec.containers[].name", "spec.template.spec.containers[].image")),
 )
-OLD_REGISTRY = "k8s.gcr.io"
 
 
 def plan(objects: Objects, version: str, image_repository: t.Optional[str]) -> Plan:
@@ -43,15 +42,12 @@ def plan(objects: Objects, version: str, image_repository: t.Optional[str]) -> P
     if image is None:
         return Plan("the DaemonSet kube-system/kube-proxy has no container kube-proxy: nothing to do")
     try:
-        before = images.parse(image)
-        versions.parse(version)
+        after = addons.kube_proxy_image(image, version, image_repository)
     except ValueError as error:
         raise WorkloadError(
             f"DaemonSet kube-system/kube-proxy: {error}; nothing was written. Name the image by a tag, or keep kube-proxy to "
             "yourself (annotation controlplane.cluster.x-k8s.io/skip-kube-proxy)."
         ) from error
-    repository = image_repository.rstrip("/") if image_repository else moved_repository(before.repository, version)
-    after = images.Image(repository, before.name, images.tag_of_version(version))
     known = {"image": str(after)}
     if str(after) == image:
         return Plan(f"kube-proxy runs {image}", facts=known)
@@ -67,9 +63,3 @@ def container_image(item: t.Mapping[str, t.Any], name: str) -> t.Optional[str]:
     template = ((item.get("spec") or {}).get("template") or {}).get("spec") or {}
     found = [str(each.get("image") or "") for each in template.get("containers") or [] if each.get("name") == name]
     return found[0] if found else None
-
-
-def moved_repository(repository: str, version: str) -> str:
-    """A repository that nobody configured: the frozen registry is replaced where kubeadm of this version does (kubeadm.md B6)."""
-    host, slash, rest = repository.partition("/")
-    return f"{facts.default_image_repository(version)}{slash}{rest}" if host == OLD_REGISTRY else repository

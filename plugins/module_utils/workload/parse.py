@@ -13,9 +13,28 @@ import datetime
 import email.utils
 import typing as t
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import parse_etcd
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.untrusted import (
+    integer as _integer,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.untrusted import (
+    mapping as _mapping,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.untrusted import (
+    mappings as _mappings,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.untrusted import (
+    sequence as _sequence,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.untrusted import (
+    text as _text,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.untrusted import (
+    texts as _texts,
+)
+
 Object = dict[str, t.Any]
 COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
-_MAX_TEXT = 4096
 _MAX_CONFIG = 262144
 
 
@@ -38,7 +57,7 @@ def parse(observation: t.Any, via: t.Optional[str]) -> Object:
     config = _mapping(_mapping(objects.get("kubeadmConfig")).get("data"))
     endpoint = _mapping(raw.get("endpoint"))
     answers = endpoint.get("answers")
-    etcd = _etcd(raw.get("etcd"))
+    etcd = parse_etcd.etcd(raw.get("etcd"))
     message = _text(api.get("message"))
     if not reachable and not message:
         message = "the observation holds no answer of the API"
@@ -68,6 +87,8 @@ def parse(observation: t.Any, via: t.Optional[str]) -> Object:
         },
         "wanted": _wanted(raw.get("wanted")) if reachable else None,
         "machine": machine_facts(raw),
+        "storedMembers": parse_etcd.stored_members(raw),
+        "recovery": parse_etcd.recovery(raw),
     }
 
 
@@ -130,11 +151,26 @@ def _node(item: Object) -> Object:
         # A Node whose kubelet never reported has no Ready condition at all.
         "ready": said if said in ("True", "False") else "Unknown",
         "readyReason": _text(ready.get("reason")),
+        "conditions": _conditions(status.get("conditions")),
         "internalIP": _text(internal),
         "machineID": _text(info.get("machineID")),
         "creationTimestamp": _text(metadata.get("creationTimestamp")),
         "annotations": _texts(metadata.get("annotations")),
     }
+
+
+def _conditions(raw: t.Any) -> list[Object]:
+    """Every condition that is one; a time that is none counts as missing, so that nothing is counted from it."""
+    return [
+        {
+            "type": _text(item.get("type")),
+            "status": item["status"],
+            "reason": _text(item.get("reason")),
+            "lastTransitionTime": item.get("lastTransitionTime") if _is_time(item.get("lastTransitionTime")) else None,
+        }
+        for item in _mappings(raw)
+        if _text(item.get("type")) and item.get("status") in ("True", "False", "Unknown")
+    ]
 
 
 def _pods(items: list[Object]) -> Object:
@@ -203,54 +239,6 @@ def _named(containers: t.Any, name: str) -> Object:
     return next((each for each in _mappings(containers) if each.get("name") == name), {})
 
 
-def _etcd(raw: t.Any) -> t.Optional[Object]:
-    if not isinstance(raw, dict):
-        return None
-    members = [
-        {
-            "id": identifier,
-            "name": _text(item.get("name")),
-            "peerURLs": _text_list(item.get("peerURLs")),
-            "clientURLs": _text_list(item.get("clientURLs")),
-            "isLearner": item.get("isLearner") is True,
-        }
-        for item in _mappings(raw.get("members"))
-        for identifier in [_identifier(item.get("id"))]
-        if identifier
-    ]
-    statuses: Object = {}
-    for member in members:
-        identifier = str(member["id"])
-        status = _mapping(_mapping(raw.get("statuses")).get(identifier))
-        statuses[identifier] = {
-            "healthy": status.get("healthy") is True,
-            **{name: _integer(status.get(name)) for name in ("looks", "failedLooks")},
-            "message": _text(status.get("message")),
-            "version": _text(status.get("version")),
-            **{name: _integer(status.get(name)) for name in ("dbSize", "dbSizeInUse", "raftTerm", "raftIndex")},
-            "leader": _identifier(status.get("leader")),
-            "isLearner": status.get("isLearner") is True,
-            "errors": _text_list(status.get("errors")),
-        }
-    agrees = raw.get("memberListAgrees")
-    alarms = [
-        # An alarm of a kind that a newer etcd has is an alarm.
-        {"memberID": _identifier(item.get("memberID")), "alarm": _text(item.get("alarm"))}
-        for item in _mappings(raw.get("alarms"))
-        if _text(item.get("alarm")) not in ("", "NONE")
-    ]
-    return {
-        "reachable": raw.get("reachable") is True and bool(members),
-        "message": _text(raw.get("message")),
-        "members": members,
-        "memberListAgrees": agrees if isinstance(agrees, bool) else None,
-        "leader": _identifier(raw.get("leader")),
-        "clusterID": _identifier(raw.get("clusterID")),
-        "alarms": alarms,
-        "statuses": statuses,
-    }
-
-
 def _addons(objects: Object, reachable: bool) -> Object:
     if not reachable:
         return {}
@@ -261,13 +249,16 @@ def _addons(objects: Object, reachable: bool) -> Object:
             "present": isinstance(proxy, dict),
             "desired": _integer(proxy_status.get("desiredNumberScheduled")),
             "ready": _integer(proxy_status.get("numberReady")),
-            "image": _first_image(proxy),
+            "updated": _updated(proxy, "updatedNumberScheduled"),
+            "image": _image(proxy, "kube-proxy"),
         },
         "dns": {
             "present": isinstance(dns, dict),
             "desired": _integer(_mapping(_mapping(dns).get("spec")).get("replicas")),
             "ready": _integer(dns_status.get("readyReplicas")),
-            "image": _first_image(dns),
+            "updated": _updated(dns, "updatedReplicas"),
+            "image": _image(dns, "coredns"),
+            "corefile": objects.get("corefile") is not False,
         },
         "bootstrap": _bootstrap_objects(_mapping(objects.get("bootstrap"))),
     }
@@ -305,9 +296,16 @@ def _bootstrap_objects(raw: Object) -> Object:
     }
 
 
-def _first_image(item: t.Any) -> str:
+def _updated(item: t.Any, field: str) -> int:
+    """How many pods are of the newest template; none where its controller has not seen that template yet."""
+    status, metadata = _mapping(_mapping(item).get("status")), _mapping(_mapping(item).get("metadata"))
+    seen = _integer(status.get("observedGeneration")) >= _integer(metadata.get("generation"))
+    return _integer(status.get(field)) if seen else 0
+
+
+def _image(item: t.Any, container: str) -> str:
     containers = _mappings(_mapping(_mapping(item).get("spec")).get("containers"))
-    return _text(containers[0].get("image")) if containers else ""
+    return next((_text(each.get("image")) for each in containers if each.get("name") == container), "")
 
 
 def _date(value: t.Any) -> t.Optional[str]:
@@ -327,39 +325,3 @@ def _is_time(value: t.Any) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _mapping(value: t.Any) -> Object:
-    return value if isinstance(value, dict) else {}
-
-
-def _sequence(value: t.Any) -> list[t.Any]:
-    return value if isinstance(value, list) else []
-
-
-def _mappings(value: t.Any) -> list[Object]:
-    return [item for item in _sequence(value) if isinstance(item, dict)]
-
-
-def _text(value: t.Any, limit: int = _MAX_TEXT) -> str:
-    return value[:limit] if isinstance(value, str) else ""
-
-
-def _texts(value: t.Any) -> dict[str, str]:
-    return {_text(name): _text(text) for name, text in _mapping(value).items() if isinstance(name, str)}
-
-
-def _text_list(value: t.Any) -> list[str]:
-    return [item[:_MAX_TEXT] for item in _sequence(value) if isinstance(item, str)]
-
-
-def _integer(value: t.Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
-
-
-def _identifier(value: t.Any) -> t.Optional[str]:
-    """Return an etcd ID as 16 hexadecimal digits, None where it isn't one."""
-    text = _text(value).lower()
-    if not 1 <= len(text) <= 16 or any(letter not in "0123456789abcdef" for letter in text):
-        return None
-    return text.rjust(16, "0")

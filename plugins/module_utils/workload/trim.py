@@ -8,6 +8,8 @@ from __future__ import annotations
 import typing as t
 
 _ANNOTATIONS = ("kubeadm.alpha.kubernetes.io/cri-socket", "node.alpha.kubernetes.io/ttl")
+# Anybody may add conditions to a Node; a Node has five of its own.
+_MOST_CONDITIONS = 100
 _CONTROL_PLANE_LABELS = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 
 
@@ -22,7 +24,7 @@ def _items(source: t.Any, name: str) -> list[t.Any]:
 
 
 def node(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """Cut a Node: identity, labels, taints, the Ready condition, addresses, kubelet's version."""
+    """Cut a Node: identity, labels, taints, its conditions (without their messages), addresses, kubelet's version."""
     metadata = _pick(item.get("metadata"), "name", "uid", "labels", "creationTimestamp", "deletionTimestamp")
     annotations = (item.get("metadata") or {}).get("annotations") or {}
     metadata["annotations"] = {
@@ -31,16 +33,16 @@ def node(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
         if name in _ANNOTATIONS or name.startswith("cluster.x-k8s.io/")
     }
     status = item.get("status") or {}
-    ready = [
-        _pick(condition, "type", "status", "reason", "message", "lastTransitionTime")
-        for condition in _items(status, "conditions")
-        if isinstance(condition, dict) and condition.get("type") == "Ready"
+    conditions = [
+        _pick(condition, "type", "status", "reason", "lastTransitionTime")
+        for condition in _items(status, "conditions")[:_MOST_CONDITIONS]
+        if isinstance(condition, dict)
     ]
     return {
         "metadata": metadata,
         "spec": _pick(item.get("spec"), "providerID", "taints", "unschedulable"),
         "status": {
-            "conditions": ready,
+            "conditions": conditions,
             "addresses": _items(status, "addresses"),
             "nodeInfo": _pick(status.get("nodeInfo"), "kubeletVersion", "machineID", "bootID"),
         },

@@ -35,7 +35,15 @@ def examples(module: str, kubeconfig: str) -> list[dict[str, t.Any]]:
 
 @pytest.mark.parametrize(
     "module",
-    ["kubeadm_config", "kubelet_config_map", "apiserver_kubelet_client", "kube_proxy", "coredns", "workload_objects"],
+    [
+        "kubeadm_config",
+        "kubelet_config_map",
+        "apiserver_kubelet_client",
+        "api_endpoints",
+        "kube_proxy",
+        "coredns",
+        "workload_objects",
+    ],
 )
 def test_they_run(workload: Workload, playbook: Playbook, module: str) -> None:
     workload.config_map("kubeadm-config", {"ClusterConfiguration": CONFIGURATION})

@@ -50,6 +50,7 @@ def test_an_observation_becomes_the_workload_part_of_a_snapshot(server: ApiServe
         "present": True,
         "desired": 2,
         "ready": 1,
+        "updated": 0,
         "image": "kube-proxy:v1.20.2",
     }
     assert workload["addons"]["dns"]["present"] is False

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import base64
 import os
-import signal
 import stat
 import subprocess
 import typing as t
 from pathlib import Path
 
 import pytest
+from systemd import StandInSystemd
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import Bootstrap, Places, read_state
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
@@ -27,41 +27,6 @@ echo "kubeadm join --token {token}"
 echo "$GREETING $*" >> {calls}
 {body}
 """
-
-
-class StandInSystemd:
-    """Stands in for systemd: starts the unit's command as a process and answers as systemctl does."""
-
-    def __init__(self) -> None:
-        self.processes: dict[str, subprocess.Popen[bytes]] = {}
-        self.started: list[str] = []
-
-    def __call__(self, command: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
-        words = list(command)
-        if words[0] == "systemd-run":
-            unit = next(word.split("=", 1)[1] for word in words if word.startswith("--unit="))
-            if unit in self.processes:
-                return subprocess.CompletedProcess(words, 1, "", f"Unit {unit} already exists")
-            self.started.append(unit)
-            self.processes[unit] = subprocess.Popen(words[words.index("--") + 1 :], start_new_session=True)
-            return subprocess.CompletedProcess(words, 0, "", "")
-        if words[:2] == ["systemctl", "show"]:
-            process = self.processes.get(words[2])
-            if process is None:
-                return subprocess.CompletedProcess(words, 0, "LoadState=not-found\nActiveState=inactive\n", "")
-            code = process.poll()
-            active = "active" if code is None else "failed" if code else "inactive"
-            text = f"LoadState=loaded\nActiveState={active}\nResult=exit-code\nExecMainStatus={abs(code or 0)}\n"
-            return subprocess.CompletedProcess(words, 0, text, "")
-        if words[0] == "systemctl":
-            return subprocess.CompletedProcess(words, 0, "", "")
-        return subprocess.run(words, capture_output=True, text=True, check=False)
-
-    def end(self) -> None:
-        for process in self.processes.values():
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
 
 
 @pytest.fixture(name="systemd")

@@ -9,44 +9,18 @@ import typing as t
 
 import pytest
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import addons
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import (
     compare_and_swap,
     control_plane,
     coredns,
-    images,
     kube_proxy,
     kubeadm_config,
     kubelet_config,
     rbac,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.plan import WorkloadError
-
-
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("kube-proxy", ("", "kube-proxy", "")),
-        ("kube-proxy:v1", ("", "kube-proxy", "v1")),
-        ("registry.k8s.io/coredns/coredns:v1.9.3", ("registry.k8s.io/coredns", "coredns", "v1.9.3")),
-        ("localhost:5000/a:b", ("localhost:5000", "a", "b")),
-        ("localhost:5000/a", ("localhost:5000", "a", "")),
-        ("[fd00::1]:5000/x/a_b__c:1", ("[fd00::1]:5000/x", "a_b__c", "1")),
-    ],
-)
-def test_references_of_images(text: str, parts: tuple[str, str, str]) -> None:
-    image = images.parse(text)
-    assert (image.repository, image.name, image.tag) == parts
-    assert str(image) == text
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "a@sha256:" + "0" * 64, "A:1", "a/:1", "a:", "a: b", "a:" + "x" * 129, "http://a/b:1", "a/" * 600 + "b"],
-)
-def test_what_is_no_image_by_tag(text: str) -> None:
-    with pytest.raises(images.ImageError):
-        images.parse(text)
 
 
 def daemon_set(image: str, name: str = "kube-proxy") -> dict[str, t.Any]:
@@ -82,44 +56,6 @@ def test_where_kube_proxy_is_not_to_be_touched() -> None:
     for image in ("k8s.gcr.io/kube-proxy@sha256:" + "0" * 64, "Not An Image"):
         with pytest.raises(WorkloadError, match="skip-kube-proxy"):
             kube_proxy.plan({kube_proxy.PATH: daemon_set(image)}, "v1.20.2", None)
-
-
-@pytest.mark.parametrize(
-    ("image", "wanted", "expected"),
-    [
-        ("k8s.gcr.io/coredns:1.7.0", {"image_tag": "v1.8.0"}, "k8s.gcr.io/coredns/coredns:v1.8.0"),
-        ("k8s.gcr.io/coredns:1.6.7", {"image_tag": "1.7.0"}, "k8s.gcr.io/coredns:1.7.0"),
-        ("k8s.gcr.io/coredns-arm64:1.7.0", {"image_tag": "v1.8.0"}, "k8s.gcr.io/coredns-arm64:v1.8.0"),
-        ("k8s.gcr.io/coredns/coredns:v1.8.0", {"image_tag": "v1.8.4"}, "k8s.gcr.io/coredns/coredns:v1.8.4"),
-        (
-            "k8s.gcr.io/coredns/coredns:v1.8.6",
-            {"image_tag": "v1.9.3", "kubernetes_version": "v1.25.0"},
-            "registry.k8s.io/coredns/coredns:v1.9.3",
-        ),
-        (
-            "k8s.gcr.io/coredns:1.7.0",
-            {"image_tag": "v1.8.0", "cluster_image_repository": "registry.k8s.io"},
-            "registry.k8s.io/coredns/coredns:v1.8.0",
-        ),
-        (
-            "registry.k8s.io/coredns/coredns:v1.9.3",
-            {"image_repository": "registry.k8s.io/coredns", "cluster_image_repository": "example.org"},
-            "registry.k8s.io/coredns/coredns:v1.9.3",
-        ),
-        (
-            "registry.k8s.io/coredns/coredns:v1.9.3",
-            {"cluster_image_repository": "example.org/k8s/"},
-            "example.org/k8s/coredns:v1.9.3",
-        ),
-        (
-            "example.org/my-coredns:v1.8.0-build.1",
-            {"image_tag": "v1.8.0-build.2"},
-            "example.org/my-coredns:v1.8.0-build.2",
-        ),
-    ],
-)
-def test_corednss_image(image: str, wanted: dict[str, t.Any], expected: str) -> None:
-    assert str(coredns.target_image(images.parse(image), coredns.Wanted(**wanted))) == expected
 
 
 def dns(image: str, corefile: str = ".:53 {\n    errors\n}\n", **pod: t.Any) -> dict[str, t.Any]:
@@ -298,12 +234,12 @@ def test_what_a_control_plane_says() -> None:
         {},
         None,
     )
-    assert control_plane.wanted_coredns(plane) == coredns.Wanted("v1.31.4", "a.org", None, "v1.11.3")
+    assert addons.wanted_coredns(plane) == coredns.Wanted("v1.31.4", "a.org", None, "v1.11.3")
     assert control_plane.skips(plane, control_plane.SKIP_COREDNS)
     assert not control_plane.skips(plane, control_plane.SKIP_KUBE_PROXY)
     bare = {"metadata": {}, "spec": {"version": "v1.20.2"}}
     assert control_plane.wanted_kubeadm_config(cluster, bare).feature_gates == {}
-    assert control_plane.image_repository(bare) is None
+    assert addons.image_repository(bare) is None
 
 
 def test_fields_that_are_kept() -> None:

@@ -9,6 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.coredns_releases import (
+    RELEASES,
+    refusal,
+    version_key,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.corefile import (
     CorefileError,
     Option,
@@ -17,12 +22,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.cor
     parse,
     to_text,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.corefile_migration import (
-    RELEASES,
-    migrate,
-    refusal,
-    version_key,
-)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.corefile_migration import migrate
 
 
 def corefile(*, health: str, ready: bool, upstream: bool, ttl: bool, forwarder: str) -> str:

@@ -70,6 +70,20 @@ def test_any_value_in_any_place_gives_the_same_shape(path: tuple[t.Any, ...], va
     json.dumps(workload)
 
 
+def test_an_add_ons_image_is_that_of_the_container_of_its_name() -> None:
+    proxy = {
+        "metadata": {"generation": 3},
+        "spec": {"containers": [{"name": "sidecar", "image": "s:1"}, {"name": "kube-proxy", "image": "kube-proxy:v1"}]},
+        "status": {"observedGeneration": 2, "updatedNumberScheduled": 3},
+    }
+    objects = {**SHAPE["objects"], "kubeProxy": proxy, "dns": {"spec": {"containers": [{"name": "x", "image": "y:1"}]}}}
+    addons = parse({**SHAPE, "objects": {**objects, "corefile": False}}, "m")["addons"]
+    assert (addons["kubeProxy"]["image"], addons["kubeProxy"]["updated"]) == ("kube-proxy:v1", 0)
+    assert (addons["dns"]["image"], addons["dns"]["corefile"]) == ("", False)
+    proxy["status"]["observedGeneration"] = 3
+    assert parse({**SHAPE, "objects": objects}, "m")["addons"]["kubeProxy"]["updated"] == 3
+
+
 def test_an_api_that_did_not_answer_leaves_the_question_open() -> None:
     silent = {**SHAPE, "api": {"answers": False, "message": "refused"}, "objects": None}
     workload = parse(silent, "m")
@@ -204,3 +218,21 @@ def test_an_alarm_of_a_newer_etcd_is_an_alarm() -> None:
     raised = [{"memberID": "1", "alarm": kind} for kind in ("NOSPACE", "OVERHEATED", "NONE", "", None, 5)]
     etcd = parse({**SHAPE, "etcd": {**SHAPE["etcd"], "alarms": raised}}, None)["etcd"]
     assert [each["alarm"] for each in etcd["alarms"]] == ["NOSPACE", "OVERHEATED"]
+
+
+def test_a_nodes_conditions_are_kept_with_their_times_and_without_their_messages() -> None:
+    """What is none is left out, and a time that is none is no time."""
+    written = [
+        {"type": "Ready", "status": "Unknown", "lastTransitionTime": "2026-01-31T12:00:00Z", "message": "stopped"},
+        {"type": "DiskPressure", "status": "False", "reason": "Enough", "lastTransitionTime": "yesterday"},
+        {"type": "Odd", "status": "Perhaps"},
+        {"status": "True"},
+        "nonsense",
+    ]
+    item = {"metadata": {"name": "a"}, "status": {"conditions": written}}
+    [node] = parse({"api": {"answers": True}, "objects": {"nodes": [trim.node(item)]}}, "a")["nodes"]
+    assert node["conditions"] == [
+        {"type": "Ready", "status": "Unknown", "reason": "", "lastTransitionTime": "2026-01-31T12:00:00Z"},
+        {"type": "DiskPressure", "status": "False", "reason": "Enough", "lastTransitionTime": None},
+    ]
+    assert node["ready"] == "Unknown"

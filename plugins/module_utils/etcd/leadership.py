@@ -1,0 +1,78 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Leadership moved off a member that is about to go, so that its end costs no election (kcp-behaviour.md §1.10)."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.membership import (
+    Cluster,
+    MembershipError,
+    find_member,
+    move_leader,
+    require_cluster,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import Member
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.view import View
+
+
+@dataclass(frozen=True)
+class Handover:
+    """What was done. ``leader`` leads now; in check mode it is the one that leads still."""
+
+    changed: bool
+    message: str
+    leader: Member
+    before: View
+
+
+def hand_over(
+    cluster: Cluster,
+    *,
+    member_id: t.Optional[int] = None,
+    name: t.Optional[str] = None,
+    to: t.Sequence[str] = (),
+    cluster_id: t.Optional[int] = None,
+    check: bool = False,
+    before_change: t.Callable[[], None] = lambda: None,
+) -> Handover:
+    """See to it that one member doesn't lead. A member that doesn't, or isn't there, is no change.
+
+    Args:
+        cluster: how it is reached.
+        member_id, name: the member that is not to lead.
+        to: names of those that may lead instead, best first; none: any healthy voter.
+        cluster_id: the cluster that is meant; another is refused.
+        check: stop before leadership moves.
+        before_change: called right before it, to prove that the caller still may; what it raises ends this.
+
+    Raises:
+        MembershipError: NotReachable, WrongCluster, AmbiguousName, UnknownMember, LeaderUnknown, LeadershipNotMoved.
+    """
+    view = cluster.view()
+    if not view.leader:
+        view = cluster.patient_view()
+    require_cluster(view, cluster_id)
+    leader = view.get(view.leader)
+    if leader is None:
+        raise MembershipError(
+            "LeaderUnknown",
+            f"nobody can say who leads etcd ({_silence(view) or 'an election is under way'}), so leadership can't be moved."
+            " Nothing was changed.",
+        )
+    member = find_member(view, member_id, name)
+    title = f"{leader.name} ({leader.hex_id})"
+    if member is None or member.id != leader.id:
+        return Handover(False, f"etcd's leader is {title}: nothing to move", leader, view)
+    if check:
+        return Handover(True, f"leadership of etcd would move away from {title}", leader, view)
+    before_change()
+    new = move_leader(cluster, view, leader, to)
+    return Handover(True, f"leadership of etcd moved from {title} to {new.name} ({new.hex_id})", new, view)
+
+
+def _silence(view: View) -> str:
+    return "; ".join(f"{m.name or m.hex_id}: {view.unhealthy(m)}" for m in view.members if view.unhealthy(m))

@@ -1,0 +1,152 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""etcd on this machine: its static pod manifest, and whom it counts among its members, also where it does not answer."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import socket
+import typing as t
+from dataclasses import asdict, dataclass
+from urllib.parse import urlsplit
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import database
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import (
+    KUBEADM_CREDENTIALS,
+    Credentials,
+    Gateway,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import EtcdError, Member
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import guard
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import ADMIN_KUBECONFIG
+
+FLAG = "--force-new-cluster"
+_DATA_DIR = re.compile(r"^(\s*- )([\"']?)--data-dir=([^\s\"']+)", re.MULTILINE)
+_FLAG_LINE = re.compile(r"^\s*- [\"']?" + FLAG, re.MULTILINE)
+_OWN_URLS = re.compile(r"--initial-advertise-peer-urls=([^\s\"']+)")
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where things are on a control plane node; the tests put them elsewhere. ``kubelet`` is the unit that starts static pods, "" for none."""
+
+    state: str = guard.STATE_DIRECTORY
+    kubernetes: str = "/etc/kubernetes"
+    kubeconfig: str = ADMIN_KUBECONFIG
+    etcd_url: str = "https://127.0.0.1:2379"
+    credentials: t.Optional[Credentials] = KUBEADM_CREDENTIALS
+    kubelet: str = "kubelet"
+
+    @property
+    def record(self) -> str:
+        """The durable state of the recovery."""
+        return os.path.join(self.state, "recover-single-voter.json")
+
+    def text(self) -> str:
+        """The places as text, for the unit's program."""
+        return json.dumps(asdict(self))
+
+    @property
+    def manifests(self) -> str:
+        """The kubelet's folder of static pods: nothing but a whole manifest may ever be in it."""
+        return os.path.join(self.kubernetes, "manifests")
+
+    @property
+    def manifest(self) -> str:
+        """etcd's static pod."""
+        return os.path.join(self.manifests, "etcd.yaml")
+
+
+def etcd_data(manifest: str) -> str:
+    """Return the data folder that a static pod manifest of etcd names. Raises NodeError."""
+    found = _DATA_DIR.search(manifest)
+    if found is None:
+        raise NodeError("etcd's static pod manifest names no --data-dir.", "Is this etcd one of kubeadm's?")
+    return found.group(3)
+
+
+def with_flag(manifest: str) -> str:
+    """Return the manifest with --force-new-cluster among etcd's arguments; one that has it stays as it is."""
+    etcd_data(manifest)
+    if _FLAG_LINE.search(manifest):
+        return manifest
+    return _DATA_DIR.sub(lambda found: f"{found.group(1)}{FLAG}\n{found.group(0)}", manifest, count=1)
+
+
+def flagged(manifest: str) -> bool:
+    """Whether a manifest starts etcd with --force-new-cluster."""
+    return _FLAG_LINE.search(manifest) is not None
+
+
+@dataclass(frozen=True)
+class Membership:
+    """What this machine's etcd holds of its members: the own ID (0: none of them), and whether it answered.
+
+    Of one that does not answer, the database tells the members, without the names of those that were added later; ``leader`` and
+    ``cluster_id`` are 0 then.
+    """
+
+    own: int
+    members: tuple[Member, ...]
+    answered: bool = False
+    leader: int = 0
+    cluster_id: int = 0
+
+    def addresses(self, member_id: int) -> list[tuple[str, int]]:
+        """Where a member may be listening."""
+        urls = [url for each in self.members if each.id == member_id for url in (*each.peer_urls, *each.client_urls)]
+        split = [urlsplit(url) for url in urls]
+        return sorted({(str(each.hostname), each.port or 2380) for each in split if each.hostname})
+
+
+def membership(places: Places, timeout: float = 3.0) -> Membership:
+    """Return what etcd on this machine says of its members or, where it does not answer, what its database holds.
+
+    Raises:
+        NodeError: neither tells.
+    """
+    try:
+        with Gateway(places.etcd_url, places.credentials, timeout) as gateway:
+            status, listed = gateway.status(), gateway.member_list()
+        return Membership(status.member_id, listed.members, True, status.leader, status.cluster_id)
+    except (EtcdError, Unreachable):
+        manifest = guard.read_text(places.manifest)
+        if not manifest:
+            raise NodeError(f"{places.manifest} is not there: no etcd runs on this machine.") from None
+        members = stored_members(manifest)
+        found = _OWN_URLS.search(manifest)
+        urls = set(found.group(1).split(",")) if found else set()
+        own = [member.id for member in members if urls & set(member.peer_urls)]
+        return Membership(own[0] if len(own) == 1 else 0, members)
+
+
+def listens(addresses: t.Iterable[tuple[str, int]], seconds: float = 2.0) -> str:
+    """Return the first of these addresses at which something takes connections, "" for none."""
+    for host, port in addresses:
+        with contextlib.suppress(OSError), socket.create_connection((host, port), seconds):
+            return f"{host}:{port}"
+    return ""
+
+
+def told_members(places: Places) -> list[dict[str, t.Any]]:
+    """Return what the database of an etcd that does not answer lists, in the snapshot's form; each with whether it listens.
+
+    Raises:
+        NodeError: the database can't be read, or this machine has no etcd.
+    """
+    seen = membership(places)
+    return [
+        {**member.document(), "listens": bool(listens(seen.addresses(member.id)))}
+        for member in ([] if seen.answered else seen.members)
+    ]
+
+
+def stored_members(manifest: str) -> tuple[Member, ...]:
+    """Return the members in the database of the etcd that a manifest starts. Raises NodeError."""
+    return database.stored_members(os.path.join(etcd_data(manifest), "member", "snap", "db"))

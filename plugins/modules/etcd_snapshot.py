@@ -1,0 +1,252 @@
+#!/usr/bin/python
+# -*- coding: utf-8 -*-
+
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: etcd_snapshot
+short_description: Take a snapshot of etcd on a control plane node, verify it and keep it there
+version_added: 0.3.0
+author:
+  - kubeadm.control_plane contributors (@kubeadm-control-plane)
+description:
+  - Takes a snapshot of the etcd member on this node and keeps it on this node, readable by root alone. It needs no quorum.
+  - A snapshot gets its name only after it was verified, first by the hash that etcd puts behind the database, then by a
+    restore into a scratch folder with etcd's own tool, from the image that the node's etcd runs from. Where that image
+    has no tool that runs, or the runtime is not containerd, the hash must do, and RV(verified_by) says so.
+  - Nothing is left of a snapshot that could not be verified, and old ones are removed only after a new one was.
+  - It is refused, before anything is written, where the disk has not room for twice the database and 256 MiB more.
+  - A snapshot holds every Secret of the cluster.
+options:
+  name:
+    description:
+      - What the file's name begins with, such as the name of the cluster. The time follows it.
+    type: str
+    required: true
+  directory:
+    description: The folder on the node. It is made, for root alone, when it doesn't exist.
+    type: path
+    default: /var/lib/kubeadm-control-plane/etcd-snapshots
+  keep:
+    description: How many snapshots of this O(name) to keep in O(directory), the new one included. Older ones are removed.
+    type: int
+    default: 5
+  verify:
+    description:
+      - V(restore) verifies with etcd's own tool where the node has it. V(hash) verifies the hash alone, which takes less
+        time and space.
+    type: str
+    choices: [restore, hash]
+    default: restore
+  max_age:
+    description:
+      - A snapshot of the same O(name) and the same etcd cluster that is not older than so many seconds is taken instead of
+        a new one, after its hash was looked at again. With V(0), a new one is always taken.
+    type: int
+    default: 0
+  cluster_id:
+    description: The ID of the etcd cluster that is meant. Another cluster is refused.
+    type: str
+  endpoint:
+    description: The client URL of the member on this node.
+    type: str
+    default: https://127.0.0.1:2379
+  ca_file:
+    description: The CA of etcd's certificates, a file on the machine.
+    type: path
+    default: /etc/kubernetes/pki/etcd/ca.crt
+  certificate_file:
+    description: The client certificate, a file on the machine.
+    type: path
+    default: /etc/kubernetes/pki/etcd/healthcheck-client.crt
+  key_file:
+    description: The key of O(certificate_file), a file on the machine.
+    type: path
+    default: /etc/kubernetes/pki/etcd/healthcheck-client.key
+extends_documentation_fragment:
+  - kubeadm.control_plane._node
+  - kubeadm.control_plane._node.fencing
+  - kubeadm.control_plane._attributes
+attributes:
+  check_mode:
+    support: full
+    details:
+      - Every refusal is the same as without check mode. A snapshot that would do (O(max_age)) is not looked for.
+  diff_mode:
+    support: none
+  idempotent:
+    support: partial
+    details:
+      - A second run within O(max_age) changes nothing.
+seealso:
+  - module: kubeadm.control_plane.etcd_member
+"""
+
+EXAMPLES = r"""
+- name: Keep a verified snapshot before anything irreversible
+  kubeadm.control_plane.etcd_snapshot:
+    name: prod
+  become: true
+  register: snapshot
+
+- name: One an hour will do
+  kubeadm.control_plane.etcd_snapshot:
+    name: prod-hourly
+    keep: 24
+    max_age: 3600
+  become: true
+"""
+
+RETURN = r"""
+msg:
+  description: What was done, or why nothing was kept.
+  returned: always
+  type: str
+reason:
+  description: A stable name of the refusal.
+  returned: when refused
+  type: str
+  sample: NoSpace
+path:
+  description: The snapshot's file on the node. Its facts are in a C(.json) file of the same name beside it.
+  returned: success
+  type: str
+  sample: /var/lib/kubeadm-control-plane/etcd-snapshots/prod-20260703T141502Z.db
+taken_at:
+  description: When it was taken, by the node's clock.
+  returned: success, not in check mode
+  type: str
+bytes:
+  description: The size of the file.
+  returned: success, not in check mode
+  type: int
+sha256:
+  description: The SHA-256 of the file, as C(sha256sum) prints it.
+  returned: success, not in check mode
+  type: str
+verified_by:
+  description: V(etcdutl) or V(etcdctl) where that tool restored it, V(hash) where the hash alone was verified.
+  returned: success, not in check mode
+  type: str
+verify_note:
+  description: Why no tool verified it; empty where one did.
+  returned: success, not in check mode
+  type: str
+revision:
+  description: The revision of the snapshot; null where no tool looked at it.
+  returned: success, not in check mode
+  type: int
+cluster_id:
+  description: The ID of the etcd cluster.
+  returned: success, not in check mode
+  type: str
+member_id:
+  description: The ID of the member that it was taken of.
+  returned: success, not in check mode
+  type: str
+etcd_version:
+  description: The version of that member.
+  returned: success, not in check mode
+  type: str
+removed:
+  description: Older snapshots that were removed.
+  returned: success
+  type: list
+  elements: str
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.arguments import LOCAL_MEMBER
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import (
+    KUBEADM_CREDENTIALS,
+    Credentials,
+    Gateway,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapshot import (
+    DIRECTORY,
+    HASH,
+    RESTORE,
+    SnapshotError,
+    Taken,
+    Wanted,
+    take,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.tool import image_tool
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import from_hex
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
+
+
+def main() -> None:
+    """Run the module."""
+    module = AnsibleModule(
+        argument_spec={
+            "name": {"type": "str", "required": True},
+            "directory": {"type": "path", "default": DIRECTORY},
+            "keep": {"type": "int", "default": 5},
+            "verify": {"type": "str", "choices": [RESTORE, HASH], "default": RESTORE},
+            "max_age": {"type": "int", "default": 0},
+            "cluster_id": {"type": "str"},
+            "endpoint": {"type": "str", "default": LOCAL_MEMBER},
+            "ca_file": {"type": "path", "default": KUBEADM_CREDENTIALS.ca_file},
+            "certificate_file": {"type": "path", "default": KUBEADM_CREDENTIALS.certificate_file},
+            "key_file": {"type": "path", "default": KUBEADM_CREDENTIALS.key_file},
+            **arguments.MACHINE,
+            **arguments.FENCING,
+        },
+        supports_check_mode=True,
+    )
+    params = module.params
+
+    def still_allowed() -> None:
+        arguments.check(params, check_mode=module.check_mode)
+
+    try:
+        still_allowed()
+        if params["keep"] < 1:
+            raise NodeError(f"keep is {params['keep']}: the new snapshot at least has to be kept. Give 1 or more.")
+        credentials = Credentials(params["ca_file"], params["certificate_file"], params["key_file"])
+        wanted = Wanted(
+            params["name"],
+            params["directory"],
+            params["keep"],
+            params["verify"],
+            params["max_age"],
+            from_hex(params["cluster_id"]) if params["cluster_id"] else None,
+        )
+        with Gateway(params["endpoint"], credentials) as gateway:
+            taken = take(gateway, wanted, image_tool, check=module.check_mode, before_change=still_allowed)
+    except SnapshotError as error:
+        module.fail_json(msg=str(error), reason=error.reason)
+    except Unreachable as error:
+        module.fail_json(msg=f"No snapshot was taken: {error}", reason="NotReachable")
+    except (NodeError, ValueError) as error:
+        module.fail_json(msg=str(error))
+    except OSError as error:
+        module.fail_json(msg=f"No snapshot was kept in {params['directory']}: {error}")
+    for warning in taken.warnings:
+        module.warn(warning)
+    known = taken.kept.document() if taken.kept else {"path": taken.path}
+    module.exit_json(changed=taken.changed, msg=message(taken), removed=taken.removed, **known)
+
+
+def message(taken: Taken) -> str:
+    """Return what was done, in words."""
+    kept = taken.kept
+    if kept is None:
+        return f"a snapshot of etcd would be kept in {taken.path}"
+    how = f"verified by {kept.verified_by}" if not kept.note else f"verified by its hash alone ({kept.note})"
+    size = f"{kept.size / 1024 / 1024:.1f} MiB"
+    if not taken.changed:
+        return f"the snapshot {kept.path} of {kept.taken_at} will do: {size}, {how}"
+    return f"etcd's snapshot is kept in {kept.path}: {size}, {how}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+#!/usr/bin/python
+# -*- coding: utf-8 -*-
+
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: node_drain
+short_description: Drain a Node of a control plane node's cluster and wait until its volumes are detached
+version_added: 0.3.0
+author:
+  - kubeadm.control_plane contributors (@kubeadm-control-plane)
+description:
+  - Runs on a control plane node other than the one that is drained, and asks that node's own API server, with the node's
+    admin credentials.
+  - Cordons the Node, evicts its pods with C(kubectl drain), and waits until no VolumeAttachment of the Node is attached.
+    Static pods and those of DaemonSets stay. Pods without a controller and emptyDir volumes are lost.
+  - C(kubectl drain) runs as a transient systemd unit C(kubeadm-control-plane-drain-<Node>), which outlives this call. A
+    later call finds it, and never starts a second one. What a PodDisruptionBudget refuses is tried again until
+    O(timeout).
+  - O(timeout) and O(volumes_timeout) are counted by this node's clock from the first call on, also over many calls. A
+    call that waits in vain for O(wait) seconds is no failure, and neither is a bound that has passed - see RV(state).
+  - With O(state=absent), ends the unit and makes the Node schedulable again.
+options:
+  name:
+    description: Name of the Node.
+    type: str
+    required: true
+  state:
+    description: Whether the Node is to be drained, or schedulable again.
+    type: str
+    choices: [present, absent]
+    default: present
+  timeout:
+    description: How many seconds the pods may take altogether; V(0) for no bound.
+    type: int
+    default: 0
+  wait:
+    description: How many seconds this call waits for the Node to be empty.
+    type: int
+    default: 60
+  started_at:
+    description:
+      - When the drain was begun, such as by a call on another node, in UTC. O(timeout) is counted from then if that is
+        earlier than the first call on this node.
+    type: str
+  unreachable:
+    description:
+      - The Node's kubelet does not answer. Its pods get a second to end, and those that were asked to end are not waited for.
+      - Without it, the Node tells, by a condition Ready that is Unknown or by its taint C(node.kubernetes.io/unreachable).
+    type: bool
+  skip_drain:
+    description: Neither cordon the Node nor evict pods, wait for its volumes alone.
+    type: bool
+    default: false
+  wait_for_volumes:
+    description: Whether to wait until the Node's volumes are detached.
+    type: bool
+    default: true
+  volumes_timeout:
+    description: How many seconds the volumes may take, counted from the end of the drain; V(0) for no bound.
+    type: int
+    default: 0
+extends_documentation_fragment:
+  - kubeadm.control_plane._node
+  - kubeadm.control_plane._node.fencing
+  - kubeadm.control_plane._attributes
+attributes:
+  check_mode:
+    support: full
+    details:
+      - RV(pods) lists the pods that would go, and RV(message) says which of them could not be evicted now.
+  diff_mode:
+    support: none
+  idempotent:
+    support: full
+seealso:
+  - module: kubeadm.control_plane.workload_node
+"""
+
+EXAMPLES = r"""
+- name: Drain a Node, from another control plane node
+  kubeadm.control_plane.node_drain:
+    name: prod-control-plane-x7k2p
+    timeout: 600
+    wait: 60
+  become: true
+  register: drain
+  until: drain.state != 'Running'
+  retries: 20
+  delay: 0
+
+- name: Take it back
+  kubeadm.control_plane.node_drain:
+    name: prod-control-plane-x7k2p
+    state: absent
+  become: true
+"""
+
+RETURN = r"""
+state:
+  description:
+    - V(Running) while pods or volumes are waited for, V(Drained) when none is left, V(TimedOut) when a bound has passed and
+      some are left.
+    - V(Absent) where the Node does not exist, and with O(state=absent).
+  returned: success
+  type: str
+message:
+  description: Which pods, PodDisruptionBudgets and volumes it waits for, in words.
+  returned: success
+  type: str
+  sample: >-
+    Node prod-control-plane-x7k2p waits for pods shop/web-0 (Cannot evict pod as it would violate the pod's disruption budget.
+    The disruption budget web needs 2 healthy pods and has 2 currently)
+pods:
+  description: The pods that are still there, or would go in check mode, each as C(namespace/name).
+  returned: success
+  type: list
+  elements: str
+volumes:
+  description: The PersistentVolumes that are still attached.
+  returned: success
+  type: list
+  elements: str
+started_at:
+  description: When the drain was begun, by this node's clock; empty in check mode and where there is none.
+  returned: success
+  type: str
+msg:
+  description: Why the Node could not be looked at, or the drain not be begun.
+  returned: failure
+  type: str
+"""
+
+import typing as t
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.drain_unit import DrainUnit
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import (
+    ADMIN_KUBECONFIG,
+    ApiClient,
+    ApiError,
+    own_server,
+    read_access,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.drain import (
+    DIRECTORY,
+    Drain,
+    Report,
+    Wanted,
+)
+
+
+def main() -> None:
+    """Run the module."""
+    module = AnsibleModule(
+        argument_spec={
+            "name": {"type": "str", "required": True},
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+            "timeout": {"type": "int", "default": 0},
+            "wait": {"type": "int", "default": 60},
+            "started_at": {"type": "str"},
+            "unreachable": {"type": "bool"},
+            "skip_drain": {"type": "bool", "default": False},
+            "wait_for_volumes": {"type": "bool", "default": True},
+            "volumes_timeout": {"type": "int", "default": 0},
+            **arguments.MACHINE,
+            **arguments.FENCING,
+        },
+        supports_check_mode=True,
+    )
+    name = module.params["name"]
+    try:
+        arguments.check(module.params, check_mode=module.check_mode)
+        report = drain(module.params, check=module.check_mode)
+    except (NodeError, ApiError, Unreachable) as error:
+        module.fail_json(msg=f"Node {name}: {error}")
+    module.exit_json(
+        changed=report.changed,
+        state=report.state,
+        message=report.message,
+        pods=list(report.pods),
+        volumes=list(report.volumes),
+        started_at=report.started_at,
+    )
+
+
+def drain(params: t.Mapping[str, t.Any], *, check: bool) -> Report:
+    """Do what the module's parameters say, through the machine's own API server."""
+
+    def still_allowed() -> None:
+        arguments.check(params, check_mode=check)
+
+    wanted = Wanted(
+        timeout=max(0, params["timeout"]),
+        volumes_timeout=max(0, params["volumes_timeout"]),
+        started_at=params["started_at"] or "",
+        unreachable=params["unreachable"],
+        skip_drain=params["skip_drain"],
+        wait_for_volumes=params["wait_for_volumes"],
+    )
+    access = read_access()
+    server = own_server() or access.server
+    kubectl = ("kubectl", "--kubeconfig", ADMIN_KUBECONFIG, "--server", server)
+    with ApiClient(access, server) as api:
+        node = Drain(params["name"], api, DrainUnit(params["name"], DIRECTORY, kubectl))
+        if params["state"] == "absent":
+            return node.cancel(check=check, before_change=still_allowed)
+        if check:
+            return node.look(wanted)
+        return node.run(wanted, max(0, params["wait"]), still_allowed)
+
+
+if __name__ == "__main__":
+    main()

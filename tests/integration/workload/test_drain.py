@@ -1,0 +1,313 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A Node drained against a real API server with a real kubectl; the tests play the kubelet and the controllers."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+from pathlib import Path
+
+import pytest
+from etcd_cluster import until
+from systemd import StandInSystemd
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.drain_unit import DrainUnit
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.drain import Drain, Report, Wanted
+
+from .conftest import Workload
+
+NODES = "/api/v1/nodes"
+NAMESPACE = "/api/v1/namespaces/default"
+PODS = f"{NAMESPACE}/pods"
+BUDGETS = "/apis/policy/v1beta1/namespaces/default/poddisruptionbudgets"
+ATTACHMENTS = "/apis/storage.k8s.io/v1/volumeattachments"
+RUNNING = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+NAME = "cp-2"
+
+
+class Lab:
+    """A Node of the API server, this machine's drain of it, and a clock that the test turns."""
+
+    def __init__(self, workload: Workload, directory: Path) -> None:
+        self.workload = workload
+        self.systemd = StandInSystemd()
+        self.directory = directory
+        self.seconds = 1_800_000_000.0
+        server = workload.server
+        self.kubectl = (server.kubectl, "--kubeconfig", server.kubeconfig, "--server", server.url)
+        workload.put(NODES, {"metadata": {"name": NAME}})
+
+    def drain(self, wait: float = 0, name: str = NAME, **wanted: t.Any) -> Report:
+        """Call it as the module does."""
+        with self.workload.server.client() as api:
+            return self._drain(api, name).run(Wanted(**wanted), wait)
+
+    def look(self, **wanted: t.Any) -> Report:
+        """Call it as the module does in check mode."""
+        with self.workload.server.client() as api:
+            return self._drain(api, NAME).look(Wanted(**wanted))
+
+    def cancel(self, check: bool = False) -> Report:
+        """Take it back."""
+        with self.workload.server.client() as api:
+            return self._drain(api, NAME).cancel(check=check)
+
+    def _drain(self, api: t.Any, name: str) -> Drain:
+        unit = DrainUnit(name, str(self.directory), self.kubectl, self.systemd)
+        return Drain(name, api, unit, str(self.directory), lambda: self.seconds)
+
+    def pod(self, name: str, namespace: str = "default", **more: t.Any) -> None:
+        """A pod that runs on the Node."""
+        metadata = {"name": name, "labels": {"app": name}, **more.pop("metadata", {})}
+        spec = {"nodeName": NAME, "containers": [{"name": "c", "image": "i"}], **more}
+        self.workload.server.create(
+            f"/api/v1/namespaces/{namespace}/pods", {"metadata": metadata, "spec": spec, "status": RUNNING}
+        )
+
+    def budget(self, name: str, allowed: int) -> None:
+        """A PodDisruptionBudget of the pod of that name, as its controller keeps it."""
+        selector = {"matchLabels": {"app": name}}
+        status = {"disruptionsAllowed": allowed, "currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1}
+        status["observedGeneration"] = 1
+        self.workload.delete(f"{BUDGETS}/{name}")
+        document = {"metadata": {"name": name}, "spec": {"minAvailable": 1, "selector": selector}, "status": status}
+        self.workload.server.create(BUDGETS, document)
+
+    def volume(self, name: str, attached: bool = True) -> None:
+        """A volume attached to the Node."""
+        spec = {"attacher": "a", "nodeName": NAME, "source": {"persistentVolumeName": f"pv-{name}"}}
+        self.workload.server.create(ATTACHMENTS, {"metadata": {"name": name}, "spec": spec})
+        self.workload.patch(f"{ATTACHMENTS}/{name}/status", {"status": {"attached": attached}})
+
+    def ending(self, name: str) -> bool:
+        """Whether a pod was evicted."""
+        found = self.workload.get(f"{PODS}/{name}")
+        return bool(found and found["metadata"].get("deletionTimestamp"))
+
+    def kubelet_ends(self, name: str, namespace: str = "default") -> None:
+        """What the Node's kubelet does with a pod that has ended."""
+        path = f"/api/v1/namespaces/{namespace}/pods/{name}"
+        with self.workload.server.client() as api:
+            api.send("DELETE", path, {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0})
+
+    def cordoned(self) -> bool:
+        """Whether the Node is unschedulable."""
+        return bool(self.workload.there(f"{NODES}/{NAME}")["spec"].get("unschedulable"))
+
+    def end(self) -> None:
+        """Remove everything."""
+        self.systemd.end()
+        with self.workload.server.client() as api:
+            for pod in api.list("/api/v1/pods", fields=f"spec.nodeName={NAME}"):
+                self.kubelet_ends(pod["metadata"]["name"], pod["metadata"]["namespace"])
+            for path in (BUDGETS, ATTACHMENTS):
+                api.send("DELETE", path)
+        self.workload.delete(f"{NODES}/{NAME}")
+
+
+@pytest.fixture(name="lab")
+def _lab(workload: Workload, tmp_path: Path) -> t.Iterator[Lab]:
+    lab = Lab(workload, tmp_path / "drain")
+    try:
+        yield lab
+    finally:
+        lab.end()
+
+
+def test_a_node_without_pods_is_cordoned_and_that_is_all(lab: Lab) -> None:
+    told = lab.look()
+    assert (told.state, told.changed, told.message) == ("Drained", True, f"Node {NAME} would be cordoned")
+    assert not lab.cordoned()
+    done = lab.drain()
+    assert (done.state, done.changed) == ("Drained", True)
+    assert lab.cordoned() and lab.systemd.started == []
+    again = lab.drain()
+    assert (again.state, again.changed) == ("Drained", False)
+    assert lab.look().changed is False
+
+
+def test_pods_are_evicted_by_one_unit_and_waited_for(lab: Lab) -> None:
+    lab.pod("web")
+    lab.pod("static", metadata={"annotations": {"kubernetes.io/config.mirror": "x"}})
+    owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent", "uid": "u", "controller": True}
+    daemons = "/apis/apps/v1/namespaces/default/daemonsets"
+    template = {"metadata": {"labels": {"app": "agent"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    lab.workload.put(
+        daemons,
+        {"metadata": {"name": "agent"}, "spec": {"selector": {"matchLabels": {"app": "agent"}}, "template": template}},
+    )
+    lab.pod("agent-1", metadata={"ownerReferences": [owner]})
+    assert lab.look().pods == ("default/web",)
+    first = lab.drain()
+    assert (first.state, first.changed, first.pods) == ("Running", True, ("default/web",))
+    until("the pod is evicted", lambda: lab.ending("web"))
+    second = lab.drain()
+    assert (second.state, second.changed) == ("Running", False)
+    assert "default/web (is ending)" in second.message
+    lab.kubelet_ends("web")
+    last = lab.drain(wait=20)
+    assert (last.state, last.pods) == ("Drained", ())
+    assert len(lab.systemd.started) == 1
+    assert not lab.ending("static") and not lab.ending("agent-1")
+    lab.workload.delete(f"{daemons}/agent")
+
+
+def test_the_budget_that_refuses_is_named_and_tried_again_until_it_allows(lab: Lab) -> None:
+    lab.pod("db")
+    lab.budget("db", 0)
+    assert "The disruption budget db needs 1 healthy pods and has 1 currently" in lab.look().message
+    report = lab.drain(wait=1)
+    assert report.state == "Running"
+    assert "default/db (Cannot evict pod as it would violate the pod's disruption budget." in report.message
+    assert not lab.ending("db")
+    lab.budget("db", 1)
+    until("kubectl tries again", lambda: lab.ending("db"))
+    lab.kubelet_ends("db")
+    assert lab.drain(wait=20).state == "Drained"
+
+
+def test_the_bound_is_counted_over_calls_and_ends_the_unit(lab: Lab) -> None:
+    lab.pod("db")
+    lab.budget("db", 0)
+    assert lab.drain(timeout=100).state == "Running"
+    lab.seconds += 99
+    assert lab.drain(timeout=100).state == "Running"
+    lab.seconds += 1
+    late = lab.drain(timeout=100)
+    assert (late.state, late.pods) == ("TimedOut", ("default/db",))
+    assert "was not empty in time (timeout 100 s" in late.message and "disruption budget db" in late.message
+    assert lab.systemd.processes == {}
+    again = lab.drain(timeout=100)
+    assert (again.state, again.changed) == ("TimedOut", False)
+    # More patience: it goes on, by the same clock.
+    assert lab.drain(timeout=200).state == "Running"
+    assert len(lab.systemd.started) == 2
+
+
+def test_an_earlier_begin_is_counted(lab: Lab) -> None:
+    lab.pod("db")
+    lab.seconds = 1_800_000_600.0
+    assert lab.drain(timeout=601, started_at="2027-01-15T08:00:00Z").state == "Running"
+    assert lab.drain(timeout=600, started_at="2027-01-15T08:00:00Z").state == "TimedOut"
+    with pytest.raises(NodeError, match="started_at 'yesterday'"):
+        lab.drain(timeout=1, started_at="yesterday")
+
+
+def test_a_new_node_of_the_same_name_begins_anew(lab: Lab) -> None:
+    lab.pod("db")
+    lab.drain(timeout=10)
+    lab.seconds += 60
+    assert lab.drain(timeout=10).state == "TimedOut"
+    lab.workload.put(NODES, {"metadata": {"name": NAME}, "spec": {"unschedulable": True}})
+    assert lab.drain(timeout=10).state == "Running"
+
+
+def test_a_drain_that_was_taken_back_by_hand_begins_anew(lab: Lab) -> None:
+    lab.pod("db")
+    lab.drain(timeout=10)
+    lab.seconds += 60
+    lab.workload.patch(f"{NODES}/{NAME}", {"spec": {"unschedulable": None}})
+    assert lab.drain(timeout=10).state == "Running"
+    assert lab.cordoned()
+
+
+def test_pods_of_an_unreachable_node_are_asked_and_not_waited_for(lab: Lab) -> None:
+    lab.pod("web", terminationGracePeriodSeconds=3600)
+    report = lab.drain(wait=20, unreachable=True)
+    assert (report.state, report.pods) == ("Drained", ())
+    assert lab.ending("web")
+    found = lab.workload.there(f"{PODS}/web")["metadata"]
+    assert found["deletionGracePeriodSeconds"] == 1
+
+
+def test_a_node_whose_kubelet_is_silent_tells_it_itself(lab: Lab) -> None:
+    lab.pod("web")
+    condition = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}
+    lab.workload.patch(f"{NODES}/{NAME}/status", {"status": {"conditions": [condition]}})
+    assert lab.drain(unreachable=False).state == "Running"
+    assert lab.drain(wait=20).state == "Drained"
+    lab.kubelet_ends("web")
+    lab.pod("db")
+    lab.workload.patch(f"{NODES}/{NAME}/status", {"status": {"conditions": None}})
+    assert lab.drain().state == "Running"
+    taint = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}
+    lab.workload.patch(f"{NODES}/{NAME}", {"spec": {"taints": [taint]}})
+    assert lab.drain(wait=20).state == "Drained"
+
+
+def test_attached_volumes_are_waited_for_within_their_own_bound(lab: Lab) -> None:
+    lab.volume("data")
+    lab.volume("other", attached=False)
+    first = lab.drain(volumes_timeout=30)
+    assert (first.state, first.volumes) == ("Running", ("pv-data",))
+    assert "pv-data (still attached)" in first.message
+    lab.seconds += 30
+    assert lab.drain(volumes_timeout=30).state == "TimedOut"
+    assert lab.drain(wait_for_volumes=False).state == "Drained"
+    lab.workload.delete(f"{ATTACHMENTS}/data")
+    assert lab.drain().state == "Drained"
+
+
+def test_a_node_that_is_not_to_be_drained_keeps_its_pods(lab: Lab) -> None:
+    lab.pod("web")
+    report = lab.drain(skip_drain=True)
+    assert (report.state, report.changed) == ("Drained", False)
+    assert not lab.cordoned() and lab.systemd.started == []
+
+
+def test_an_absent_node_is_no_failure_and_leaves_nothing(lab: Lab) -> None:
+    lab.pod("db")
+    lab.drain()
+    lab.workload.delete(f"{NODES}/{NAME}")
+    report = lab.drain()
+    assert (report.state, report.changed, report.message) == ("Absent", False, f"Node {NAME} does not exist")
+    assert lab.systemd.processes == {}
+    assert os.listdir(lab.directory) == ["lock"]
+
+
+def test_a_drain_is_taken_back(lab: Lab) -> None:
+    lab.pod("db")
+    lab.budget("db", 0)
+    lab.drain()
+    assert lab.cancel(check=True).changed and lab.cordoned()
+    assert lab.cancel().changed
+    assert not lab.cordoned() and lab.systemd.processes == {}
+    assert not lab.cancel().changed
+
+
+def test_a_unit_that_was_killed_is_started_again(lab: Lab) -> None:
+    lab.pod("db")
+    lab.budget("db", 0)
+    lab.drain()
+    lab.systemd.end()
+    lab.systemd.processes.clear()
+    assert lab.drain().changed
+    assert len(lab.systemd.started) == 2
+
+
+def test_what_kubectl_could_not_do_is_told_and_tried_again_by_the_same_unit(lab: Lab, tmp_path: Path) -> None:
+    wrapper = tmp_path / "kubectl"
+    wrapper.write_text(
+        f"""#!/bin/sh
+case "$*" in
+    *" drain "*) [ -e {tmp_path}/well ] || {{ echo "error: the door is shut"; exit 1; }} ;;
+esac
+exec {lab.kubectl[0]} "$@"
+"""
+    )
+    wrapper.chmod(0o755)
+    lab.kubectl = (str(wrapper), *lab.kubectl[1:])
+    lab.pod("web")
+    lab.drain()
+    until("it is told", lambda: "kubectl said: error: the door is shut" in lab.drain().message)
+    (tmp_path / "well").touch()
+    until("the pod is evicted", lambda: lab.ending("web"))
+    assert len(lab.systemd.started) == 1
+
+
+def test_a_name_that_is_none_is_refused(lab: Lab) -> None:
+    with pytest.raises(NodeError, match="no Node's name"):
+        lab.drain(name="../etc")
