@@ -43,7 +43,13 @@ ANNOTATION_CONVERSION_DATA = "cluster.x-k8s.io/conversion-data"
 DEFAULT_INFRASTRUCTURE_VERSION = kinds.API_INFRASTRUCTURE.rpartition("/")[2]
 
 _ANNOTATION_PATH = child("metadata.annotations", ANNOTATION_CONVERSION_DATA)
-_CORE_KINDS = (kinds.CLUSTER, kinds.KUBEADM_CONTROL_PLANE, kinds.MACHINE, kinds.KUBEADM_CONFIG)
+_CORE_KINDS = (
+    kinds.CLUSTER,
+    kinds.KUBEADM_CONTROL_PLANE,
+    kinds.MACHINE,
+    kinds.KUBEADM_CONFIG,
+    kinds.MACHINE_HEALTH_CHECK,
+)
 # Infrastructure kinds whose shapes are this collection's own; others are their provider's and stay as they are.
 _OWN_INFRASTRUCTURE = (kinds.NSPAWN_CLUSTER, kinds.NSPAWN_MACHINE, kinds.NSPAWN_MACHINE_TEMPLATE)
 _SECTIONS = ("spec", "status")

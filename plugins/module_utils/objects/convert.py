@@ -14,10 +14,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import read
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds, schemas
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import health_check, kinds, schemas
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import Report, child
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.load import Document
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.schema import ABSENT, check, timestamp
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.user_annotations import FROM_MANIFEST
 
 # Kind -> API groups it may be written in. The 2019 proposal had KubeadmControlPlane in the cluster group.
 _GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -25,6 +26,7 @@ _GROUPS: Mapping[str, tuple[str, ...]] = {
     kinds.KUBEADM_CONTROL_PLANE: (kinds.GROUP_CONTROL_PLANE, kinds.GROUP_CLUSTER),
     kinds.MACHINE: (kinds.GROUP_CLUSTER,),
     kinds.KUBEADM_CONFIG: (kinds.GROUP_BOOTSTRAP,),
+    kinds.MACHINE_HEALTH_CHECK: (kinds.GROUP_CLUSTER,),
 }
 # (name in the classic form, name in the hub form) of durations below machineTemplate.
 _DELETION = (
@@ -35,7 +37,7 @@ _DELETION = (
 
 
 def to_hub(document: Document, report: Report) -> dict[str, Any]:
-    """The hub object of a Cluster, KubeadmControlPlane, Machine, KubeadmConfig, Secret or infrastructure document.
+    """The hub object of a Cluster, KubeadmControlPlane, Machine, KubeadmConfig, MachineHealthCheck, Secret or infrastructure document.
 
     Violations go to `report`. What an annotation keeps of a newer version is not looked at: that is conversion.to_hub.
     """
@@ -65,6 +67,9 @@ def to_hub(document: Document, report: Report) -> dict[str, Any]:
     elif kind == kinds.KUBEADM_CONFIG:
         spec = check(spec, schemas.KUBEADM_CONFIG_SPEC[form], "spec", report, hints)
         result["spec"] = spec if form == "hub" else _kubeadm_config(spec, report)
+    elif kind == kinds.MACHINE_HEALTH_CHECK:
+        spec = check(spec, health_check.SPEC[form], "spec", report, health_check.HINTS[form])
+        result["spec"] = spec if form == "hub" else health_check.from_classic(spec, report)
     elif kind.endswith("Template"):
         result["spec"] = _template(spec, report)
     else:
@@ -89,8 +94,10 @@ def _metadata(metadata: Mapping[str, Any], report: Report) -> dict[str, Any]:
     checked = check(metadata, schemas.METADATA, "metadata", report)
     result: dict[str, Any] = {"name": metadata["name"], "namespace": metadata.get("namespace") or "default"}
     for key in ("labels", "annotations"):
-        if checked.get(key):
-            result[key] = checked[key]
+        # The store's own note comes along where somebody makes a manifest of a stored object.
+        given = {name: value for name, value in (checked.get(key) or {}).items() if name != FROM_MANIFEST}
+        if given:
+            result[key] = given
     return result
 
 

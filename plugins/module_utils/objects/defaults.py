@@ -6,9 +6,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 DEFAULT_FORMAT = "cloud-config"
+REPLICAS = "spec.replicas"
+ROLLOUT_AFTER = "spec.rollout.after"
+
+
+def left_out(control_plane: Mapping[str, Any]) -> tuple[str, ...]:
+    """The fields of a KubeadmControlPlane, not defaulted yet, whose value lives on in the store where a manifest leaves them out.
+
+    Somebody else may set them: `scale` and `rollout`, an autoscaler. As with `kubectl apply`, a null is the same as nothing.
+    """
+    spec = control_plane["spec"]
+    found = []
+    if spec.get("replicas") is None:
+        found.append(REPLICAS)
+    if (spec.get("rollout") or {}).get("after") is None:
+        found.append(ROLLOUT_AFTER)
+    return tuple(found)
 
 
 def default_control_plane(control_plane: dict[str, Any]) -> None:

@@ -23,6 +23,7 @@ CLUSTER = "Cluster"
 MACHINE = "Machine"
 KUBEADM_CONTROL_PLANE = "KubeadmControlPlane"
 KUBEADM_CONFIG = "KubeadmConfig"
+MACHINE_HEALTH_CHECK = "MachineHealthCheck"
 SECRET = "Secret"
 NSPAWN_CLUSTER = "NspawnCluster"
 NSPAWN_MACHINE = "NspawnMachine"
@@ -51,7 +52,11 @@ ANNOTATION_SKIP_COREDNS = "controlplane.cluster.x-k8s.io/skip-coredns"
 ANNOTATION_SKIP_KUBE_PROXY = "controlplane.cluster.x-k8s.io/skip-kube-proxy"
 ANNOTATION_REMEDIATION_IN_PROGRESS = "controlplane.cluster.x-k8s.io/remediation-in-progress"
 ANNOTATION_REMEDIATION_FOR = "controlplane.cluster.x-k8s.io/remediation-for"
-ANNOTATION_PRE_TERMINATE_HOOK = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/kcp-cleanup"
+HOOK_PRE_DRAIN = "pre-drain.delete.hook.machine.cluster.x-k8s.io"
+HOOK_PRE_TERMINATE = "pre-terminate.delete.hook.machine.cluster.x-k8s.io"
+ANNOTATION_PRE_TERMINATE_HOOK = HOOK_PRE_TERMINATE + "/kcp-cleanup"
+ANNOTATION_EXCLUDE_NODE_DRAINING = "machine.cluster.x-k8s.io/exclude-node-draining"
+ANNOTATION_EXCLUDE_VOLUME_DETACH = "machine.cluster.x-k8s.io/exclude-wait-for-node-volume-detach"
 ANNOTATION_DELETE_MACHINE = "cluster.x-k8s.io/delete-machine"
 ANNOTATION_REMEDIATE_MACHINE = "cluster.x-k8s.io/remediate-machine"
 ANNOTATION_SKIP_REMEDIATION = "cluster.x-k8s.io/skip-remediation"
@@ -67,6 +72,7 @@ ANNOTATION_MAINTENANCE_WINDOW = ANNOTATION_PREFIX + "maintenance-window"
 ANNOTATION_ALLOW_PATCH_DOWNGRADE = ANNOTATION_PREFIX + "allow-patch-downgrade"
 ANNOTATION_IGNORE_WORKER_NODES = ANNOTATION_PREFIX + "ignore-worker-nodes"
 ANNOTATION_ENDPOINT_UNUSED = ANNOTATION_PREFIX + "endpoint-is-unused"
+ANNOTATION_SKIP_ETCD_SNAPSHOT = ANNOTATION_PREFIX + "skip-etcd-snapshot"
 
 SECRET_TYPE = "cluster.x-k8s.io/secret"
 PURPOSE_CA = "ca"
@@ -98,6 +104,7 @@ READINESS_GATES_ETCD: tuple[str, ...] = ("EtcdPodHealthy", "EtcdMemberHealthy")
 _HUB_API: Mapping[str, str] = {
     CLUSTER: API_CLUSTER,
     MACHINE: API_CLUSTER,
+    MACHINE_HEALTH_CHECK: API_CLUSTER,
     KUBEADM_CONTROL_PLANE: API_CONTROL_PLANE,
     KUBEADM_CONFIG: API_BOOTSTRAP,
     SECRET: API_CORE,

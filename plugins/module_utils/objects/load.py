@@ -8,7 +8,7 @@ Nothing is templated and nothing is executed: `{{ }}` is text. Scalars mean what
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,12 +95,17 @@ class _Refused(Exception):
         self.line, self.rule, self.fix = line, rule, fix
 
 
-def read_files(paths: Sequence[str]) -> tuple[list[Document], list[Violation]]:
-    """Every document of the files in order, and what is wrong with those that could not be read."""
+def read_files(
+    paths: Sequence[str], contents: Mapping[str, str] | None = None
+) -> tuple[list[Document], list[Violation]]:
+    """Every document of the files in order, and what is wrong with those that could not be read.
+
+    `contents` holds the text of files that are to be read as if they were changed already.
+    """
     documents: list[Document] = []
     violations: list[Violation] = []
     for path in paths:
-        found, problems = read_file(path)
+        found, problems = read_text(contents[path], path) if contents and path in contents else read_file(path)
         documents += found
         violations += problems
     return documents, violations

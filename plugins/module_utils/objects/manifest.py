@@ -15,6 +15,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm impo
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import (
     conversion,
     defaults,
+    health_check,
     kinds,
     validate,
     validate_cluster,
@@ -47,7 +48,11 @@ class ClusterEntry:
 
 @dataclass(frozen=True)
 class ClusterManifest:
-    """The objects of one cluster in hub form, defaulted and valid. `warnings` are sentences for people."""
+    """The objects of one cluster in hub form, defaulted and valid. `warnings` are sentences for people.
+
+    `left_out` names the fields of the control plane that the manifest says nothing about and that keep their stored value
+    (defaults.left_out); the rules that depend on them are checked against what is stored.
+    """
 
     cluster: dict[str, Any]
     control_plane: dict[str, Any]
@@ -55,7 +60,9 @@ class ClusterManifest:
     infrastructure_cluster: dict[str, Any]
     secrets: tuple[dict[str, Any], ...] = ()
     warnings: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     reports: Mapping[str, Report] = field(default_factory=dict, compare=False, repr=False)
+    health_checks: tuple[dict[str, Any], ...] = ()
 
     def report(self, obj: Mapping[str, Any]) -> Report:
         """A report for further violations of one of the objects, told in the manifest's own terms."""
@@ -116,14 +123,19 @@ def list_clusters(paths: Sequence[str]) -> list[ClusterEntry]:
 
 
 def read_cluster(
-    paths: Sequence[str], namespace: str, name: str, providers: Mapping[str, str] | None = None
+    paths: Sequence[str],
+    namespace: str,
+    name: str,
+    providers: Mapping[str, str] | None = None,
+    contents: Mapping[str, str] | None = None,
 ) -> ClusterManifest:
     """The cluster `namespace`/`name` of the given files; ManifestError with every violation when anything is wrong.
 
     `providers` maps infrastructure kinds to provider roles (default: the local provider). Other clusters of the same files are left
-    alone; objects that belong to no cluster are a violation, since a reference with a typing error looks exactly like that.
+    alone; objects that belong to no cluster are a violation, since a reference with a typing error looks exactly like that. `contents`
+    holds the text of files that are read as if they were changed already.
     """
-    documents, violations = read_files(list(dict.fromkeys(paths)))
+    documents, violations = read_files(list(dict.fromkeys(paths)), contents)
     reading = _Reading(documents, namespace, kinds.DEFAULT_PROVIDERS if providers is None else providers, violations)
     _duplicates(reading)
     index = Index(documents)
@@ -144,11 +156,13 @@ def read_cluster(
 def _read(document: Document, index: Index, reading: _Reading) -> ClusterManifest | None:
     cluster, cluster_report = reading.take(document)
     control_plane, control_plane_report = None, None
+    left_out: tuple[str, ...] = ()
     found = _control_plane_document(document, index, cluster_report)
     if found is not None:
         control_plane, control_plane_report = reading.take(found)
+        left_out = defaults.left_out(control_plane)
         defaults.default_control_plane(control_plane)
-        validate.validate_control_plane(control_plane, document.name, control_plane_report)
+        validate.validate_control_plane(_written(control_plane, left_out), document.name, control_plane_report)
     validate_cluster.validate_cluster(cluster, control_plane, cluster_report)
     infrastructure = _infrastructure(document, cluster, cluster_report, reading)
     template = None
@@ -157,6 +171,7 @@ def _read(document: Document, index: Index, reading: _Reading) -> ClusterManifes
     if infrastructure is not None:
         _endpoints(cluster, infrastructure, cluster_report)
     secrets = tuple(_secrets(document, index, reading))
+    checks = tuple(_health_checks(document, index, reading))
     if control_plane is None:
         reading.unresolved.append(kinds.KUBEADM_CONTROL_PLANE)
     for found_object, is_template in ((template, True), (infrastructure, False)):
@@ -165,7 +180,17 @@ def _read(document: Document, index: Index, reading: _Reading) -> ClusterManifes
     if control_plane is None or infrastructure is None or template is None:
         return None
     reports = {report.name: report for report in reading.reports}
-    return ClusterManifest(cluster, control_plane, template, infrastructure, secrets, _warnings(control_plane), reports)
+    warnings = _warnings(control_plane)
+    return ClusterManifest(
+        cluster, control_plane, template, infrastructure, secrets, warnings, left_out, reports, checks
+    )
+
+
+def _written(control_plane: Mapping[str, Any], left_out: Sequence[str]) -> Mapping[str, Any]:
+    """The control plane without the default that a stored value takes the place of: no rule may judge it."""
+    if defaults.REPLICAS not in left_out:
+        return control_plane
+    return {**control_plane, "spec": {key: value for key, value in control_plane["spec"].items() if key != "replicas"}}
 
 
 def _duplicates(reading: _Reading) -> None:
@@ -277,9 +302,19 @@ def _secrets(document: Document, index: Index, reading: _Reading) -> Iterable[di
         yield secret
 
 
+def _health_checks(document: Document, index: Index, reading: _Reading) -> Iterable[dict[str, Any]]:
+    for found in index.health_checks(document):
+        checked, report = reading.take(found)
+        health_check.default_health_check(checked)
+        validate.metadata_rules(checked["metadata"], "metadata", report)
+        health_check.validate_health_check(checked, report)
+        yield checked
+
+
 def _strangers(cluster: Document, index: Index, reading: _Reading) -> None:
     """Objects that no Cluster of the manifest leads to."""
-    known = {kinds.CLUSTER, kinds.KUBEADM_CONTROL_PLANE, kinds.SECRET, *reading.providers}
+    core = (kinds.CLUSTER, kinds.KUBEADM_CONTROL_PLANE, kinds.MACHINE_HEALTH_CHECK, kinds.SECRET)
+    known = {*core, *reading.providers}
     belongs = index.claimed()
     for document in reading.documents:
         if document in reading.used or document in belongs:
@@ -299,6 +334,9 @@ def _strangers(cluster: Document, index: Index, reading: _Reading) -> None:
             fix = "Refer to it, correct the reference or the name, or remove it."
             if document.kind == kinds.SECRET:
                 fix = f"Name it {cluster.name}-ca, -etcd, -proxy, -sa or -kubeconfig, use it in contentFrom, or remove it."
+            if document.kind == kinds.MACHINE_HEALTH_CHECK:
+                path, value = "spec.clusterName", None
+                fix = f"Name there the Cluster that it is for, such as {cluster.name}, or remove it."
         violation = Violation(document.label, path, value, rule, fix, document.locate(path))
         reading.violations.append(violation)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import fields
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import health_check, kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.scalars import format_duration
 
 V1ALPHA3, V1ALPHA4, V1BETA1, V1BETA2 = kinds.MANIFEST_VERSIONS
@@ -66,7 +66,7 @@ class Target:
 
 
 def older_spec(kind: str, spec: Mapping[str, Any], target: Target) -> dict[str, Any]:
-    """The spec of a Cluster, KubeadmControlPlane, Machine or KubeadmConfig in an older version; other kinds' is their own."""
+    """The spec of a Cluster API kind in an older version; other kinds' is their own."""
     if kind == kinds.CLUSTER:
         return _cluster(spec, target)
     if kind == kinds.KUBEADM_CONTROL_PLANE:
@@ -75,6 +75,8 @@ def older_spec(kind: str, spec: Mapping[str, Any], target: Target) -> dict[str, 
         return _machine(spec, target)
     if kind == kinds.KUBEADM_CONFIG:
         return _config(spec, target)
+    if kind == kinds.MACHINE_HEALTH_CHECK:
+        return health_check.to_classic(spec, target.index)
     return copy.deepcopy(dict(spec))
 
 

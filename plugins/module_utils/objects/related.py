@@ -67,7 +67,7 @@ class Index:
         return self._by_key.get((kind, namespace, name))
 
     def related(self, cluster: Document) -> list[Document]:
-        """The documents a Cluster leads to: control plane, machine template, infrastructure cluster, Secrets."""
+        """The documents a Cluster leads to: control plane, machine template, infrastructure cluster, health checks, Secrets."""
         found: list[Document] = []
         infrastructure = _mapping(cluster.data, "spec", "infrastructureRef")
         control_plane = self.get(
@@ -81,7 +81,17 @@ class Index:
             template = template_reference(control_plane)
             candidates.append(self.get(template.get("kind"), cluster.namespace, template.get("name")))
         found += [candidate for candidate in candidates if candidate is not None]
-        return found + self._secrets_of(cluster, control_plane)
+        return found + self.health_checks(cluster) + self._secrets_of(cluster, control_plane)
+
+    def health_checks(self, cluster: Document) -> list[Document]:
+        """The MachineHealthChecks that name the Cluster."""
+        return [
+            document
+            for document in self._documents
+            if document.kind == kinds.MACHINE_HEALTH_CHECK
+            and document.namespace == cluster.namespace
+            and _mapping(document.data, "spec").get("clusterName") == cluster.name
+        ]
 
     def secrets(self, cluster: Document) -> list[Document]:
         """The Secrets of a Cluster: by name, by label, or because its files and users refer to them."""

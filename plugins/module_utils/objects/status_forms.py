@@ -78,6 +78,12 @@ _FORMS: Mapping[str, _Form] = {
         same={"dataSecretName": 0, "observedGeneration": 0},
         ready={"dataSecretCreated": "ready"},
     ),
+    kinds.MACHINE_HEALTH_CHECK: _Form(
+        same=dict.fromkeys(
+            ("expectedMachines", "currentHealthy", "remediationsAllowed", "observedGeneration", "targets"), 0
+        ),
+        ready={},
+    ),
 }
 
 

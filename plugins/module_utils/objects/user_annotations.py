@@ -41,6 +41,7 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
     kinds.ANNOTATION_ALLOW_PATCH_DOWNGRADE: (kinds.KUBEADM_CONTROL_PLANE,),
     kinds.ANNOTATION_IGNORE_WORKER_NODES: (kinds.CLUSTER, kinds.KUBEADM_CONTROL_PLANE),
     kinds.ANNOTATION_ENDPOINT_UNUSED: (kinds.CLUSTER,),
+    kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT: (kinds.KUBEADM_CONTROL_PLANE,),
 }
 # What only a manifest sets: taken out of the manifest, they are taken off the stored object.
 OWNED_BY_THE_MANIFEST = (
@@ -48,11 +49,15 @@ OWNED_BY_THE_MANIFEST = (
     kinds.ANNOTATION_MIN_READY_SECONDS,
     kinds.ANNOTATION_MAINTENANCE_WINDOW,
     kinds.ANNOTATION_ALLOW_PATCH_DOWNGRADE,
+    kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT,
 )
+# Written by this collection: which labels and annotations of a stored object its manifest gave, as JSON.
+FROM_MANIFEST = kinds.ANNOTATION_PREFIX + "from-manifest"
 CONSENTS = (
     kinds.ANNOTATION_ALLOW_PATCH_DOWNGRADE,
     kinds.ANNOTATION_IGNORE_WORKER_NODES,
     kinds.ANNOTATION_ENDPOINT_UNUSED,
+    kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT,
 )
 
 MAX_GATES = 20

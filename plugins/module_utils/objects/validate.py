@@ -100,6 +100,12 @@ def _version(spec: Mapping[str, Any], report: Report) -> versions.Version | None
     return version
 
 
+def validate_replicas(control_plane: Mapping[str, Any], report: Report) -> None:
+    """The rules that the number of replicas takes part in; for a manifest that leaves it out, together with what is stored."""
+    _replicas(control_plane, report)
+    _surge(control_plane["spec"], report)
+
+
 def _replicas(control_plane: Mapping[str, Any], report: Report) -> None:
     replicas = control_plane["spec"].get("replicas")
     if isinstance(replicas, int):
@@ -146,15 +152,7 @@ def _rollout(spec: Mapping[str, Any], report: Report) -> None:
     if strategy.get("type") != "RollingUpdate":
         fix = "Use RollingUpdate; with maxSurge 0 a machine is removed before its replacement comes."
         report.add(child(path, "type"), strategy.get("type"), "there is no such rollout strategy", fix)
-    surge = (strategy.get("rollingUpdate") or {}).get("maxSurge", 1)
-    where = child(path, "rollingUpdate", "maxSurge")
-    if surge not in (0, 1) or isinstance(surge, bool):
-        report.add(
-            where, surge, "maxSurge is 0 or 1", "Use 1 (replacement first) or 0 (removal first, from 3 replicas)."
-        )
-    elif surge == 0 and isinstance(spec.get("replicas"), int) and spec["replicas"] < SURGELESS_REPLICAS:
-        rule = "maxSurge 0 needs at least 3 replicas: with fewer, removing first would lose etcd's quorum"
-        report.add(where, surge, rule, "Use maxSurge 1, or 3 replicas.")
+    _surge(spec, report)
     days = (rollout.get("before") or {}).get("certificatesExpiryDays")
     if days is not None:
         config = (spec.get("kubeadmConfigSpec") or {}).get("clusterConfiguration") or {}
@@ -165,6 +163,19 @@ def _rollout(spec: Mapping[str, Any], report: Report) -> None:
         if days >= validity:
             rule = f"this is not less than the certificates' validity of {validity} days: every machine would always be outdated"
             report.add(where, days, rule, "Use fewer days.")
+
+
+def _surge(spec: Mapping[str, Any], report: Report) -> None:
+    strategy = (spec.get("rollout") or {}).get("strategy") or {}
+    surge = (strategy.get("rollingUpdate") or {}).get("maxSurge", 1)
+    where = "spec.rollout.strategy.rollingUpdate.maxSurge"
+    if surge not in (0, 1) or isinstance(surge, bool):
+        report.add(
+            where, surge, "maxSurge is 0 or 1", "Use 1 (replacement first) or 0 (removal first, from 3 replicas)."
+        )
+    elif surge == 0 and isinstance(spec.get("replicas"), int) and spec["replicas"] < SURGELESS_REPLICAS:
+        rule = "maxSurge 0 needs at least 3 replicas: with fewer, removing first would lose etcd's quorum"
+        report.add(where, surge, rule, "Use maxSurge 1, or 3 replicas.")
 
 
 def _remediation(spec: Mapping[str, Any], report: Report) -> None:

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import conversion, schemas
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import conversion, health_check, schemas
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.equivalence import (
     canonical,
     keep_equivalent,
@@ -109,18 +109,26 @@ STATUS: dict[str, Any] = {
         "conditions": CONDITIONS,
         "deprecated": {"v1beta1": LEGACY},
     },
+    "MachineHealthCheck": {
+        **dict.fromkeys(("expectedMachines", "currentHealthy", "remediationsAllowed", "observedGeneration"), "integer"),
+        "targets": ["string"],
+        "conditions": CONDITIONS,
+        "deprecated": {"v1beta1": {"conditions": CONDITIONS}},
+    },
 }
 SPEC = {
     "Cluster": schemas.CLUSTER_SPEC["hub"],
     "KubeadmControlPlane": schemas.CONTROL_PLANE_SPEC["hub"],
     "Machine": schemas.MACHINE_SPEC["hub"],
     "KubeadmConfig": schemas.KUBEADM_CONFIG_SPEC["hub"],
+    "MachineHealthCheck": health_check.SPEC["hub"],
 }
 GROUP = {
     "Cluster": "cluster.x-k8s.io",
     "Machine": "cluster.x-k8s.io",
     "KubeadmControlPlane": "controlplane.cluster.x-k8s.io",
     "KubeadmConfig": "bootstrap.cluster.x-k8s.io",
+    "MachineHealthCheck": "cluster.x-k8s.io",
 }
 METADATA = st.fixed_dictionaries(
     {"name": WORDS, "namespace": st.sampled_from(["default", "team"])},
@@ -176,6 +184,7 @@ ALWAYS = (
     r"initConfiguration\.timeouts\.discoverySeconds",
     r"(extraArgs|kubeletExtraArgs)",
     r"spec\.minReadySeconds",
+    r"spec\.checks\.unhealthyMachineConditions",
     # A map has no two domains of one name, and no order.
     r"status\.failureDomains.*",
 )
@@ -198,6 +207,7 @@ BEFORE_V1ALPHA4 = (
     r"spec\.machineTemplate\.metadata\..*",
     r"nodeRegistration\.ignorePreflightErrors",
     r"status\.version",
+    r"spec\.remediation\.triggerIf\.unhealthyInRange",
 )
 MAY_BE_LOST = {
     "v1beta1": ALWAYS,
