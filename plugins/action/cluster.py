@@ -13,7 +13,12 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.mani
     read_cluster,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_records, plan_files, planning
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import (
+    cluster_records,
+    machine_restore,
+    plan_files,
+    planning,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
     ControlPlaneAction,
     ControlPlaneFailure,
@@ -53,6 +58,7 @@ class ActionModule(ControlPlaneAction):
                 self._check_plan(store, manifest, arguments)
             warnings = cluster_records.update_warnings(store, manifest)
             changes = cluster_records.apply_manifest(store, manifest)
+            changes += machine_restore.restore(self.open_objects(arguments, store))
             for warning in warnings:
                 self.display.warning(warning)
             if changes and self.check_mode:

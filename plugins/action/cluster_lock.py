@@ -16,16 +16,24 @@ class ActionModule(ControlPlaneAction):
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+        "skip_if_held": {"type": "bool", "default": False},
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Acquire or release the lock; the renewing helper process lives as long as the run."""
         if self.check_mode:
-            return {"changed": False, "fencing": 0, "run": ""}
+            return {"changed": False, "fencing": 0, "run": "", "held_by": ""}
         store = self.open_store(arguments)
         del store  # opening it makes the folder and tells a folder that is no store, read-only or full
         where = (arguments["store"]["path"], arguments["namespace"], arguments["cluster"])
         if arguments["state"] == "absent":
             return {"changed": False, "released": lock.release_own(*where)}
-        lease = lock.acquire(*where, on_wait=lambda text: self.progress(arguments["cluster"], text))
-        return {"changed": False, "fencing": lease.fencing, "run": lease.run}
+        try:
+            lease = lock.acquire(*where, on_wait=lambda text: self.progress(arguments["cluster"], text))
+        except lock.Held as held:
+            if not arguments["skip_if_held"]:
+                raise
+            said = f"another run is at work, so nothing is done here: {held.holder.text()}"
+            self.progress(arguments["cluster"], said)
+            return {"changed": False, "fencing": 0, "run": "", "held_by": held.holder.text(), "msg": said}
+        return {"changed": False, "fencing": lease.fencing, "run": lease.run, "held_by": ""}

@@ -9,7 +9,7 @@ import dataclasses
 import functools
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import versions
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import addons, versions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import control_plane, coredns
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.compare_and_swap import Read
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
@@ -40,7 +40,7 @@ class ActionModule(WorkloadAction):
         if objects is not None and objects.control_plane is not None:
             if control_plane.skips(objects.control_plane, control_plane.SKIP_COREDNS):
                 return f"CoreDNS is the user's own business: annotation {control_plane.SKIP_COREDNS}"
-            wanted = dataclasses.replace(control_plane.wanted_coredns(objects.control_plane), **given)
+            wanted = dataclasses.replace(addons.wanted_coredns(objects.control_plane), **given)
         if wanted.kubernetes_version:
             versions.parse(wanted.kubernetes_version)
         return coredns.READS, functools.partial(coredns.plan, wanted=wanted)

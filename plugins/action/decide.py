@@ -24,7 +24,14 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.pub
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import check_snapshot
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import read_cluster
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_records, plan_files, planning
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import (
+    certificate_expiry,
+    cluster_records,
+    health_checks,
+    machine_restore,
+    plan_files,
+    planning,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
     ControlPlaneAction,
     ControlPlaneFailure,
@@ -48,7 +55,10 @@ class ActionModule(ControlPlaneAction):
         "manifests": {"type": "list", "elements": "path", "default": []},
         "providers": {"type": "dict", "default": {}},
         "delete": {"type": "bool", "default": False},
+        "remediate": {"type": "list", "elements": "str", "default": []},
+        "check_health": {"type": "bool", "default": False},
         "replace": planning.POLICY_SPEC,
+        "consent": planning.CONSENT_SPEC,
         "plan_file": {"type": "path"},
     }
 
@@ -61,13 +71,20 @@ class ActionModule(ControlPlaneAction):
         else:
             close_intents(journal, arguments["run"], "succeeded", "the step's tasks ended without an error")
         plan = self._plan_file(arguments)
-        policy = {"replace": arguments["replace"], "approved": plan is not None}
+        policy = planning.policy(arguments, approved=plan is not None)
         waiting = None
         while True:
             objects = self.open_objects(arguments, store)
+            for change in machine_restore.restore(objects):
+                self.progress(objects.name, change)
             caller = self.machine_caller(arguments, objects)
             snapshot = observe(objects, caller, now_rfc3339(), policy=policy)
             planning.refuse_contradictions(check_snapshot(snapshot))
+            if self.check_mode and arguments["check_health"]:
+                # The marks are in the store of check mode; who is asked as a second witness depends on them.
+                health_checks.check_health(objects, snapshot)
+                snapshot = observe(objects, caller, now_rfc3339(), policy=policy)
+            certificate_expiry.record_expiry(objects, caller, snapshot)
             decision = decide(snapshot)
             if self.check_mode:
                 return self._foresee(objects, snapshot, decision, plan)
@@ -105,6 +122,9 @@ class ActionModule(ControlPlaneAction):
             cluster_records.apply_manifest(store, manifest)
         if arguments["delete"]:
             cluster_records.mark_deleting(self.open_objects(arguments, store), False)
+        if arguments["remediate"]:
+            objects = self.open_objects(arguments, store)
+            health_checks.annotate(objects, [each for each in arguments["remediate"] if objects.machine(each)])
 
     @staticmethod
     def _plan_file(arguments: dict[str, t.Any]) -> t.Optional[planning.FollowedPlan]:
@@ -142,7 +162,8 @@ class ActionModule(ControlPlaneAction):
                 arguments["run"],
                 {"message": said},
             )
-        elif decision["action"] == names.POSTPONED:
+        elif decision["action"] == names.POSTPONED or decision["reasons"][0]["reason"] == "Paused":
+            # A run that ends well and did nothing of what the manifest wishes must say so.
             self.progress(objects.name, said)
         return {
             "changed": False,

@@ -56,7 +56,7 @@ class ActionModule(ControlPlaneAction):
                 },
                 "object": objects.infrastructure_cluster,
             },
-            "machines": machines + [machine_for_provider(each, None) for each in objects.prepared_machines()],
+            "machines": machines + [machine_for_provider(each, None) for each in objects.unowned_machines()],
             "stale": [machine_for_provider(each, None) for each in stale_prepared(objects)],
             "endpoint_servers": endpoint_servers(objects),
             "ssh_public_key": public_key,

@@ -14,6 +14,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base 
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
     CLUSTER,
+    FOLLOWED_STATUS,
     MACHINE,
     ClusterObjects,
     Object,
@@ -71,7 +72,8 @@ class ActionModule(ControlPlaneAction):
                 stored["spec"]["providerID"] = infrastructure["spec"]["providerID"]
             provisioned = bool(infrastructure["status"].get("initialization", {}).get("provisioned"))
             status["initialization"] = {**status.get("initialization", {}), "infrastructureProvisioned": provisioned}
-            for key in ("addresses", "machineID"):
+            # A copy of how to reach it outlives the loss of the provider's own object.
+            for key in FOLLOWED_STATUS:
                 if infrastructure["status"].get(key):
                     status[key] = infrastructure["status"][key]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import typing as t
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import addons
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import control_plane, kube_proxy
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.compare_and_swap import Read
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
@@ -37,6 +38,6 @@ class ActionModule(WorkloadAction):
             if control_plane.skips(objects.control_plane, control_plane.SKIP_KUBE_PROXY):
                 return f"kube-proxy is the user's own business: annotation {control_plane.SKIP_KUBE_PROXY}"
             version = version or control_plane.version(objects.control_plane)
-            repository = repository or control_plane.image_repository(objects.control_plane)
+            repository = repository or addons.image_repository(objects.control_plane)
         planner = functools.partial(kube_proxy.plan, version=needed_version(version), image_repository=repository)
         return kube_proxy.READS, planner

@@ -1,18 +1,22 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Create or remove the objects of one control plane machine."""
+"""Create the objects of one control plane machine, or mark it for deletion."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import machine_objects, machine_removal
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import machine_objects
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
     ControlPlaneAction,
     ControlPlaneFailure,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+    MACHINE,
+    ClusterObjects,
+    Object,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import is_provisioned, machine_for_provider
 
 
@@ -26,8 +30,6 @@ class ActionModule(ControlPlaneAction):
         "failure_domain": {"type": "str", "default": ""},
         "prepare": {"type": "list", "elements": "str", "default": []},
         "prepare_names": {"type": "list", "elements": "str", "default": []},
-        "infrastructure_deleted": {"type": "bool", "default": False},
-        "member_id": {"type": "str"},
         "remediation": {
             "type": "dict",
             "options": {
@@ -36,24 +38,33 @@ class ActionModule(ControlPlaneAction):
                 "retryCount": {"type": "int", "required": True},
             },
         },
-        "fencing": {"type": "int"},
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Create, or mark and finally delete, the Machine, its InfraMachine and its KubeadmConfig."""
+        """Create the Machine, its InfraMachine and its KubeadmConfig, or mark the Machine for deletion."""
         store = self.open_store(arguments)
         objects = self.open_objects(arguments, store)
+        if arguments["state"] == "absent":
+            return self._absent(objects, arguments)
         if self.check_mode:
             return {"changed": True}
-        if arguments["state"] == "present":
-            return self._present(objects, arguments)
-        if not arguments["name"]:
+        return self._present(objects, arguments)
+
+    @staticmethod
+    def _absent(objects: ClusterObjects, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        name = arguments["name"]
+        if not name:
             raise ControlPlaneFailure("state=absent needs the machine's name; nothing was done.")
-        if arguments["infrastructure_deleted"]:
-            return {"changed": machine_removal.delete_objects(objects, arguments["name"])}
-        self.check_lock(arguments)
-        changed, message = machine_removal.begin(self, objects, arguments)
-        return {"changed": changed, "msg": message}
+        machine = objects.machine(name)
+        if machine is None:
+            return {"changed": False, "msg": f"there is no machine {name}"}
+        if machine["metadata"].get("deletionTimestamp"):
+            return {"changed": False, "msg": f"machine {name} is marked for deletion already"}
+        # Recorded before the machine is marked: a run that ends in between neither forgets the try nor counts it twice.
+        if arguments["remediation"]:
+            machine_objects.record_remediation(objects, arguments["remediation"])
+        objects.store.delete(MACHINE, objects.namespace, name)
+        return {"changed": True, "msg": f"machine {name} is marked for deletion"}
 
     def _present(self, objects: ClusterObjects, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         if objects.control_plane is None or objects.machine_template is None:

@@ -16,7 +16,12 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.pla
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.public import public_snapshot
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import check_snapshot
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import read_cluster
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_records, plan_files, planning
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import (
+    cluster_records,
+    machine_restore,
+    plan_files,
+    planning,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
     STORE_SPEC,
     ControlPlaneAction,
@@ -34,6 +39,7 @@ class ActionModule(ControlPlaneAction):
         "manifests": {"type": "list", "elements": "path", "default": []},
         "providers": {"type": "dict", "default": {}},
         "replace": planning.POLICY_SPEC,
+        "consent": planning.CONSENT_SPEC,
         "snapshot": {"type": "path"},
         "plan_file": {"type": "path"},
         "snapshot_file": {"type": "path"},
@@ -45,7 +51,7 @@ class ActionModule(ControlPlaneAction):
         write = not self.check_mode
         # Whatever is done below, the store is one that can't be written.
         self.check_mode = True
-        policy = {"replace": arguments["replace"], "approved": False}
+        policy = planning.policy(arguments, approved=False)
         snapshot = self._what_if(arguments, policy) if arguments["snapshot"] else self._observed(arguments, policy)
         names = planning.NewNames(snapshot) if arguments["plan_file"] and snapshot.get("controlPlane") else None
         document = make_plan(snapshot, now_rfc3339(), names)
@@ -79,9 +85,14 @@ class ActionModule(ControlPlaneAction):
                 f"neither a manifest nor the store names the cluster {arguments['namespace']}/{arguments['cluster']}; nothing was planned. "
                 "Give the files in the inventory (plugin kubeadm.control_plane.clusters, option manifests) or as control_plane_manifests."
             )
+        in_place: list[str] = []
         if manifest is not None:
-            cluster_records.apply_manifest(store, manifest)
+            changes = cluster_records.apply_manifest(store, manifest)
+            in_place = [change for change in changes if cluster_records.IN_PLACE in change]
         objects = self.open_objects(arguments, store)
+        in_place += machine_restore.restore(objects)
+        for change in in_place:
+            self.progress(arguments["cluster"], f"reconcile would {change}")
         snapshot = observe(objects, self.machine_caller(arguments, objects), now_rfc3339(), policy=policy)
         planning.refuse_contradictions(check_snapshot(snapshot))
         return public_snapshot(snapshot)

@@ -20,7 +20,7 @@ options:
   _input:
     description:
       - YAML text of at most 10 MB, a list of objects, or one object.
-      - Kinds are C(Cluster), C(KubeadmControlPlane), C(Machine), C(KubeadmConfig), C(Secret), and any kind of the group
+      - Kinds are C(Cluster), C(KubeadmControlPlane), C(Machine), C(KubeadmConfig), C(MachineHealthCheck), C(Secret), and any kind of the group
         C(infrastructure.cluster.x-k8s.io). Infrastructure objects of other providers come back as they are.
     type: raw
     required: true

@@ -110,7 +110,7 @@ class ControlPlaneAction(ActionBase):
             )
         return objects
 
-    def check_lock(self, arguments: dict[str, t.Any]) -> None:
+    def check_lock(self, arguments: t.Mapping[str, t.Any]) -> None:
         """Fail where this run doesn't hold the cluster's lock any more; called before every irreversible call."""
         number = arguments.get("fencing")
         if number is not None and not self.check_mode:
@@ -142,10 +142,17 @@ class ControlPlaneAction(ActionBase):
         return Waiting(self, cluster, bound_seconds)
 
 
+class Progress(t.Protocol):
+    """What shows a line for people."""
+
+    def progress(self, cluster: str, text: str) -> None:
+        """Show a line for people while a task goes on."""
+
+
 class Waiting:
     """A bounded wait with a line of progress every 15 s."""
 
-    def __init__(self, action: ControlPlaneAction, cluster: str, bound_seconds: float) -> None:
+    def __init__(self, action: Progress, cluster: str, bound_seconds: float) -> None:
         self._action = action
         self._cluster = cluster
         self._bound = bound_seconds

@@ -20,6 +20,12 @@ MACHINE = (kinds.GROUP_CLUSTER, kinds.MACHINE)
 CONTROL_PLANE = (kinds.GROUP_CONTROL_PLANE, kinds.KUBEADM_CONTROL_PLANE)
 KUBEADM_CONFIG = (kinds.GROUP_BOOTSTRAP, kinds.KUBEADM_CONFIG)
 SECRET = ("", kinds.SECRET)
+# Written by this collection: on an InfraMachine, whether kubeadm was ever started there ("true", "false"); on an object, that it was
+# made anew from what was left of a machine.
+BOOTSTRAP_STARTED_ANNOTATION = kinds.ANNOTATION_PREFIX + "bootstrap-started"
+RESTORED_ANNOTATION = kinds.ANNOTATION_PREFIX + "restored"
+# What a Machine's status keeps of its InfraMachine's.
+FOLLOWED_STATUS = ("addresses", "machineID", "connection")
 CLUSTER_LABEL = kinds.LABEL_CLUSTER_NAME
 CONTROL_PLANE_LABEL = kinds.LABEL_CONTROL_PLANE
 FINALIZERS = {
@@ -82,12 +88,12 @@ class ClusterObjects:
             store.list(MACHINE, namespace, labels), key=lambda each: str(each["metadata"]["name"])
         )
         objects.kubeadm_configs = _by_name(store.list(KUBEADM_CONFIG, namespace, {CLUSTER_LABEL: name}))
-        kinds = {kind_of(machine["spec"]["infrastructureRef"]) for machine in objects.machines}
+        found = {kind_of(machine["spec"]["infrastructureRef"]) for machine in objects.machines}
         if control_plane is not None:
             reference = objects.template_reference()
             objects.machine_template = store.get(kind_of(reference), namespace, reference["name"])
-            kinds.add(machine_kind_of_template(reference))
-        for kind in sorted(kinds):
+            found.add(machine_kind_of_template(reference))
+        for kind in sorted(found):
             objects.infrastructure_machines.update(_by_name(store.list(kind, namespace, {CLUSTER_LABEL: name})))
         return objects
 
@@ -103,10 +109,53 @@ class ClusterObjects:
         endpoint: t.Optional[Object] = self.cluster.get("spec", {}).get("controlPlaneEndpoint")
         return endpoint if endpoint and endpoint.get("host") else None
 
-    def prepared_machines(self) -> list[Object]:
-        """Return infrastructure machines that have no Machine: prepared ahead, unseen by decide."""
+    @property
+    def initialized(self) -> bool:
+        """Whether there has ever been a control plane, as the Cluster or its KubeadmControlPlane has recorded."""
+        statuses = [each.get("status") or {} for each in (self.cluster, self.control_plane) if each]
+        return any((each.get("initialization") or {}).get("controlPlaneInitialized") for each in statuses)
+
+    @property
+    def going(self) -> bool:
+        """Whether the whole cluster is marked for deletion."""
+        return any(each["metadata"].get("deletionTimestamp") for each in (self.cluster, self.control_plane) if each)
+
+    @property
+    def paused(self) -> bool:
+        """Whether one of the two switches says that nothing is to be done."""
+        marked = [each["metadata"].get("annotations") or {} for each in (self.cluster, self.control_plane) if each]
+        paused = bool((self.cluster.get("spec") or {}).get("paused"))
+        return paused or any(kinds.ANNOTATION_PAUSED in each for each in marked)
+
+    def unowned_machines(self) -> list[Object]:
+        """Return infrastructure machines that have no Machine, whatever the reason."""
         used = {machine["metadata"]["name"] for machine in self.machines}
         return [each for name, each in sorted(self.infrastructure_machines.items()) if name not in used]
+
+    def prepared_machines(self) -> list[Object]:
+        """Return the machines prepared ahead, unseen by decide: infrastructure without a Machine on which kubeadm was never started.
+
+        Missing evidence counts as started: the Machine may have been deleted from the store. Where the whole cluster
+        goes, its infrastructure goes with it, started or not.
+        """
+        return [
+            each
+            for each in self.unowned_machines()
+            if self.going or not self.may_have_started(each["metadata"]["name"])
+        ]
+
+    def may_have_started(self, name: str) -> bool:
+        """Tell whether kubeadm was started on a machine, or nothing is known that says it was not."""
+        config = self.kubeadm_configs.get(name)
+        secret = ((config or {}).get("status") or {}).get("initialization", {}).get("dataSecretCreated")
+        infrastructure = self.infrastructure_machines.get(name) or {"metadata": {}}
+        noted = (infrastructure["metadata"].get("annotations") or {}).get(BOOTSTRAP_STARTED_ANNOTATION)
+        if noted == "true" or secret is True:
+            return True
+        if noted == "false" or secret is False:
+            return False
+        # Made by a release that noted nothing. Before there was a control plane, the KubeadmConfig tells: it is made later.
+        return self.initialized or config is not None
 
     def machine(self, name: str) -> t.Optional[Object]:
         """Return the Machine of that name."""

@@ -6,18 +6,27 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
+import json
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds, validate_update
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import coredns_releases
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import (
+    defaults,
+    kinds,
+    validate,
+    validate_update,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.equivalence import keep_equivalent, settle
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError, Violation
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import ClusterManifest
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.user_annotations import (
+    FROM_MANIFEST,
     OWNED_BY_THE_MANIFEST,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, kind_ref_of
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import corefile_migration
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import health_checks
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
     CLUSTER,
     CLUSTER_LABEL,
@@ -29,20 +38,39 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_obje
     delete_finally,
     kind_of,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.propagation import (
+    IN_PLACE,
+    changed_paths,
+    propagate,
+)
+
+_METADATA = ("labels", "annotations")
+
+__all__ = [
+    "IN_PLACE",
+    "apply_manifest",
+    "delete_records",
+    "mark_deleting",
+    "update_violations",
+    "update_warnings",
+]
 
 
 def apply_manifest(store: Store, manifest: ClusterManifest) -> list[str]:
     """Bring the manifest's objects into the store and return what was done, in words.
 
     What a controller fills in and the manifest leaves out is kept: status, finalizers, the endpoint that the
-    infrastructure gave. What means the same as what is stored is no change. A user's Secret replaces a stored one only where
-    their contents differ. Raises ManifestError with every violation, and has then written nothing, where the manifest changes
-    what can't be changed (kcp-behaviour.md §1.18).
+    infrastructure gave; so are the fields that others may set (``manifest.left_out``). What means the same as what is stored is
+    no change. A user's Secret replaces a stored one only where their contents differ. What the machine template says of the machines
+    without replacing them goes to their objects (propagation.py). Raises ManifestError with every violation, and has then written
+    nothing, where the manifest changes what can't be changed (kcp-behaviour.md §1.18).
     """
+    manifest = _with_stored_values(store, manifest)
     violations = update_violations(store, manifest)
     if violations:
         raise ManifestError(violations)
     changes = []
+    before = _stored(store, manifest.control_plane)
     stored = _stored(store, manifest.cluster)
     cluster = manifest.cluster if stored is None else _merged(stored, manifest.cluster)
     objects = [
@@ -50,6 +78,7 @@ def apply_manifest(store: Store, manifest: ClusterManifest) -> list[str]:
         manifest.machine_template,
         manifest.control_plane,
         *manifest.secrets,
+        *manifest.health_checks,
         manifest.cluster,
     ]
     for desired in objects:
@@ -59,24 +88,35 @@ def apply_manifest(store: Store, manifest: ClusterManifest) -> list[str]:
         stored = store.get(kind_ref_of(desired), namespace, name)
         if stored is None:
             changes.append(f"create {desired['kind']} {namespace}/{name}")
-            created = copy.deepcopy(desired)
+            created = copy.deepcopy(_with_record(desired))
             if kind_ref_of(desired) in FINALIZERS:
                 created["metadata"]["finalizers"] = [FINALIZERS[kind_ref_of(desired)]]
             store.create(created)
             continue
         merged = _merged(stored, desired, cluster)
         if merged != stored:
-            changes.append(f"change {desired['kind']} {namespace}/{name}: {', '.join(_changed_paths(stored, merged))}")
+            changes.append(f"change {desired['kind']} {namespace}/{name}: {', '.join(changed_paths(stored, merged))}")
             store.modify(kind_ref_of(desired), namespace, name, functools.partial(_replace, desired=merged))
-    return changes
+    return changes + health_checks.delete_others(store, manifest) + _in_place(store, manifest, before)
+
+
+def _in_place(store: Store, manifest: ClusterManifest, before: t.Optional[Object]) -> list[str]:
+    metadata = manifest.cluster["metadata"]
+    objects = ClusterObjects.read(store, str(metadata.get("namespace", "default")), str(metadata["name"]))
+    return propagate(objects, before) if objects is not None else []
 
 
 def update_violations(store: Store, manifest: ClusterManifest) -> list[Violation]:
     """What the manifest changes of the stored objects that can't be changed, in the manifest's own terms."""
+    manifest = _with_stored_values(store, manifest)
     control_plane = _stored(store, manifest.control_plane)
     cluster = _stored(store, manifest.cluster)
     was_initialized = validate_update.initialized(cluster, control_plane)
     violations: list[Violation] = []
+    if defaults.REPLICAS in manifest.left_out:
+        report = manifest.report(manifest.control_plane)
+        validate.validate_replicas(manifest.control_plane, report)
+        violations += report.violations
     if cluster is not None:
         report = manifest.report(manifest.cluster)
         wanted = _merged(cluster, manifest.cluster)
@@ -86,7 +126,7 @@ def update_violations(store: Store, manifest: ClusterManifest) -> list[Violation
         clusters = (cluster, _merged(cluster, manifest.cluster)) if cluster is not None else None
         report = manifest.report(manifest.control_plane)
         validate_update.validate_control_plane_update(
-            control_plane, manifest.control_plane, report, clusters, corefile_migration.refusal
+            control_plane, manifest.control_plane, report, clusters, coredns_releases.refusal
         )
         violations += report.violations
     for secret in manifest.secrets:
@@ -95,7 +135,22 @@ def update_violations(store: Store, manifest: ClusterManifest) -> list[Violation
             report = manifest.report(secret)
             validate_update.validate_secret_update(stored, secret, was_initialized, report)
             violations += report.violations
-    return violations
+    return violations + health_checks.update_violations(store, manifest)
+
+
+def _with_stored_values(store: Store, manifest: ClusterManifest) -> ClusterManifest:
+    """The manifest with the stored values of the fields that it leaves out: they may be somebody else's, and are never reverted."""
+    stored = _stored(store, manifest.control_plane) if manifest.left_out else None
+    if stored is None:
+        return manifest
+    control_plane = copy.deepcopy(manifest.control_plane)
+    replicas = stored["spec"].get("replicas")
+    if defaults.REPLICAS in manifest.left_out and replicas is not None:
+        control_plane["spec"]["replicas"] = replicas
+    after = (stored["spec"].get("rollout") or {}).get("after")
+    if defaults.ROLLOUT_AFTER in manifest.left_out and after is not None:
+        control_plane["spec"].setdefault("rollout", {})["after"] = after
+    return dataclasses.replace(manifest, control_plane=control_plane)
 
 
 def update_warnings(store: Store, manifest: ClusterManifest) -> list[str]:
@@ -127,12 +182,14 @@ def _merged(stored: Object, desired: Object, cluster: t.Optional[Object] = None)
         merged["spec"] = keep_equivalent(stored["spec"], desired["spec"])
     elif kind_ref_of(desired) == CONTROL_PLANE and cluster is not None:
         merged["spec"] = settle(stored["spec"], desired["spec"], cluster)
-    for key in ("labels", "annotations"):
+    recorded = _given_before(stored)
+    desired = _with_record(desired)
+    for key in _METADATA:
         given = desired["metadata"].get(key) or {}
         if given or key in stored["metadata"]:
-            kept = stored["metadata"].get(key) or {}
             # What a user takes out of the manifest no longer holds; what controllers wrote stays.
-            kept = {name: value for name, value in kept.items() if name not in OWNED_BY_THE_MANIFEST}
+            gone = {*OWNED_BY_THE_MANIFEST, FROM_MANIFEST, *recorded.get(key, ())}
+            kept = {name: value for name, value in (stored["metadata"].get(key) or {}).items() if name not in gone}
             merged["metadata"][key] = {**kept, **given}
     endpoint = stored.get("spec", {}).get("controlPlaneEndpoint")
     if endpoint and not merged["spec"].get("controlPlaneEndpoint", {}).get("host"):
@@ -140,15 +197,25 @@ def _merged(stored: Object, desired: Object, cluster: t.Optional[Object] = None)
     return merged
 
 
-def _changed_paths(before: t.Any, after: t.Any, path: str = "") -> list[str]:
-    if isinstance(before, dict) and isinstance(after, dict):
-        paths: list[str] = []
-        for key in sorted(set(before) | set(after)):
-            if before.get(key) != after.get(key):
-                # Paths only, never values: a Secret's data may be among them.
-                paths += _changed_paths(before.get(key), after.get(key), f"{path}.{key}" if path else str(key))
-        return paths
-    return [path]
+def _with_record(desired: Object) -> Object:
+    """The object of a manifest with a note of which labels and annotations it gives, where it gives any."""
+    if kind_ref_of(desired) not in (CLUSTER, CONTROL_PLANE):
+        return desired
+    given = {key: sorted(desired["metadata"].get(key) or {}) for key in _METADATA}
+    record = {key: names for key, names in given.items() if names}
+    if not record:
+        return desired
+    annotations = {**(desired["metadata"].get("annotations") or {}), FROM_MANIFEST: json.dumps(record)}
+    return {**desired, "metadata": {**desired["metadata"], "annotations": annotations}}
+
+
+def _given_before(stored: Object) -> dict[str, list[str]]:
+    """Which labels and annotations of a stored object its manifest gave; nothing where the note is missing or damaged."""
+    try:
+        record = json.loads((stored["metadata"].get("annotations") or {}).get(FROM_MANIFEST, "{}"))
+        return {key: [str(name) for name in record[key]] for key in _METADATA if key in record}
+    except (ValueError, TypeError):
+        return {}
 
 
 def mark_deleting(objects: ClusterObjects, ignore_worker_nodes: bool) -> list[str]:
@@ -184,6 +251,8 @@ def delete_records(objects: ClusterObjects) -> list[str]:
         if delete_finally(store, reference, namespace, name):
             deleted.append(f"delete {reference[1]} {name}")
 
+    for check in health_checks.of_cluster(store, namespace, objects.name):
+        delete(health_checks.HEALTH_CHECK, check["metadata"]["name"])
     for secret in store.list(SECRET, namespace, {CLUSTER_LABEL: objects.name}):
         delete(SECRET, secret["metadata"]["name"])
     if objects.machine_template is not None and not _template_used_elsewhere(objects):

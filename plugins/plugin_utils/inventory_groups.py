@@ -17,6 +17,7 @@ HEALTH_CONDITIONS = (
     "SchedulerPodHealthy",
     "EtcdPodHealthy",
     "EtcdMemberHealthy",
+    "HealthCheckSucceeded",
 )
 
 

@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 import copy
+import json
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.bootstrap import config_spec
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds, names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import controller_reference
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import kind_ref_of
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+    BOOTSTRAP_STARTED_ANNOTATION,
     CLUSTER_LABEL,
     CONTROL_PLANE,
     CONTROL_PLANE_LABEL,
@@ -22,6 +25,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_obje
     Object,
     machine_kind_of_template,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.propagation import give_new
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import (
     FAILURE_DOMAIN_ANNOTATION,
     VERSION_ANNOTATION,
@@ -29,7 +33,6 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider imp
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.status_writer import annotate
 
 INFRASTRUCTURE_VERSION = "v1beta1"
-DELETION_KEYS = ("nodeDrainTimeoutSeconds", "nodeVolumeDetachTimeoutSeconds", "nodeDeletionTimeoutSeconds")
 
 
 def create_machine(objects: ClusterObjects, kind: str, name: t.Optional[str], failure_domain: str) -> str:
@@ -41,8 +44,8 @@ def create_machine(objects: ClusterObjects, kind: str, name: t.Optional[str], fa
         name: the machine to complete, or None for a new one; a machine prepared ahead is used if it still matches.
         failure_domain: where a new machine goes; empty where the cluster has no failure domains.
 
-    The order leaves nothing behind that a later run would not complete: an InfraMachine without a Machine is a prepared
-    machine, a KubeadmConfig without one is taken over by the Machine of its name. A remediation in progress is handed on to
+    The order leaves nothing behind that a later run would not complete: an InfraMachine without a Machine that says so is a
+    prepared machine, a KubeadmConfig without one is taken over by the Machine of its name. A remediation in progress is handed on to
     the machine that replaces the removed one, and only then taken off the control plane (kcp-behaviour.md §1.9).
     """
     if name is None:
@@ -54,7 +57,7 @@ def create_machine(objects: ClusterObjects, kind: str, name: t.Optional[str], fa
     if name not in objects.kubeadm_configs:
         objects.kubeadm_configs[name] = objects.store.create(_kubeadm_config(objects, control_plane, kind, name))
     if objects.machine(name) is None:
-        objects.machines.append(objects.store.create(_machine(objects, control_plane, name, failure_domain)))
+        objects.machines.append(objects.store.create(machine_object(objects, control_plane, name, failure_domain)))
         _hand_over_remediation(objects, control_plane)
     return name
 
@@ -67,6 +70,46 @@ def _hand_over_remediation(objects: ClusterObjects, control_plane: Object) -> No
             str(control_plane["metadata"]["name"]),
             lambda stored: annotate(stored, {kinds.ANNOTATION_REMEDIATION_IN_PROGRESS: None}),
         )
+
+
+def note_start(objects: ClusterObjects, name: str) -> None:
+    """Note on a machine's InfraMachine and KubeadmConfig that kubeadm is about to be started there.
+
+    Before it is, and never taken back: whoever finds them without their Machine must not take them for unused.
+    """
+    infrastructure = objects.infrastructure_machines.get(name)
+    if infrastructure is not None:
+        objects.infrastructure_machines[name] = objects.store.modify(
+            kind_ref_of(infrastructure),
+            objects.namespace,
+            name,
+            lambda stored: annotate(stored, {BOOTSTRAP_STARTED_ANNOTATION: "true"}),
+        )
+
+    def created(stored: Object) -> None:
+        status = stored.setdefault("status", {})
+        status["initialization"] = {**(status.get("initialization") or {}), "dataSecretCreated": True}
+
+    objects.kubeadm_configs[name] = objects.store.modify(KUBEADM_CONFIG, objects.namespace, name, created)
+
+
+def record_remediation(objects: ClusterObjects, remediation: t.Mapping[str, t.Any]) -> None:
+    """Record on the KubeadmControlPlane that a machine goes because of a remediation (kcp-behaviour.md §1.9).
+
+    Args:
+        objects: the cluster's objects.
+        remediation: ``{machine, timestamp, retryCount}`` as the decision gives it.
+    """
+    if objects.control_plane is None:
+        return
+    record = {"machine": remediation["machine"], "timestamp": remediation["timestamp"]}
+    text = json.dumps({**record, "retryCount": int(remediation["retryCount"])})
+    objects.control_plane = objects.store.modify(
+        CONTROL_PLANE,
+        objects.namespace,
+        str(objects.control_plane["metadata"]["name"]),
+        lambda stored: annotate(stored, {kinds.ANNOTATION_REMEDIATION_IN_PROGRESS: text}),
+    )
 
 
 def new_name(objects: ClusterObjects) -> str:
@@ -85,7 +128,7 @@ def new_name(objects: ClusterObjects) -> str:
 
 def stale_prepared(objects: ClusterObjects) -> list[Object]:
     """Return the machines prepared ahead that no new machine will use: they don't match any more, or are too many."""
-    if objects.control_plane is None:
+    if objects.control_plane is None or objects.paused or objects.going:
         return []
     wanted = int(objects.control_plane["spec"]["replicas"]) - len(objects.machines)
     usable = [each for each in objects.prepared_machines() if prepared_matches(objects, each)][: max(0, wanted)]
@@ -112,32 +155,32 @@ def create_infrastructure_machine(objects: ClusterObjects, name: str, failure_do
     template = t.cast(Object, objects.machine_template)
     reference = objects.template_reference()
     group, kind = machine_kind_of_template(reference)
-    metadata = _metadata(objects, control_plane, name)
+    metadata = machine_metadata(objects, control_plane, name)
     metadata["annotations"].update(
         {
             kinds.ANNOTATION_CLONED_FROM_NAME: reference["name"],
             kinds.ANNOTATION_CLONED_FROM_GROUP_KIND: f"{reference['kind']}.{group}",
             FAILURE_DOMAIN_ANNOTATION: failure_domain,
             VERSION_ANNOTATION: control_plane["spec"]["version"],
+            # Said, not left open: only what says that it was never started is ever taken for a machine prepared ahead.
+            BOOTSTRAP_STARTED_ANNOTATION: "false",
         }
     )
-    stored = objects.store.create(
-        {
-            "apiVersion": f"{group}/{INFRASTRUCTURE_VERSION}",
-            "kind": kind,
-            "metadata": metadata,
-            "spec": copy.deepcopy(template["spec"]["template"]["spec"]),
-            "status": {},
-        }
-    )
+    made = {
+        "apiVersion": f"{group}/{INFRASTRUCTURE_VERSION}",
+        "kind": kind,
+        "metadata": metadata,
+        "spec": copy.deepcopy(template["spec"]["template"]["spec"]),
+        "status": {},
+    }
+    stored = objects.store.create(give_new(made, control_plane))
     objects.infrastructure_machines[name] = stored
     return stored
 
 
-def _metadata(objects: ClusterObjects, control_plane: Object, name: str) -> Object:
-    template = control_plane["spec"]["machineTemplate"].get("metadata", {})
+def machine_metadata(objects: ClusterObjects, control_plane: Object, name: str) -> Object:
+    """Return the metadata that every object of a machine has."""
     labels = {
-        **template.get("labels", {}),
         CLUSTER_LABEL: objects.name,
         CONTROL_PLANE_LABEL: "",
         kinds.LABEL_CONTROL_PLANE_NAME: names.label_value(str(control_plane["metadata"]["name"])),
@@ -146,32 +189,32 @@ def _metadata(objects: ClusterObjects, control_plane: Object, name: str) -> Obje
         "name": name,
         "namespace": objects.namespace,
         "labels": labels,
-        "annotations": dict(template.get("annotations", {})),
+        "annotations": {},
         "ownerReferences": [controller_reference(control_plane)],
     }
 
 
 def _kubeadm_config(objects: ClusterObjects, control_plane: Object, kind: str, name: str) -> Object:
-    return {
+    made = {
         "apiVersion": kinds.API_BOOTSTRAP,
         "kind": KUBEADM_CONFIG[1],
-        "metadata": _metadata(objects, control_plane, name),
+        "metadata": machine_metadata(objects, control_plane, name),
         "spec": config_spec(control_plane, kind),
-        "status": {},
+        "status": {"initialization": {"dataSecretCreated": False}},
     }
+    return give_new(made, control_plane)
 
 
-def _machine(objects: ClusterObjects, control_plane: Object, name: str, failure_domain: str) -> Object:
+def machine_object(objects: ClusterObjects, control_plane: Object, name: str, failure_domain: str) -> Object:
+    """Return the Machine of that name as it is when it is made; it is not stored."""
     reference = objects.template_reference()
     group, kind = machine_kind_of_template(reference)
-    template = control_plane["spec"]["machineTemplate"]["spec"]
-    metadata = _metadata(objects, control_plane, name)
+    metadata = machine_metadata(objects, control_plane, name)
     metadata["annotations"][kinds.ANNOTATION_PRE_TERMINATE_HOOK] = ""
     record = (control_plane["metadata"].get("annotations") or {}).get(kinds.ANNOTATION_REMEDIATION_IN_PROGRESS)
     if record is not None:
         metadata["annotations"][kinds.ANNOTATION_REMEDIATION_FOR] = record
     metadata["finalizers"] = [FINALIZERS[MACHINE]]
-    deletion = {key: template["deletion"][key] for key in DELETION_KEYS if key in template.get("deletion", {})}
     spec: Object = {
         "clusterName": objects.name,
         "version": control_plane["spec"]["version"],
@@ -180,14 +223,11 @@ def _machine(objects: ClusterObjects, control_plane: Object, name: str, failure_
     }
     if failure_domain:
         spec["failureDomain"] = failure_domain
-    if deletion:
-        spec["deletion"] = deletion
-    if template.get("readinessGates"):
-        spec["readinessGates"] = template["readinessGates"]
-    return {
+    made = {
         "apiVersion": kinds.API_CLUSTER,
         "kind": MACHINE[1],
         "metadata": metadata,
         "spec": spec,
         "status": {},
     }
+    return give_new(made, control_plane)

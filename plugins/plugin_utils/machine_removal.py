@@ -1,105 +1,282 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Taking one machine out of a control plane: mark, leave etcd, then the objects."""
+"""Taking one machine out of a control plane that goes on living, in the Machine controller's order (kcp-behaviour.md §1.10)."""
 
 from __future__ import annotations
 
-import json
 import typing as t
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import hooks, names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.conditions import (
+    get_condition,
+    is_true,
+    set_condition,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import kind_ref_of
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
-    ControlPlaneAction,
     ControlPlaneFailure,
+    Waiting,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
-    CONTROL_PLANE,
     KUBEADM_CONFIG,
     MACHINE,
     ClusterObjects,
+    Object,
     delete_finally,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.status_writer import annotate
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import Caller, now_rfc3339
+
+# Seconds where the Machine sets none: Cluster API waits for ever there, which nobody sees at night (kcp-behaviour.md §4 #10).
+DRAIN_SECONDS = 600
+VOLUME_DETACH_SECONDS = 300
+NODE_DELETION_SECONDS = 10
+CALL_SECONDS = 12
+SNAPSHOTS_KEPT = 5
 
 
-def begin(action: ControlPlaneAction, objects: ClusterObjects, arguments: dict[str, t.Any]) -> tuple[bool, str]:
-    """Mark a machine as deleting and take its etcd member and its Node out of a control plane that goes on living.
+class Action(t.Protocol):
+    """What a removal needs of :class:`ControlPlaneAction`."""
 
-    Where the whole control plane is deleted nothing is done to etcd (kcp-behaviour.md §1.16). A remediation is recorded before
-    the machine is marked, so that a run that ends in between neither forgets the try nor counts it twice (§1.9).
+    def check_lock(self, arguments: t.Mapping[str, t.Any]) -> None:
+        """Fail where this run doesn't hold the lock any more."""
 
-    Returns:
-        whether anything changed, and what was done in words.
+    def progress(self, cluster: str, text: str) -> None:
+        """Show a line for people."""
+
+    def waiting(self, cluster: str, bound_seconds: float) -> Waiting:
+        """Start a bounded wait."""
+
+
+def snapshot_name(objects: ClusterObjects) -> str:
+    """What the names of a cluster's etcd snapshots begin with that are taken before a change of its membership."""
+    return f"{objects.name}-before-change"
+
+
+class Removal:
+    """One removal: of a machine, of an etcd member without a machine, or of a Node without one.
+
+    Args:
+        action: the running action, which shows progress, bounds waits and checks the lock.
+        caller: reaches the machines.
+        objects: the cluster's objects, just read.
+        arguments: the action's arguments (see the module machine_removal).
     """
-    name = arguments["name"]
-    machine = objects.machine(name)
-    changed = False
-    if machine is not None and not machine["metadata"].get("deletionTimestamp"):
-        changed = True
-        if arguments.get("remediation"):
-            _record_remediation(objects, arguments["remediation"])
-        objects.store.delete(MACHINE, objects.namespace, name)
-    if objects.cluster["metadata"].get("deletionTimestamp"):
-        return changed, f"machine {name} is marked for deletion"
-    node = (machine or {}).get("status", {}).get("nodeRef", {}).get("name")
-    calls: list[tuple[str, dict[str, t.Any]]] = []
-    if arguments["member_id"]:
-        calls.append(("etcd_member", {"member_id": arguments["member_id"], "state": "absent"}))
-    if node:
-        calls.append(("workload_node", {"name": node, "state": "absent"}))
-    done = [f"machine {name} is marked for deletion"]
-    others = [each["metadata"]["name"] for each in objects.bootstrapped_machines() if each["metadata"]["name"] != name]
-    for module, call in calls:
-        done.append(_through_one_of(action, objects, arguments, others, module, call))
-    return changed or bool(calls), "; ".join(done)
 
+    def __init__(
+        self, action: Action, caller: Caller, objects: ClusterObjects, arguments: t.Mapping[str, t.Any]
+    ) -> None:
+        self._action = action
+        self._caller = caller
+        self._objects = objects
+        self._arguments = arguments
+        self._name: str = arguments["name"] or ""
+        self._machine: Object = objects.machine(self._name) or {}
+        self._done: list[str] = []
 
-def _record_remediation(objects: ClusterObjects, remediation: dict[str, t.Any]) -> None:
-    if objects.control_plane is None:
-        return
-    record = {key: remediation[key] for key in ("machine", "timestamp", "retryCount")}
-    text = json.dumps({**record, "retryCount": int(record["retryCount"])})
-    objects.control_plane = objects.store.modify(
-        CONTROL_PLANE,
-        objects.namespace,
-        str(objects.control_plane["metadata"]["name"]),
-        lambda stored: annotate(stored, {kinds.ANNOTATION_REMEDIATION_IN_PROGRESS: text}),
-    )
+    def take_out(self) -> dict[str, t.Any]:
+        """Bring a marked machine to where its provider may delete it, and tell whether it is there.
 
+        Not ready means that a deletion hook holds it: the next decision waits for that. A machine of a control plane that is
+        deleted as a whole is ready at once (kcp-behaviour.md §1.16), and so is one beside which there is no other.
+        """
+        if not self._machine.get("metadata", {}).get("deletionTimestamp"):
+            raise ControlPlaneFailure(
+                f"machine {self._name} is not marked for deletion; nothing was done. Mark it first: kubeadm.control_plane.machine with state=absent."
+            )
+        if self._whole_cluster() or not self._others():
+            return {**self._result(True), "node": ""}
+        if self._held(kinds.HOOK_PRE_DRAIN, not hooks.drained(self._machine)):
+            return {**self._result(False), "node": self._node()}
+        self._move_leadership()
+        self._drain()
+        if self._held(kinds.HOOK_PRE_TERMINATE, self._stage() != names.WAITING_FOR_INFRASTRUCTURE):
+            return {**self._result(False), "node": self._node()}
+        self.remove_member()
+        self._say(names.WAITING_FOR_INFRASTRUCTURE, "")
+        return {**self._result(True), "node": self._node()}
 
-def _through_one_of(
-    action: ControlPlaneAction,
-    objects: ClusterObjects,
-    arguments: dict[str, t.Any],
-    others: list[str],
-    module: str,
-    call: dict[str, t.Any],
-) -> str:
-    caller = action.machine_caller(arguments, objects)
-    if arguments["fencing"] is not None:
-        call = dict(call, fencing=arguments["fencing"])
-    failures = []
-    for other in others:
-        answer = caller.call(objects.reach(other), module, call)
-        if not answer.failed:
-            return str(answer.result.get("msg", module))
-        failures.append(f"{other}: {answer.message}")
-        if answer.reached:
-            # A refusal is an answer: asking the next machine until one agrees would make the check worthless.
-            break
-    raise ControlPlaneFailure(
-        f"machine {arguments['name']} was not taken out of the control plane ({module}): {'; '.join(failures) or 'no other machine carries one'}. "
-        "Its infrastructure was left as it is."
-    )
+    def remove_member(self) -> dict[str, t.Any]:
+        """Take the etcd member out, after a verified snapshot on a machine that stays; nothing where there is none to take out."""
+        identity = self._arguments["member_id"]
+        if not identity:
+            return self._result(True)
+        self._snapshot()
+        self._action.check_lock(self._arguments)
+        self._progress(f"etcd member {identity} is taken out")
+        # A refusal is an answer: asking the next machine until one agrees would make the check worthless.
+        answer = self._through("etcd_member", {"member_id": identity, "state": "absent"}, refusal_ends=True)
+        self._tell(answer)
+        return self._result(True)
 
+    def finish(self) -> dict[str, t.Any]:
+        """Delete the Node and then the objects of a machine whose infrastructure is gone; the InfraMachine last."""
+        node = self._node()
+        if node and not self._whole_cluster() and self._others():
+            self.delete_node(node, self._seconds("nodeDeletionTimeoutSeconds", NODE_DELETION_SECONDS))
+        references = [MACHINE, KUBEADM_CONFIG]
+        infrastructure = self._objects.infrastructure_machines.get(self._name)
+        if infrastructure is not None:
+            references.append(kind_ref_of(infrastructure))
+        store, namespace = self._objects.store, self._objects.namespace
+        gone = [each for each in references if delete_finally(store, each, namespace, self._name)]
+        return {"changed": bool(gone), "ready": True, "msg": "; ".join(self._done) or f"machine {self._name} is gone"}
 
-def delete_objects(objects: ClusterObjects, name: str) -> bool:
-    """Delete Machine, KubeadmConfig and InfraMachine of a machine whose infrastructure is gone; the InfraMachine last."""
-    references = [MACHINE, KUBEADM_CONFIG]
-    infrastructure = objects.infrastructure_machines.get(name)
-    if infrastructure is not None:
-        references.append(kind_ref_of(infrastructure))
-    gone = [reference for reference in references if delete_finally(objects.store, reference, objects.namespace, name)]
-    return bool(gone)
+    def delete_node(self, node: str, seconds: int) -> dict[str, t.Any]:
+        """Delete a Node object through a machine that stays; given up after `seconds` (0: after the run's own bound)."""
+        waiting = self._action.waiting(self._objects.name, seconds or self._arguments["timeout"])
+        while True:
+            answer = self._ask_each("workload_node", {"name": node, "state": "absent"})
+            if isinstance(answer, Answer):
+                self._tell(answer)
+                return self._result(True)
+            if not waiting.again(f"Node {node} is not deleted yet: {answer}"):
+                break
+        text = f"Node {node} was not deleted within {waiting.elapsed:.0f} s ({answer})"
+        if not seconds or not self._name:
+            raise ControlPlaneFailure(f"{text}. Everything else was left as it is; run reconcile again.")
+        self._progress(f"{text}; the machine goes without, and reconcile deletes the Node later")
+        return self._result(True)
+
+    def _node(self) -> str:
+        return str((self._machine.get("status") or {}).get("nodeRef", {}).get("name") or "")
+
+    def _whole_cluster(self) -> bool:
+        marked = (self._objects.cluster, self._objects.control_plane or {})
+        return any(each.get("metadata", {}).get("deletionTimestamp") for each in marked)
+
+    def _others(self) -> list[str]:
+        """The machines to ask: those that carry the control plane and stay, the ready ones first, those that go as well last."""
+        machines = [each for each in self._objects.bootstrapped_machines() if each["metadata"]["name"] != self._name]
+        machines.sort(key=lambda each: (bool(each["metadata"].get("deletionTimestamp")), not is_true(each, "Ready")))
+        return [str(each["metadata"]["name"]) for each in machines]
+
+    def _stage(self) -> str:
+        return str((get_condition(self._machine, "Deleting") or {}).get("reason", ""))
+
+    def _say(self, reason: str, message: str, **deletion: t.Any) -> None:
+        def record(stored: Object) -> None:
+            set_condition(stored, "Deleting", "True", reason, message, now_rfc3339())
+            if deletion:
+                stored["status"].setdefault("deletion", {}).update(deletion)
+
+        self._machine = self._objects.store.modify(MACHINE, self._objects.namespace, self._name, record)
+
+    def _held(self, prefix: str, applies: bool) -> bool:
+        found = hooks.hooks(self._machine, prefix) if applies else []
+        if found:
+            self._say(hooks.WAITING[prefix], f"Waiting for hooks: {', '.join(found)}")
+            self._done.append(f"its deletion is held by {', '.join(found)}")
+        return bool(found)
+
+    def _move_leadership(self) -> None:
+        identity, successors = self._arguments["member_id"], self._arguments["leadership"]
+        if not identity or not successors:
+            return
+        nodes = {
+            str(each["metadata"]["name"]): str(each.get("status", {}).get("nodeRef", {}).get("name") or "")
+            for each in self._objects.machines
+        }
+        to = [nodes.get(name) or name for name in successors]
+        answer = self._through("etcd_leader", {"member_id": identity, "to": to})
+        self._tell(answer)
+
+    def _drain(self) -> None:
+        node = self._node()
+        if hooks.drained(self._machine):
+            return
+        annotations = self._machine["metadata"].get("annotations") or {}
+        drains = kinds.ANNOTATION_EXCLUDE_NODE_DRAINING not in annotations
+        detaches = kinds.ANNOTATION_EXCLUDE_VOLUME_DETACH not in annotations
+        if node and (drains or detaches):
+            self._drain_node(node, drains, detaches)
+        self._say(names.WAITING_FOR_PRE_TERMINATE, "")
+
+    def _drain_node(self, node: str, drains: bool, detaches: bool) -> None:
+        drain = self._seconds("nodeDrainTimeoutSeconds", DRAIN_SECONDS)
+        volumes = self._seconds("nodeVolumeDetachTimeoutSeconds", VOLUME_DETACH_SECONDS)
+        call = {
+            "name": node,
+            "skip_drain": not drains,
+            "timeout": drain,
+            "wait_for_volumes": detaches,
+            "volumes_timeout": volumes,
+            "wait": CALL_SECONDS,
+        }
+        self._say(names.DRAINING, f"Draining Node {node}")
+        self._progress(f"Node {node} is drained")
+        # A timeout of 0 is for ever to Cluster API; a run ends, and the next one goes on waiting.
+        bound = drain + volumes + 60 if drain and volumes else self._arguments["timeout"]
+        waiting = self._action.waiting(self._objects.name, bound)
+        while True:
+            # Another machine may have to be asked than before: the bound is counted from the first one's start.
+            begun = self._machine["status"].get("deletion", {}).get("nodeDrainStartTime")
+            answer = self._through("node_drain", {**call, "started_at": begun} if begun else call)
+            said = redact(str(answer.result.get("message", "")))
+            if answer.result.get("state") != "Running":
+                break
+            if not begun:
+                self._say(names.DRAINING, said, nodeDrainStartTime=answer.result.get("started_at"))
+            if not waiting.again(said, pause_seconds=0.0):
+                raise ControlPlaneFailure(
+                    f"machine {self._name}: its Node {node} was not drained within {waiting.elapsed:.0f} s: {said}. It is cordoned and stays so, "
+                    "nothing was removed. Free what holds it (kubectl get pdb -A, kubectl get volumeattachments), and run reconcile again."
+                )
+        if answer.result.get("state") == "TimedOut":
+            self._progress(f"its bound is over and the removal goes on without: {said}")
+        self._done.append(said)
+
+    def _snapshot(self) -> None:
+        control_plane = self._objects.control_plane or {}
+        if kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT in (control_plane.get("metadata", {}).get("annotations") or {}):
+            self._done.append(f"no etcd snapshot was taken ({kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT} is set)")
+            return
+        self._progress("an etcd snapshot is taken and verified")
+        answer = self._ask_each("etcd_snapshot", {"name": snapshot_name(self._objects), "keep": SNAPSHOTS_KEPT})
+        if not isinstance(answer, Answer):
+            raise ControlPlaneFailure(
+                f"no etcd snapshot could be taken and verified ({answer}), and none of {self._objects.name}'s members is taken out without one. "
+                "Nothing was taken out. Mend that, or waive the snapshot with the annotation "
+                f'{kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT}: "true" on the KubeadmControlPlane.'
+            )
+        self._tell(answer)
+
+    def _seconds(self, key: str, default: int) -> int:
+        value = (self._machine.get("spec") or {}).get("deletion", {}).get(key)
+        return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else default
+
+    def _through(self, module: str, call: dict[str, t.Any], refusal_ends: bool = False) -> Answer:
+        answer = self._ask_each(module, call, refusal_ends)
+        if isinstance(answer, Answer):
+            return answer
+        what = f"machine {self._name}" if self._name else f"etcd member {self._arguments['member_id']}"
+        raise ControlPlaneFailure(
+            f"{what} was not taken out of the control plane ({module}): {answer}. Its infrastructure was left as it is."
+        )
+
+    def _ask_each(self, module: str, call: dict[str, t.Any], refusal_ends: bool = False) -> t.Union[Answer, str]:
+        """The first answer of a machine that stays, or in words why there is none."""
+        if self._arguments["fencing"] is not None:
+            call = dict(call, fencing=self._arguments["fencing"])
+        failures = []
+        for other in self._others():
+            answer = self._caller.call(self._objects.reach(other), module, call)
+            if not answer.failed:
+                return answer
+            failures.append(f"{other}: {redact(answer.message)}")
+            if answer.reached and refusal_ends:
+                break
+        return "; ".join(failures) or "no other machine carries a control plane"
+
+    def _tell(self, answer: Answer) -> None:
+        self._done.append(redact(str(answer.result.get("msg", ""))))
+
+    def _progress(self, text: str) -> None:
+        about = f"machine {self._name}: " if self._name else ""
+        self._action.progress(self._objects.name, about + text)
+
+    def _result(self, ready: bool) -> dict[str, t.Any]:
+        return {"changed": True, "ready": ready, "msg": "; ".join(each for each in self._done if each)}

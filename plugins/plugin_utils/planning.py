@@ -34,7 +34,21 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.overlay_stor
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.readiness_gates import Gates
 
 POLICY_SPEC: dict[str, t.Any] = {"type": "str", "default": "allow", "choices": ["allow", "ask", "never"]}
+CONSENT_SPEC: dict[str, t.Any] = {"type": "list", "elements": "str", "default": []}
 _SHOWN = 20
+
+
+def policy(arguments: t.Mapping[str, t.Any], approved: bool) -> Object:
+    """Return the run's own rules, in the snapshot's form. Fails where a consent names nothing that can be consented to."""
+    consent = [each.strip() for each in arguments["consent"] if each.strip()]
+    for each in consent:
+        action, colon, name = each.partition(":")
+        if action != stable.RECOVER_SINGLE_VOTER or not colon or not name.strip():
+            raise ControlPlaneFailure(
+                f"control_plane_consent: {each!r} is nothing that can be consented to; nothing was done. The one thing there is: "
+                f"{stable.RECOVER_SINGLE_VOTER}:MACHINE, where MACHINE is the machine that is lost with it."
+            )
+    return {"replace": arguments["replace"], "approved": approved, **({"consent": consent} if consent else {})}
 
 
 def wanted_parts(objects: ClusterObjects) -> dict[str, str]:

@@ -19,6 +19,7 @@ HEALTH_COLUMNS = (
     ("ETCD", "EtcdMemberHealthy"),
     ("UPTODATE", "UpToDate"),
 )
+MARKS = ("HealthCheckSucceeded", "OwnerRemediated")
 
 
 def status_data(snapshot: Object, decision: Object) -> Object:
@@ -117,7 +118,11 @@ def _etcd(view: t.Optional[Object]) -> Object:
 def _machine(entry: Object, conditions: t.Mapping[str, list[Object]]) -> Object:
     machine = entry["machine"]
     name = machine["metadata"]["name"]
-    found = conditions.get(name) or machine.get("status", {}).get("conditions", [])
+    stored = machine.get("status", {}).get("conditions", [])
+    found = conditions.get(name) or stored
+    # A decision does not compute what health checks found; it is as they stored it.
+    known = {each["type"] for each in found}
+    found = [*found, *(each for each in stored if each["type"] in MARKS and each["type"] not in known)]
     infrastructure = entry.get("infrastructureMachine") or {}
     addresses = infrastructure.get("status", {}).get("addresses") or []
     return {
@@ -140,7 +145,11 @@ def _addons(addons: Object, reachable: bool) -> Object:
         if not one.get("present"):
             return {"works": False, "message": f"{name}: not installed"}
         works = one.get("desired", 0) > 0 and one.get("ready", 0) >= one["desired"]
-        return {"works": works, "message": f"{name}: {one.get('ready', 0)} of {one.get('desired', 0)} ready"}
+        said = f"{name}: {one.get('ready', 0)} of {one.get('desired', 0)} ready"
+        updated = one.get("updated")
+        if updated is not None and updated < one.get("desired", 0):
+            said += f", {updated} updated to {clip(one.get('image'), 300).rpartition('/')[2]}"
+        return {"works": works, "message": said}
 
     bootstrap = addons.get("bootstrap") or {}
     registers = (

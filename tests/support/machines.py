@@ -8,8 +8,13 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import os
+import re
+import signal
 import subprocess
 import typing as t
+import uuid
+from pathlib import Path
 
 import yaml
 from workspace import Workspace
@@ -25,6 +30,8 @@ class Machines:
     def __init__(self, workspace: Workspace, cluster: str) -> None:
         self._workspace = workspace
         self._cluster = cluster
+        # Machines that a test took away, which can't be asked.
+        self._lost: set[str] = set()
 
     def names(self) -> list[str]:
         """The names of the cluster's Machines, sorted."""
@@ -87,7 +94,7 @@ class Machines:
             for each in self._workspace.objects("Machine")
             if each.get("status", {}).get("bootstrap", {}).get("state") == "Succeeded"
         ]
-        return sorted(done)[0]
+        return sorted(set(done) - self._lost)[0]
 
     def etcd(self, path: str, body: str = "{}") -> dict[str, t.Any]:
         """Ask etcd on one machine through its JSON gateway."""
@@ -124,22 +131,47 @@ class Machines:
             name: self.ssh(name, f"find {files} -type f -exec sha256sum {{}} + | sort -k 2") for name in self.names()
         }
 
+    def annotate(self, name: str, key: str, value: t.Optional[str] = "") -> None:
+        """Write an annotation of a Machine into the store, as its user does; None takes it away."""
+        paths = self._workspace.store.glob("default/machine.*/*.yaml")
+        [path] = [each for each in paths if yaml.safe_load(each.read_text())["metadata"]["name"] == name]
+        document = yaml.safe_load(path.read_text())
+        annotations = document["metadata"].setdefault("annotations", {})
+        annotations.pop(key, None)
+        if value is not None:
+            annotations[key] = value
+        path.write_text(yaml.safe_dump(document))
+
     @contextlib.contextmanager
     def annotated(self, name: str, key: str) -> t.Iterator[None]:
         """A Machine carries an annotation in the store meanwhile."""
-        paths = self._workspace.store.glob("default/machine.*/*.yaml")
-        [path] = [each for each in paths if yaml.safe_load(each.read_text())["metadata"]["name"] == name]
-
-        def write(change: t.Callable[[dict[str, t.Any]], t.Any]) -> None:
-            document = yaml.safe_load(path.read_text())
-            change(document["metadata"].setdefault("annotations", {}))
-            path.write_text(yaml.safe_dump(document))
-
-        write(lambda annotations: annotations.update({key: ""}))
+        self.annotate(name, key)
         try:
             yield
         finally:
-            write(lambda annotations: annotations.pop(key))
+            self.annotate(name, key, None)
+
+    def cut_power(self, name: str) -> None:
+        """Kill the machine's first process outright: everything that runs on it is gone at once, and its disk stays as it is."""
+        identity = str(uuid.UUID(self.infrastructure(name)["status"]["machineID"]))
+        self._lost.add(name)
+        for environ in Path("/proc").glob("[0-9]*/environ"):
+            with contextlib.suppress(OSError):
+                [numbers] = re.findall(r"^NSpid:(.*)$", (environ.parent / "status").read_text(), re.MULTILINE)
+                if f"container_uuid={identity}".encode() in environ.read_bytes() and numbers.split()[1:][-1:] == ["1"]:
+                    os.kill(int(environ.parent.name), signal.SIGKILL)
+                    return
+        raise AssertionError(f"no first process of machine {name} was found")
+
+    def cut_network(self, name: str) -> None:
+        """Take the machine's link down on the host's side: it runs, and reaches nobody."""
+        index = self.ssh(name, "cat /sys/class/net/host0/iflink").strip()
+        listed = subprocess.run(["ip", "-o", "link"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        [link] = [
+            line.split(": ")[1].partition("@")[0] for line in listed.splitlines() if line.startswith(f"{index}: ")
+        ]
+        self._lost.add(name)
+        subprocess.run(["ip", "link", "set", "dev", link, "down"], check=True)
 
     def register_worker(self, name: str) -> None:
         """Register a Node that no machine of the control plane stands behind."""

@@ -200,3 +200,12 @@ def carried_out(snapshot: Object, decision: Object) -> Object:
 def rename(steps: Iterable[str]) -> list[str]:
     """Steps with new machines numbered no more: for plans in which only the order of kinds matters."""
     return ["-new" if step.startswith("-new") else step for step in steps]
+
+
+def runs(builder: Builder, kube_proxy: str = "", dns: str = "", **dns_facts: Any) -> Builder:
+    """The images that the add-ons run; "" for one that is not installed. `dns_facts`: further facts of CoreDNS in the snapshot."""
+    builder.workload["addons"] = {
+        "kubeProxy": {"present": bool(kube_proxy), "desired": 3, "ready": 3, "image": kube_proxy},
+        "dns": {"present": bool(dns), "desired": 2, "ready": 2, "image": dns, "corefile": bool(dns), **dns_facts},
+    }
+    return builder

@@ -99,7 +99,9 @@ class Workspace:
     def objects(self, kind: str, namespace: str = "default") -> list[dict[str, t.Any]]:
         """The stored objects of a kind, read from their files."""
         return [
-            yaml.safe_load(path.read_text()) for path in sorted(self.store.glob(f"{namespace}/{kind.lower()}*/*.yaml"))
+            yaml.safe_load(path.read_text())
+            for path in sorted(self.store.glob(f"{namespace}/{kind.lower()}*/*.yaml"))
+            if path.parent.name.partition(".")[0] == kind.lower()
         ]
 
     def command(self, playbook: str, *arguments: str) -> list[str]:

@@ -30,6 +30,10 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.run i
 
 LOCK_SECONDS = 60
 START_SECONDS = 10
+# How long a request on a server that is leaving may take before its connection is ended; what is older is a watch.
+DRAIN_SECONDS = 2
+# How long a server that has just come may take to pass its first check.
+CHECK_SECONDS = 3
 
 
 @dataclass(frozen=True)
@@ -130,22 +134,57 @@ def _apply(paths: EndpointLayout, record: dict[str, t.Any], servers: list[Server
         # It runs and doesn't answer on its socket: a new process takes over the listening address.
         _start(paths, pids)
         return True
-    if {name: server for name, (server, _state) in current.items()} == {each.name: each for each in servers}:
+    # A server in maintenance is one whose coming or going a killed run left half done.
+    serving = {name: server for name, (server, state) in current.items() if state != "maint"}
+    if serving == {each.name: each for each in servers} and len(current) == len(serving):
         return changed
-    if not _change_live(paths, {name: server for name, (server, _state) in current.items()}, servers):
+    if not _change_live(paths, {name: server for name, (server, _state) in current.items()}, serving, servers):
         _start(paths, pids)
     return True
 
 
-def _change_live(paths: EndpointLayout, current: t.Mapping[str, Server], servers: t.Sequence[Server]) -> bool:
+def _change_live(
+    paths: EndpointLayout,
+    current: t.Mapping[str, Server],
+    serving: t.Mapping[str, Server],
+    servers: t.Sequence[Server],
+) -> bool:
     """Add and remove servers without a reload; return False where haproxy refuses (a reload then does it)."""
     wanted = {each.name: each for each in servers}
-    for name, server in current.items():
-        if wanted.get(name) != server and not _tell_all(paths, haproxy.remove_commands(name)):
+    leaving = [name for name, server in current.items() if wanted.get(name) != server]
+    coming = [each for name, each in wanted.items() if current.get(name) != each]
+    halves = [name for name in current if name in wanted and name not in serving and name not in leaving]
+    if not _tell_all(paths, [haproxy.enable_command(name) for name in halves]):
+        return False
+    # A server that is replaced under its own name can't be added before it has gone; every other comes first.
+    for server in [each for each in coming if each.name not in leaving]:
+        if not _tell_all(paths, haproxy.add_commands(server)):
             return False
-    return all(
-        _tell_all(paths, haproxy.add_commands(server)) for name, server in wanted.items() if current.get(name) != server
-    )
+    if leaving and not (_drain(paths, leaving) and all(_tell_all(paths, haproxy.remove_commands(e)) for e in leaving)):
+        return False
+    return all(_tell_all(paths, haproxy.add_commands(each)) for each in coming if each.name in leaving)
+
+
+def _drain(paths: EndpointLayout, names: t.Sequence[str]) -> bool:
+    """Give servers no new connections, and let them finish what they are answering."""
+
+    def answered() -> bool:
+        sessions = tell(paths, "show sess")
+        return sessions is None or haproxy.young_sessions(sessions, names, DRAIN_SECONDS) == 0
+
+    def others_serve() -> bool:
+        staying = [state for name, (_server, state) in (_current(paths) or {}).items() if name not in names]
+        return not staying or "up" in staying
+
+    # The others' first checks may still be on their way; where no other serves at all, waiting longer helps nobody.
+    with contextlib.suppress(NspawnError):
+        processes.wait_until(others_serve, CHECK_SECONDS, "an answer of the servers that stay")
+    if not _tell_all(paths, [haproxy.drain_command(name) for name in names]):
+        return False
+    # Nothing new comes, so that what is there ends or grows old: a second more than the bound, as ages are whole seconds.
+    with contextlib.suppress(NspawnError):
+        processes.wait_until(answered, DRAIN_SECONDS + 1, "the end of the requests on servers that leave")
+    return True
 
 
 def _tell_all(paths: EndpointLayout, commands: t.Iterable[str]) -> bool:

@@ -87,14 +87,41 @@ def add_commands(server: Server) -> list[str]:
     name = f"{BACKEND}/{server.name}"
     # The admin socket doesn't apply default-server.
     added = f"add server {name} {server.address}:{server.port} {CHECK} on-marked-down shutdown-sessions"
+    return [added, enable_command(server.name)]
+
+
+def enable_command(name: str) -> str:
+    """Return the admin command that lets a server take traffic from its next good check on."""
+    server = f"{BACKEND}/{name}"
     # Enabling says that it is up, until its first checks fail; a machine that is about to join has no API server yet.
-    return [added, f"enable health {name}; enable server {name}; set server {name} health down"]
+    return f"enable health {server}; set server {server} state ready; set server {server} health down"
+
+
+def drain_command(name: str) -> str:
+    """Return the admin command after which a server gets no new connections, while what it is answering goes on."""
+    return f"set server {BACKEND}/{name} state drain"
 
 
 def remove_commands(name: str) -> list[str]:
-    """Return the admin commands that take a server out: no new connections, the old ones ended, then gone."""
+    """Return the admin commands that take a drained server out: its last connections, such as watches, are ended, then it goes."""
     server = f"{BACKEND}/{name}"
     return [f"set server {server} state maint", f"shutdown sessions server {server}", f"del server {server}"]
+
+
+def young_sessions(answer: str, names: t.Iterable[str], seconds: int) -> int:
+    """Return how many sessions on the named servers are younger than so many seconds, by the answer to ``show sess``.
+
+    A request is over in a moment; what lasts longer is a watch, which never ends by itself and whose client connects anew.
+    """
+    wanted = set(names)
+    found = 0
+    for line in answer.splitlines():
+        row = dict(word.split("=", 1) for word in line.split() if "=" in word)
+        # An age is written as 7s, 3m12s, 1h5m, 2d4h.
+        age = re.match(r"^(\d+)s\Z", row.get("age", ""))
+        if row.get("be") == BACKEND and row.get("srv") in wanted and age and int(age.group(1)) < seconds:
+            found += 1
+    return found
 
 
 # Words of the admin socket that mean success; everything else that it prints is a refusal.

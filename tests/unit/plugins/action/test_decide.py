@@ -268,7 +268,7 @@ def test_a_remediation_is_recorded_and_handed_on_to_the_replacement(folder: Fold
     folder.run("machine", state="absent", name=name, remediation={**record, "retryCount": 3})
     control_plane = folder.objects.get(CONTROL_PLANE, "default", "prod-control-plane") or {}
     assert json.loads(control_plane["metadata"]["annotations"][key]) == record, "a removal that goes on is no new try"
-    folder.run("machine", state="absent", name=name, infrastructure_deleted=True)
+    folder.run("machine_removal", name=name, infrastructure_deleted=True)
     made = folder.run("machine", kind="join", failure_domain="b")
     machine = folder.objects.get(MACHINE, "default", made["name"]) or {}
     assert json.loads(machine["metadata"]["annotations"]["controlplane.cluster.x-k8s.io/remediation-for"]) == record

@@ -140,3 +140,25 @@ def test_an_annotation_that_leaves_the_manifest_leaves_the_store(tmp_path: Path)
     assert stored is not None and stored["metadata"]["annotations"] == {theirs: "{}"}
     assert len(changes) == 1 and ours in changes[0]
     assert cluster_records.apply_manifest(store, manifest()) == []
+
+
+def test_what_a_manifest_gave_and_gives_no_more_is_taken_off(tmp_path: Path) -> None:
+    """A pause ends where it began, in the manifest; what was set on the stored object stays, and so does a damaged note."""
+    store = FileStore(str(tmp_path / "store"))
+    paused, note = "cluster.x-k8s.io/paused", "kubeadm.control-plane/from-manifest"
+    desired = manifest()
+    desired.control_plane["metadata"].update(annotations={paused: "", "example.com/a": "1"}, labels={"team": "a"})
+    cluster_records.apply_manifest(store, desired)
+    store.modify(CONTROL_PLANE, "default", "cp", lambda obj: obj["metadata"]["annotations"].update({"theirs": "x"}))
+    assert cluster_records.apply_manifest(store, desired) == []
+    desired.control_plane["metadata"].update(annotations={"example.com/a": "1"}, labels={})
+    assert len(cluster_records.apply_manifest(store, desired)) == 1
+    metadata = (store.get(CONTROL_PLANE, "default", "cp") or {})["metadata"]
+    assert sorted(metadata["annotations"]) == ["example.com/a", note, "theirs"] and metadata["labels"] == {}
+    # Set by somebody on the stored object: it is theirs to take off.
+    store.modify(CONTROL_PLANE, "default", "cp", lambda obj: obj["metadata"]["annotations"].update({paused: ""}))
+    assert cluster_records.apply_manifest(store, desired) == []
+    store.modify(CONTROL_PLANE, "default", "cp", lambda obj: obj["metadata"]["annotations"].update({note: "[1"}))
+    cluster_records.apply_manifest(store, manifest())
+    annotations = (store.get(CONTROL_PLANE, "default", "cp") or {})["metadata"]["annotations"]
+    assert annotations == {"example.com/a": "1", "theirs": "x", paused: ""}

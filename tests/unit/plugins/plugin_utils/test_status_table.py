@@ -58,6 +58,16 @@ def test_nothing_is_claimed_of_what_was_not_seen() -> None:
     assert "NOT WORKING" not in table
 
 
+def test_an_add_on_that_is_being_updated_says_how_far_it_is() -> None:
+    """Reconcile does not wait for kube-proxy's pods: the status tells which image they are brought to."""
+    builder = healthy(3)
+    proxy = {"present": True, "desired": 3, "ready": 3, "updated": 1, "image": "k8s.gcr.io/kube-proxy:v1.20.2"}
+    builder.workload["addons"] = {"kubeProxy": proxy, "dns": {"present": False}}
+    assert "kube-proxy: 3 of 3 ready, 1 updated to kube-proxy:v1.20.2;" in shown(builder)[1]
+    proxy["updated"] = 3
+    assert "kube-proxy: 3 of 3 ready;" in shown(builder)[1]
+
+
 def test_before_anything_exists() -> None:
     """A cluster that is only a manifest."""
     data, table = shown(cluster(3).bare())

@@ -81,14 +81,42 @@ def test_a_new_server_takes_no_traffic_before_its_first_check():
     assert commands[0].startswith("add server control-plane/demo-2 10.222.0.11:7443 check ")
     # In one line, so that there is no moment between.
     assert commands[1].split("; ")[-2:] == [
-        "enable server control-plane/demo-2",
+        "set server control-plane/demo-2 state ready",
         "set server control-plane/demo-2 health down",
     ]
 
 
 def test_a_server_is_drained_before_it_is_deleted():
+    assert haproxy.drain_command("demo-1") == "set server control-plane/demo-1 state drain"
     verbs = [command.split()[0] for command in haproxy.remove_commands("demo-1")]
     assert verbs == ["set", "shutdown", "del"]
+
+
+def session(age: str, server: str = "demo-1", backend: str = "control-plane") -> str:
+    """A line of haproxy's answer to `show sess`."""
+    return (
+        f"0x55d5: proto=tcpv4 src=10.222.0.1:50012 fe=endpoint be={backend} srv={server} ts=00 epoch=0 age={age} calls=3 "
+        "rate=0 cpu=0 lat=0 rq[f=848002h,i=0,an=00h,rx=,wx=,ax=] rp[f=80048202h,i=0,an=00h,rx=,wx=,ax=] exp="
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "young"),
+    [
+        (session("0s"), 1),
+        (session("1s"), 1),
+        (session("2s"), 0),
+        (session("1m1s"), 0),
+        (session("1h0m"), 0),
+        (session("0s", server="demo-2"), 0),
+        (session("0s", server="<none>"), 0),
+        (session("0s", backend="GLOBAL"), 0),
+        ("0x55d5: proto=unix_stream src=unix:1 fe=GLOBAL be=<NONE> srv=<none> ts=00 age=0s", 0),
+        ("garbage", 0),
+    ],
+)
+def test_requests_on_a_leaving_server_are_told_from_watches_by_their_age(line, young):
+    assert haproxy.young_sessions(f"{line}\n\n", ["demo-1", "demo-3"], 2) == young
 
 
 @pytest.mark.parametrize(

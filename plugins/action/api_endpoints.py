@@ -1,0 +1,42 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What kubeadm tells joining machines about where API servers are."""
+
+from __future__ import annotations
+
+import functools
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import api_endpoints
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.compare_and_swap import Read
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneFailure
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.workload_action import (
+    WORKLOAD_SPEC,
+    Planner,
+    WorkloadAction,
+)
+
+
+class ActionModule(WorkloadAction):
+    """See the documentation of the module kubeadm.control_plane.api_endpoints."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        **WORKLOAD_SPEC,
+        "removed_nodes": {"type": "list", "elements": "str", "default": []},
+        "endpoint": {"type": "dict", "options": {"host": {"type": "str", "required": True}, "port": {"type": "int"}}},
+    }
+
+    def work(
+        self, arguments: dict[str, t.Any], objects: t.Optional[ClusterObjects]
+    ) -> tuple[tuple[Read, ...], Planner]:
+        """The endpoint that is given, or the cluster's."""
+        nodes = arguments["removed_nodes"]
+        endpoint = arguments["endpoint"] or (objects.endpoint() if objects is not None else None)
+        if not nodes and not endpoint:
+            raise ControlPlaneFailure(
+                "there is nothing to correct: give removed_nodes, endpoint, or a cluster that has an endpoint; nothing was done."
+            )
+        server = api_endpoints.server_url(endpoint["host"], int(endpoint.get("port") or 6443)) if endpoint else None
+        return api_endpoints.READS, functools.partial(api_endpoints.plan, removed_nodes=nodes, server=server)

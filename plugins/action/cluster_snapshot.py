@@ -1,0 +1,78 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keep a verified etcd snapshot on a machine of a cluster."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
+    ControlPlaneAction,
+    ControlPlaneFailure,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
+
+MODULE = "etcd_snapshot"
+
+
+class ActionModule(ControlPlaneAction):
+    """See the documentation of the module kubeadm.control_plane.cluster_snapshot."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "name": {"type": "str", "required": True},
+        "keep": {"type": "int", "default": 5},
+        "fencing": {"type": "int"},
+        "run": {"type": "str", "default": ""},
+    }
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Take a snapshot on the first machine that can, or say why none is taken."""
+        objects = self.open_objects(arguments)
+        if self.check_mode:
+            return {"changed": True}
+        waived = self._waived(objects)
+        if waived:
+            self.progress(objects.name, waived)
+            self._record(arguments, waived)
+            return {"changed": False, "taken": False, "msg": waived}
+        self.check_lock(arguments)
+        self.progress(objects.name, "an etcd snapshot is taken and verified")
+        call: dict[str, t.Any] = {"name": f"{objects.name}-{arguments['name']}", "keep": arguments["keep"]}
+        if arguments["fencing"] is not None:
+            call["fencing"] = arguments["fencing"]
+        caller = self.machine_caller(arguments, objects)
+        failures = []
+        for machine in reversed(objects.bootstrapped_machines()):
+            name = str(machine["metadata"]["name"])
+            answer = caller.call(objects.reach(name), MODULE, call)
+            if not answer.failed:
+                said = f"machine {name} keeps {answer.result.get('path')}"
+                return {"changed": True, "taken": True, "msg": said, "machine": name, "path": answer.result.get("path")}
+            failures.append(f"{name}: {redact(answer.message)}")
+        raise ControlPlaneFailure(
+            f"no etcd snapshot of {objects.name} could be taken and verified: {'; '.join(failures) or 'no machine has been bootstrapped'}. "
+            "Nothing else was done. Mend that, or waive the snapshot with the annotation "
+            f'{kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT}: "true" on the KubeadmControlPlane.'
+        )
+
+    def _record(self, arguments: dict[str, t.Any], text: str) -> None:
+        if arguments["run"]:
+            journal = self.journal(arguments)
+            identifier = journal.intent(
+                "snapshot", arguments["name"], arguments["run"], {"waived": True, "message": text}
+            )
+            journal.outcome(identifier, "waived", text)
+
+    @staticmethod
+    def _waived(objects: ClusterObjects) -> str:
+        control_plane = objects.control_plane or {}
+        annotations = control_plane.get("metadata", {}).get("annotations") or {}
+        if kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT in annotations:
+            return f"no etcd snapshot is taken: the annotation {kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT} waives it"
+        configuration = control_plane.get("spec", {}).get("kubeadmConfigSpec", {}).get("clusterConfiguration") or {}
+        if (configuration.get("etcd") or {}).get("external") is not None:
+            return "no etcd snapshot is taken: etcd is external"
+        return ""

@@ -1,0 +1,167 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Set the number of replicas or the time of a rollout where a control plane's manifest states it, else in the store."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import defaults, validate_update
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.edit import Edit
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError, Report
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.load import Document
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import read_cluster
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.schema import timestamp
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_records, control_plane_fields
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
+    ControlPlaneAction,
+    ControlPlaneFailure,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+    CLUSTER,
+    CONTROL_PLANE,
+    Object,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.overlay_store import OverlayStore
+
+NOW = "now"
+_NEXT = "No machine was touched. The playbook kubeadm.control_plane.plan shows the steps, kubeadm.control_plane.reconcile carries them out."
+
+
+class ActionModule(ControlPlaneAction):
+    """See the documentation of the module kubeadm.control_plane.control_plane_spec."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "replicas": {"type": "int"},
+        "rollout_after": {"type": "str"},
+        "manifests": {"type": "list", "elements": "path", "default": []},
+        "providers": {"type": "dict", "default": {}},
+    }
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Edit the manifest, or print the edit where it lies in a work tree, or write the stored object."""
+        field, value = _wanted(arguments)
+        if arguments["manifests"]:
+            names = (arguments["manifests"], arguments["namespace"], arguments["cluster"])
+            document = control_plane_fields.control_plane_document(*names)
+            if document is not None:
+                control_plane_fields.refuse_template(document, field)
+            manifest = read_cluster(*names, arguments["providers"] or None)
+            if document is not None and field not in manifest.left_out:
+                current = _get(manifest.control_plane["spec"], field)
+                return self._in_manifest(arguments, document, field, current, value)
+        return self._in_store(arguments, field, value)
+
+    def _in_manifest(
+        self, arguments: dict[str, t.Any], document: Document, field: str, current: t.Any, value: t.Any
+    ) -> dict[str, t.Any]:
+        edit, raw = control_plane_fields.edited(document, field, value)
+        result = {"where": "manifest", "file": edit.file, "line": edit.line, "field": edit.path}
+        result.update(before=current, after=value, changed=False, written=False)
+        place = f"{edit.file}:{edit.line}: {edit.path}"
+        if current == value:
+            return {**result, "msg": self._say(arguments, f"{place} is {value} already. {_NEXT}")}
+        self._check_edited(arguments, edit)
+        tree = control_plane_fields.work_tree(edit.file)
+        if tree is not None:
+            name = os.path.relpath(os.path.realpath(edit.file), tree.root)
+            patch = edit.diff(f"a/{name}", f"b/{name}")
+            said = (
+                f"{place} is to become {value} instead of {current}, but the file lies in a {tree.system} work tree, {tree.root}, "
+                "whose changes are somebody's to review: NOTHING WAS WRITTEN. Make this change there, the way your changes are made "
+                f"(edit the line, or: patch -p1 in {tree.root}), then plan and reconcile:"
+            )
+            self._say(arguments, f"{said}\n\n{patch}")
+            return {**result, "patch": patch, "msg": said}
+        if not self.check_mode:
+            control_plane_fields.write(edit, raw)
+        verb = "would change" if self.check_mode else "was changed"
+        said = self._say(arguments, f"{place} {verb} from {current} to {value}. {_NEXT}")
+        diff = {"prepared": edit.diff(edit.file, edit.file)}
+        return {**result, "changed": True, "written": not self.check_mode, "diff": diff, "msg": said}
+
+    def _check_edited(self, arguments: dict[str, t.Any], edit: Edit) -> None:
+        """Fail where the edited manifest would be refused, by itself or against what is stored."""
+        manifest = read_cluster(
+            arguments["manifests"],
+            arguments["namespace"],
+            arguments["cluster"],
+            arguments["providers"] or None,
+            contents={edit.file: edit.after},
+        )
+        store = self.open_store(arguments) if os.path.isdir(arguments["store"]["path"]) else None
+        cluster_records.apply_manifest(OverlayStore(store, now_rfc3339()), manifest)
+
+    def _in_store(self, arguments: dict[str, t.Any], field: str, value: t.Any) -> dict[str, t.Any]:
+        store = self.open_store(arguments)
+        namespace, name = arguments["namespace"], arguments["cluster"]
+        cluster = store.get(CLUSTER, namespace, name) or {}
+        reference = (cluster.get("spec") or {}).get("controlPlaneRef") or {}
+        control_plane = store.get(CONTROL_PLANE, namespace, reference["name"]) if reference else None
+        if control_plane is None:
+            raise ControlPlaneFailure(
+                f"neither a manifest of {namespace}/{name} states {field}, nor has the store {arguments['store']['path']} a control plane "
+                f"in which to keep it. Nothing was written. Write {field} in the manifest, or run reconcile first, which makes the control plane."
+            )
+        if cluster["metadata"].get("deletionTimestamp") or control_plane["metadata"].get("deletionTimestamp"):
+            raise ControlPlaneFailure(
+                f"{namespace}/{name} is being deleted, so {field} means nothing any more; nothing was written."
+            )
+        if field == defaults.REPLICAS:
+            report = Report(f"{control_plane['kind']} {namespace}/{control_plane['metadata']['name']}")
+            validate_update.validate_scale(control_plane, value, report)
+            if report.violations:
+                raise ManifestError(report.violations)
+        current = _get(control_plane["spec"], field)
+        result = {"where": "store", "field": field, "before": current, "after": value, "written": False}
+        place = f"KubeadmControlPlane {namespace}/{control_plane['metadata']['name']}: {field}"
+        if current == value:
+            return {**result, "changed": False, "msg": self._say(arguments, f"{place} is {value} already. {_NEXT}")}
+        store.modify(
+            CONTROL_PLANE,
+            namespace,
+            control_plane["metadata"]["name"],
+            lambda stored: _set(stored["spec"], field, value),
+        )
+        verb = "would change" if self.check_mode else "was changed"
+        said = self._say(
+            arguments, f"{place} {verb} in the store, since no manifest states it, from {current} to {value}. {_NEXT}"
+        )
+        lines = f"--- {place} (store)\n+++ {place} (store)\n-{current}\n+{value}\n"
+        return {**result, "changed": True, "written": not self.check_mode, "diff": {"prepared": lines}, "msg": said}
+
+    def _say(self, arguments: dict[str, t.Any], text: str) -> str:
+        self.progress(arguments["cluster"], text)
+        return text
+
+
+def _wanted(arguments: dict[str, t.Any]) -> tuple[str, t.Any]:
+    """The field and its new value."""
+    replicas, after = arguments["replicas"], arguments["rollout_after"]
+    if (replicas is None) == (after is None):
+        raise ControlPlaneFailure("give one of replicas and rollout_after; nothing was done.")
+    if replicas is not None:
+        return defaults.REPLICAS, int(replicas)
+    moment = now_rfc3339() if after == NOW else timestamp(after)
+    if moment is None:
+        raise ControlPlaneFailure(
+            f"rollout_after is {after!r}, which is neither '{NOW}' nor an RFC 3339 time such as 2026-01-31T10:00:00Z; nothing was done."
+        )
+    return defaults.ROLLOUT_AFTER, moment
+
+
+def _get(spec: Object, field: str) -> t.Any:
+    found: t.Any = spec
+    for key in field.split(".")[1:]:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found
+
+
+def _set(spec: Object, field: str, value: t.Any) -> None:
+    *parents, last = field.split(".")[1:]
+    for key in parents:
+        spec = spec.setdefault(key, {})
+    spec[last] = value

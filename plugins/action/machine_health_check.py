@@ -1,0 +1,148 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Evaluate a cluster's MachineHealthChecks and mark the machines that are to be remediated; removes nothing."""
+
+from __future__ import annotations
+
+import difflib
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import health_check
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health_marks import Evaluation
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import check_snapshot
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import health_checks, planning
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
+    ControlPlaneAction,
+    ControlPlaneFailure,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+    CLUSTER,
+    MACHINE,
+    ClusterObjects,
+    Object,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339, observe
+
+NO_CHECKS = (
+    "there is no MachineHealthCheck for this cluster, so no machine is checked; add one to the manifest and reconcile "
+    "(docs/health_check.md)"
+)
+
+
+class ActionModule(ControlPlaneAction):
+    """See the documentation of the module kubeadm.control_plane.machine_health_check."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "remediate": {"type": "list", "elements": "str", "default": []},
+    }
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Observe, evaluate, mark; returns what was found of each machine."""
+        store = self.open_store(arguments)
+        namespace, name = arguments["namespace"], arguments["cluster"]
+        if store.get(CLUSTER, namespace, name) is None:
+            said = f"the store has no Cluster {namespace}/{name} yet: there is nothing to check"
+            self.progress(name, said)
+            return {"changed": False, "exists": False, "concerned": False, "msg": said, **_nothing()}
+        objects = self.open_objects(arguments, store)
+        own = self._named(store, objects, arguments["remediate"])
+        if arguments["remediate"] and not own:
+            said = (
+                f"none of the named machines ({', '.join(arguments['remediate'])}) is this cluster's: it is left alone"
+            )
+            self.progress(name, said)
+            return {"changed": False, "exists": True, "concerned": False, "msg": said, **_nothing()}
+        annotated = health_checks.annotate(objects, own)
+        for each in annotated:
+            self.progress(name, f"machine {each} {'would be' if self.check_mode else 'is'} marked: remediate it")
+        snapshot = observe(objects, self.machine_caller(arguments, objects), now_rfc3339())
+        planning.refuse_contradictions(check_snapshot(snapshot))
+        before = {str(each["metadata"]["name"]): _marks(each) for each in objects.machines}
+        evaluation = health_checks.check_health(objects, snapshot)
+        after = {str(each["metadata"]["name"]): _marks(each) for each in objects.machines}
+        lines = _lines(evaluation, self.check_mode)
+        for line in lines:
+            self.progress(name, line)
+        verdicts = [each.document() for _name, each in sorted(evaluation.verdicts.items())]
+        return {
+            "changed": bool(annotated) or before != after,
+            "exists": True,
+            "concerned": True,
+            "msg": "; ".join(lines),
+            "machines": verdicts,
+            "unhealthy": [each for each in verdicts if each["state"] == health_check.UNHEALTHY],
+            "health_checks": [_shown(each) for each in evaluation.results],
+        }
+
+    @staticmethod
+    def _named(store: Store, objects: ClusterObjects, wanted: t.Sequence[str]) -> list[str]:
+        """The named machines that are this cluster's; names that no cluster of the store has are an error."""
+        own = {str(each["metadata"]["name"]) for each in objects.machines}
+        strange = [name for name in dict.fromkeys(wanted) if name not in own]
+        if strange:
+            everywhere = {str(each["metadata"]["name"]) for each in store.list(MACHINE, objects.namespace)}
+            unknown = [name for name in strange if name not in everywhere]
+            if unknown:
+                near = difflib.get_close_matches(unknown[0], sorted(own), 1, 0.6)
+                raise ControlPlaneFailure(
+                    f"there is no machine {', '.join(unknown)}; nothing was marked. {objects.name} has: "
+                    f"{', '.join(sorted(own)) or 'no machine'}." + (f" Did you mean {near[0]}?" if near else "")
+                )
+        return [name for name in dict.fromkeys(wanted) if name in own]
+
+
+def _nothing() -> dict[str, t.Any]:
+    return {"machines": [], "unhealthy": [], "health_checks": []}
+
+
+def _marks(machine: Object) -> Object:
+    """What says that a machine is or is not to be remediated."""
+    listed = (machine.get("status") or {}).get("conditions") or []
+    wanted = ("HealthCheckSucceeded", "OwnerRemediated")
+    return {each["type"]: (each["status"], each.get("reason")) for each in listed if each["type"] in wanted}
+
+
+def _lines(evaluation: Evaluation, check_mode: bool) -> list[str]:
+    """One line for each machine that is not healthy and why, else one that says what was found."""
+    if not evaluation.results:
+        return [NO_CHECKS]
+    lines = []
+    for name, verdict in sorted(evaluation.verdicts.items()):
+        if verdict.finding.state == health_check.HEALTHY:
+            continue
+        note = (
+            verdict.note.replace("marked for", "would be marked for") if check_mode and verdict.marked else verdict.note
+        )
+        said = f"machine {name} is {_WORDS[verdict.finding.state]}: {verdict.finding.message}"
+        lines.append(said + (f"; {note}" if note else "") + f" (MachineHealthCheck {', '.join(verdict.checks)})")
+    for result in evaluation.results:
+        if not result.findings:
+            lines.append(f"MachineHealthCheck {result.name} selects no machine of this control plane")
+        lines += [
+            f"machine {name} is not checked: it has the annotation {annotation} (MachineHealthCheck {result.name})"
+            for name, annotation in sorted(result.skipped.items())
+        ]
+    healthy = sum(1 for each in evaluation.verdicts.values() if each.finding.state == health_check.HEALTHY)
+    return [*lines, f"{healthy} of {len(evaluation.verdicts)} checked machines are healthy"]
+
+
+_WORDS = {
+    health_check.UNHEALTHY: "unhealthy",
+    health_check.PENDING: "not healthy, but not yet for long enough",
+    health_check.UNKNOWN: "not judged",
+    health_check.DELETING: "not judged",
+}
+
+
+def _shown(result: health_check.Result) -> Object:
+    status = result.status
+    return {
+        "name": result.name,
+        "allowed": result.allowed,
+        "message": result.message,
+        "expected": status.get("expectedMachines"),
+        "healthy": status.get("currentHealthy"),
+        "skipped": sorted(result.skipped),
+    }

@@ -1,0 +1,45 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Take a machine, or what is left of one, out of a control plane."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
+    ControlPlaneAction,
+    ControlPlaneFailure,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_removal import Removal
+
+
+class ActionModule(ControlPlaneAction):
+    """See the documentation of the module kubeadm.control_plane.machine_removal."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "name": {"type": "str"},
+        "member_id": {"type": "str"},
+        "node": {"type": "str"},
+        "leadership": {"type": "list", "elements": "str", "default": []},
+        "infrastructure_deleted": {"type": "bool", "default": False},
+        "timeout": {"type": "int", "default": 600},
+        "fencing": {"type": "int"},
+    }
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Do the next part of the removal."""
+        if not (arguments["name"] or arguments["member_id"] or arguments["node"]):
+            raise ControlPlaneFailure("one of name, member_id and node is needed; nothing was done.")
+        objects = self.open_objects(arguments)
+        if self.check_mode:
+            return {"changed": True, "ready": False, "node": "", "msg": "check mode: nothing was removed"}
+        self.check_lock(arguments)
+        removal = Removal(self, self.machine_caller(arguments, objects), objects, arguments)
+        if arguments["node"]:
+            return removal.delete_node(arguments["node"], 0)
+        if not arguments["name"]:
+            return removal.remove_member()
+        if arguments["infrastructure_deleted"]:
+            return removal.finish()
+        return removal.take_out()

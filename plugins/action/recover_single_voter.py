@@ -1,0 +1,31 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Go on with a cluster's etcd on one machine, after the second voter was lost."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.second_voter import recover
+
+
+class ActionModule(ControlPlaneAction):
+    """See the documentation of the module kubeadm.control_plane.recover_single_voter."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "machine": {"type": "str", "required": True},
+        "member_id": {"type": "str", "required": True},
+        "lost": {"type": "str", "default": ""},
+        "timeout": {"type": "int", "default": 900},
+        "fencing": {"type": "int", "required": True},
+    }
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Recover, give the lost machine up, take note of the success."""
+        objects = self.open_objects(arguments)
+        if self.check_mode:
+            return {"changed": True}
+        self.check_lock(arguments)
+        return recover(self, self.machine_caller(arguments, objects), objects, arguments)

@@ -1,0 +1,65 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""When the certificates that kubeadm made on a machine end: read once from each machine, kept with its KubeadmConfig (kcp-behaviour.md §1.13)."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, read_snapshot
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.parse import machine_facts
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+    KUBEADM_CONFIG,
+    ClusterObjects,
+    Object,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import Caller
+
+CERTIFICATE = "apiserver.crt"
+
+
+def record_expiry(objects: ClusterObjects, caller: Caller, snapshot: Object) -> None:
+    """Annotate the KubeadmConfig of each machine for which that is not known, in the store and in the snapshot.
+
+    The machine that was observed has told it already; another one is asked, once. One that doesn't tell is left for the next time: what is
+    not known makes no machine outdated. To have it read again after kubeadm certs renew, take the annotation away.
+    """
+    view = read_snapshot(snapshot)
+    if view.paused or view.deleting or not view.reachable:
+        return
+    key = kinds.ANNOTATION_CERTIFICATES_EXPIRY
+    entries = {entry["machine"]["metadata"]["name"]: entry for entry in snapshot["machines"]}
+    for machine in view.live:
+        config = entries[machine.name].get("kubeadmConfig")
+        owned = (machine.machine, config or {})
+        if config is None or not machine.joined or any(key in (_annotations(each)) for each in owned):
+            continue
+        end = _end(objects, caller, snapshot["workload"], machine)
+        if end:
+            entries[machine.name]["kubeadmConfig"] = objects.kubeadm_configs[machine.name] = objects.store.modify(
+                KUBEADM_CONFIG, objects.namespace, machine.name, _annotate(key, end)
+            )
+
+
+def _end(objects: ClusterObjects, caller: Caller, workload: Object, machine: MachineView) -> str:
+    if workload.get("via") == machine.name:
+        facts = workload.get("machine") or {}
+    elif machine.node is None or machine.node.get("ready") != "True":
+        return ""
+    else:
+        answer = caller.call(objects.reach(machine.name), "node_observe", {"look_again": False})
+        facts = {} if answer.failed else machine_facts(answer.result.get("observation"))
+    return str((facts.get("certificates") or {}).get(CERTIFICATE) or "")
+
+
+def _annotations(item: Object) -> Object:
+    return item.get("metadata", {}).get("annotations") or {}
+
+
+def _annotate(key: str, end: str) -> t.Callable[[Object], None]:
+    def change(stored: Object) -> None:
+        stored["metadata"].setdefault("annotations", {})[key] = end
+
+    return change

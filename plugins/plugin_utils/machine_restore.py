@@ -1,0 +1,161 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Objects of machines that somebody deleted from the store: made anew from what is left, so that nothing is removed unseen.
+
+A Machine that is gone from the store is a wish to have the machine gone. Only the removal that every machine gets fulfils it safely: with the
+quorum's check, a drain and a snapshot. Without the Machine its infrastructure would look like one prepared ahead, and be thrown away.
+"""
+
+from __future__ import annotations
+
+import copy
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneFailure
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+    BOOTSTRAP_STARTED_ANNOTATION,
+    FOLLOWED_STATUS,
+    MACHINE,
+    RESTORED_ANNOTATION,
+    ClusterObjects,
+    Object,
+    machine_kind_of_template,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_objects import (
+    INFRASTRUCTURE_VERSION,
+    machine_metadata,
+    machine_object,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import (
+    FAILURE_DOMAIN_ANNOTATION,
+    VERSION_ANNOTATION,
+)
+
+
+def restore(objects: ClusterObjects) -> list[str]:
+    """Make anew what was deleted of machines on which kubeadm may have been started; return what was done, in words.
+
+    A Machine is made from its InfraMachine and its KubeadmConfig and is marked for deletion at once. An InfraMachine is made from its
+    Machine, which stays. A KubeadmConfig is not made anew: what is not known of a machine counts as up to date (kcp-behaviour.md §1.4).
+    ``objects`` is brought up to date.
+
+    Raises:
+        ControlPlaneFailure: of an initialized cluster no Machine is left that would stay. That is a lost store, not a wish.
+    """
+    if objects.control_plane is None or objects.going or objects.paused:
+        return []
+    lost = _lost(objects)
+    if lost and objects.initialized and not any(_stays(machine) for machine in objects.machines):
+        raise _all_gone(objects, lost)
+    changes = [_infrastructure(objects, name) for name in [*lost, *_bare(objects)] if _has_none(objects, name)]
+    for name in lost:
+        objects.machines.append(objects.store.create(_machine(objects, name)))
+        changes.append(
+            f"make Machine {objects.namespace}/{name} anew, which was deleted from the store, to remove it safely"
+        )
+    for index, machine in enumerate(objects.machines):
+        # Also after a run that was killed before it came to this.
+        if _stays(machine) and RESTORED_ANNOTATION in (machine["metadata"].get("annotations") or {}):
+            name = machine["metadata"]["name"]
+            objects.machines[index] = objects.store.delete(MACHINE, objects.namespace, name) or machine
+            changes.append(f"mark Machine {objects.namespace}/{name} for deletion")
+    objects.machines.sort(key=lambda each: str(each["metadata"]["name"]))
+    return changes
+
+
+def _stays(machine: Object) -> bool:
+    return not machine["metadata"].get("deletionTimestamp")
+
+
+def _lost(objects: ClusterObjects) -> list[str]:
+    """The names of machines that have no Machine and on which kubeadm may have been started."""
+    prepared = {each["metadata"]["name"] for each in objects.prepared_machines()}
+    names = {each["metadata"]["name"] for each in objects.unowned_machines()} - prepared
+    for name, config in objects.kubeadm_configs.items():
+        if name not in prepared and objects.machine(name) is None and objects.may_have_started(name):
+            names.add(config["metadata"]["name"])
+    return sorted(names)
+
+
+def _bare(objects: ClusterObjects) -> list[str]:
+    """The names of Machines whose infrastructure was made and has no object any more, or that go without ever having had one."""
+    found = []
+    for machine in objects.machines:
+        status = machine.get("status") or {}
+        made = (status.get("initialization") or {}).get("infrastructureProvisioned")
+        if made or (status.get("bootstrap") or {}).get("state") or not _stays(machine):
+            found.append(str(machine["metadata"]["name"]))
+    return found
+
+
+def _has_none(objects: ClusterObjects, name: str) -> bool:
+    return name not in objects.infrastructure_machines
+
+
+def _infrastructure(objects: ClusterObjects, name: str) -> str:
+    machine = objects.machine(name) or {}
+    control_plane = t.cast(Object, objects.control_plane)
+    group, kind = machine_kind_of_template(objects.template_reference())
+    reference = (machine.get("spec") or {}).get("infrastructureRef") or {"apiGroup": group, "kind": kind}
+    template = (objects.machine_template or {}).get("spec", {}).get("template", {}).get("spec") or {}
+    # A template that makes another kind now says nothing of this machine.
+    spec = copy.deepcopy(template) if reference["kind"] == kind else {}
+    if (machine.get("spec") or {}).get("providerID"):
+        spec["providerID"] = machine["spec"]["providerID"]
+    known = machine.get("status") or {}
+    status = {key: known[key] for key in FOLLOWED_STATUS if known.get(key)}
+    metadata = machine_metadata(objects, control_plane, name)
+    # No note of a template that it was cloned from: what is not known counts as up to date.
+    metadata["annotations"].update(
+        {
+            BOOTSTRAP_STARTED_ANNOTATION: "true",
+            RESTORED_ANNOTATION: "true",
+            FAILURE_DOMAIN_ANNOTATION: str((machine.get("spec") or {}).get("failureDomain", "")),
+            VERSION_ANNOTATION: str((machine.get("spec") or {}).get("version") or control_plane["spec"]["version"]),
+        }
+    )
+    objects.infrastructure_machines[name] = objects.store.create(
+        {
+            "apiVersion": f"{reference['apiGroup']}/{INFRASTRUCTURE_VERSION}",
+            "kind": reference["kind"],
+            "metadata": metadata,
+            "spec": spec,
+            "status": {**status, "initialization": {"provisioned": True}},
+        }
+    )
+    return f"make {reference['kind']} {objects.namespace}/{name} anew, which was deleted from the store"
+
+
+def _machine(objects: ClusterObjects, name: str) -> Object:
+    control_plane = t.cast(Object, objects.control_plane)
+    infrastructure = objects.infrastructure_machines[name]
+    noted = infrastructure["metadata"].get("annotations") or {}
+    made = machine_object(objects, control_plane, name, noted.get(FAILURE_DOMAIN_ANNOTATION, ""))
+    made["spec"]["version"] = noted.get(VERSION_ANNOTATION) or made["spec"]["version"]
+    made["spec"]["infrastructureRef"].update(kind=infrastructure["kind"], name=name)
+    if (infrastructure.get("spec") or {}).get("providerID"):
+        made["spec"]["providerID"] = infrastructure["spec"]["providerID"]
+    annotations = made["metadata"]["annotations"]
+    annotations[RESTORED_ANNOTATION] = "true"
+    # A remediation that is under way waits for the replacement, which this is not.
+    annotations.pop(kinds.ANNOTATION_REMEDIATION_FOR, None)
+    known = infrastructure.get("status") or {}
+    # Failed before there was a control plane, which is removed on evidence alone; else it may carry a member like any other.
+    message = "its Machine was deleted from the store"
+    made["status"] = {
+        **{key: known[key] for key in FOLLOWED_STATUS if known.get(key)},
+        "initialization": {"infrastructureProvisioned": bool((known.get("initialization") or {}).get("provisioned"))},
+        "bootstrap": {"state": "Succeeded" if objects.initialized else "Failed", "message": message},
+    }
+    return made
+
+
+def _all_gone(objects: ClusterObjects, lost: t.Sequence[str]) -> ControlPlaneFailure:
+    return ControlPlaneFailure(
+        f"the store has no Machine left that would stay of the cluster {objects.namespace}/{objects.name}, which is initialized; those of "
+        f"{', '.join(lost)} were deleted from it. Taking that for a wish would destroy the control plane, so nothing was done. Put the "
+        "Machines' files back from a backup of the store or from version control, then run reconcile again. To end the cluster, "
+        "run the playbook delete."
+    )

@@ -1,0 +1,164 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a control plane's machine template says of its machines and needs no rollout (kcp-behaviour.md §1.11).
+
+Labels, annotations, deletion timeouts and readiness gates go to the objects of the machines that exist. An annotation of each object records
+which of its keys came from the template: what leaves the template leaves the object, and what anybody else set stays.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import json
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import kind_ref_of
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+    MACHINE,
+    ClusterObjects,
+    Object,
+)
+
+# Which keys of an object came from the machine template, by part, as JSON.
+PROPAGATED_ANNOTATION = kinds.ANNOTATION_PREFIX + "from-machine-template"
+DELETION_KEYS = ("nodeDrainTimeoutSeconds", "nodeVolumeDetachTimeoutSeconds", "nodeDeletionTimeoutSeconds")
+# What tells such a change from others, in words.
+IN_PLACE = "in place"
+LABELS, ANNOTATIONS, DELETION, GATES = "labels", "annotations", "deletion", "readinessGates"
+_METADATA = (LABELS, ANNOTATIONS)
+_EVERYTHING = (LABELS, ANNOTATIONS, DELETION, GATES)
+# What controllers themselves write on these objects; a template doesn't change it.
+_RESERVED = frozenset(
+    {
+        kinds.LABEL_CLUSTER_NAME,
+        kinds.LABEL_CONTROL_PLANE,
+        kinds.LABEL_CONTROL_PLANE_NAME,
+        kinds.ANNOTATION_PRE_TERMINATE_HOOK,
+        kinds.ANNOTATION_REMEDIATION_FOR,
+        kinds.ANNOTATION_CLONED_FROM_NAME,
+        kinds.ANNOTATION_CLONED_FROM_GROUP_KIND,
+    }
+)
+
+
+def from_template(control_plane: t.Optional[Object]) -> dict[str, Object]:
+    """What a KubeadmControlPlane's machine template gives to its machines, by part and then by key."""
+    template = (control_plane or {}).get("spec", {}).get("machineTemplate") or {}
+    metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
+    deletion = spec.get("deletion") or {}
+    return {
+        **{part: {k: v for k, v in (metadata.get(part) or {}).items() if not _reserved(k)} for part in _METADATA},
+        DELETION: {key: deletion[key] for key in DELETION_KEYS if key in deletion},
+        GATES: {str(gate["conditionType"]): gate for gate in spec.get("readinessGates") or []},
+    }
+
+
+def give_new(obj: Object, control_plane: Object) -> Object:
+    """Give an object that is about to be made what the template gives it, in place, and return it."""
+    _bring(obj, from_template(control_plane), {}, _parts_of(obj, False))
+    return obj
+
+
+def propagate(objects: ClusterObjects, before: t.Optional[Object]) -> list[str]:
+    """Bring the machines' objects to what the machine template says; return what was changed, in words, never values.
+
+    Args:
+        objects: the cluster's objects, just read.
+        before: the KubeadmControlPlane as it was stored until now. It tells what objects without a record were made with.
+
+    Machines that are being deleted get the timeouts only; while the cluster is paused nothing is done.
+    """
+    if objects.control_plane is None or objects.paused:
+        return []
+    wanted, former = from_template(objects.control_plane), from_template(before)
+    going = {each["metadata"]["name"] for each in objects.machines if each["metadata"].get("deletionTimestamp")}
+    everything = [*objects.machines, *objects.infrastructure_machines.values(), *objects.kubeadm_configs.values()]
+    changes = []
+    for obj in everything:
+        metadata = obj["metadata"]
+        parts = _parts_of(obj, metadata["name"] in going or bool(metadata.get("deletionTimestamp")))
+        bring = functools.partial(_bring, wanted=wanted, former=former, parts=parts)
+        altered = copy.deepcopy(obj)
+        bring(altered)
+        if altered != obj:
+            objects.store.modify(kind_ref_of(obj), objects.namespace, metadata["name"], bring)
+            paths = [path for path in changed_paths(obj, altered) if not path.endswith(PROPAGATED_ANNOTATION)]
+            told = ", ".join(paths) or "what came from the template is recorded"
+            changes.append(f"change {obj['kind']} {objects.namespace}/{metadata['name']} {IN_PLACE}: {told}")
+    return changes
+
+
+def _parts_of(obj: Object, deleting: bool) -> tuple[str, ...]:
+    if kind_ref_of(obj) != MACHINE:
+        return () if deleting else _METADATA
+    return (DELETION,) if deleting else _EVERYTHING
+
+
+def _reserved(key: str) -> bool:
+    return key in _RESERVED or key.startswith(kinds.ANNOTATION_PREFIX)
+
+
+def _bring(obj: Object, wanted: t.Mapping[str, Object], former: t.Mapping[str, Object], parts: tuple[str, ...]) -> None:
+    """Bring the parts of one object to what is wanted, in place, and record what was."""
+    record = _record(obj, former, parts)
+    for part in parts:
+        current = _read(obj, part)
+        kept = {key: value for key, value in current.items() if key in wanted[part] or key not in record.get(part, ())}
+        _write(obj, part, {**kept, **wanted[part]})
+        record[part] = sorted(wanted[part])
+    record = {part: keys for part, keys in sorted(record.items()) if keys}
+    annotations = obj["metadata"].get(ANNOTATIONS) or {}
+    if record:
+        obj["metadata"][ANNOTATIONS] = {**annotations, PROPAGATED_ANNOTATION: json.dumps(record)}
+    elif PROPAGATED_ANNOTATION in annotations:
+        del annotations[PROPAGATED_ANNOTATION]
+
+
+def _record(obj: Object, former: t.Mapping[str, Object], parts: tuple[str, ...]) -> dict[str, list[str]]:
+    """Which keys of an object came from the template."""
+    text = (obj["metadata"].get(ANNOTATIONS) or {}).get(PROPAGATED_ANNOTATION)
+    if text is None:
+        # Made before there was a record, from the template as it was stored until now.
+        found = {part: _read(obj, part) for part in parts}
+        return {
+            part: [key for key, value in former.get(part, {}).items() if own.get(key) == value]
+            for part, own in found.items()
+        }
+    try:
+        record = json.loads(text)
+        return {part: [str(key) for key in record[part]] for part in _EVERYTHING if part in record}
+    except (ValueError, TypeError):
+        # Damaged: nothing is taken away on its word.
+        return {}
+
+
+def _read(obj: Object, part: str) -> Object:
+    if part in _METADATA:
+        return dict(obj["metadata"].get(part) or {})
+    if part == GATES:
+        return {str(gate.get("conditionType")): gate for gate in obj["spec"].get(GATES) or []}
+    return dict(obj["spec"].get(part) or {})
+
+
+def _write(obj: Object, part: str, content: Object) -> None:
+    holder = obj["metadata"] if part in _METADATA else obj["spec"]
+    value: t.Any = list(content.values()) if part == GATES else content
+    if value:
+        holder[part] = value
+    elif holder.get(part):
+        # An empty part that is there already stays: it says nothing either way.
+        del holder[part]
+
+
+def changed_paths(before: t.Any, after: t.Any, path: str = "") -> list[str]:
+    """The paths at which two objects differ, without any value: a Secret's data may be among them."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        paths: list[str] = []
+        for key in sorted(set(before) | set(after)):
+            if before.get(key) != after.get(key):
+                paths += changed_paths(before.get(key), after.get(key), f"{path}.{key}" if path else str(key))
+        return paths
+    return [path]

@@ -1,0 +1,167 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a watcher's samples say: how long etcd was without quorum and the endpoint without an answer, step by step. Pure.
+
+A sample is ``{"t": seconds since the epoch at which the answer was there, "what": "etcd" | "endpoint", "ok": bool, …}``; any
+member's linearizable read proves quorum. A gap is the time between two proofs, where it is longer than two intervals.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+Object = dict[str, t.Any]
+# The journal's times are whole seconds, cut off: a step may have ended almost a second after the time that is written there.
+JOURNAL_SECONDS = 1.0
+ERRORS_TOLD = 5
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a run, from its intent to its outcome (none: it was never told), in seconds since the epoch."""
+
+    action: str
+    target: str
+    begin: float
+    end: float
+    result: str = ""
+
+    def overlaps(self, begin: float, end: float) -> bool:
+        """Whether a span of time and the step have a moment in common."""
+        return begin <= self.end and end >= self.begin
+
+
+def steps_of(journal: t.Iterable[t.Mapping[str, t.Any]], until: float) -> list[Step]:
+    """The steps of a cluster's journal; one without an outcome lasts ``until``."""
+    entries = list(journal)
+    outcomes = {each["id"]: each for each in entries if each.get("event") == "outcome"}
+    found = []
+    for entry in entries:
+        if entry.get("event") != "intent":
+            continue
+        outcome = outcomes.get(entry["id"])
+        end = epoch(outcome["time"]) + JOURNAL_SECONDS if outcome else until
+        result = str(outcome["result"]) if outcome else ""
+        found.append(Step(str(entry["action"]), str(entry.get("target") or ""), epoch(entry["time"]), end, result))
+    return found
+
+
+def epoch(time: str) -> float:
+    """RFC 3339 in UTC with seconds → seconds since the epoch."""
+    return datetime.strptime(time, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc).timestamp()
+
+
+def gaps(proofs: t.Iterable[float], end: float, longest_normal: float) -> list[tuple[float, float]]:
+    """The spans (begin, end) between two proofs that are longer than is normal. Before the first proof nothing is counted."""
+    times = sorted(proofs)
+    if not times:
+        return []
+    return [(one, two) for one, two in zip(times, [*times[1:], max(end, times[-1])]) if two - one > longest_normal]
+
+
+def summarize(
+    samples: t.Sequence[t.Mapping[str, t.Any]],
+    journal: t.Iterable[t.Mapping[str, t.Any]],
+    end: float,
+    interval: float,
+) -> Object:
+    """The figures of a watch that ended at ``end``.
+
+    Returns:
+        ``quorum`` and ``endpoint`` of all but the exempt steps, the same for each of ``steps``, and ``between_steps``. Exempt is the
+        step from one voter to two: etcd has no quorum there until the second member serves, in any join.
+    """
+    late = [(each["t"], each["seconds"]) for each in samples if each["what"] == "late"]
+    voters = [(each["t"], each["voters"]) for each in samples if each["what"] == "members"]
+    steps = steps_of(journal, end)
+    exempt = {step for step in steps if _from_one_to_two(step, voters)}
+    found: Object = {"interval_seconds": interval, "watched_seconds": _watched(samples, end)}
+    kinds = {"quorum": "etcd", "endpoint": "endpoint"}
+    for key, what in kinds.items():
+        ours = [each for each in samples if each["what"] == what]
+        proofs = [each["t"] for each in ours if each["ok"]]
+        # What fails before the first success is a cluster that isn't there yet.
+        ours = [each for each in ours if proofs and each["t"] >= min(proofs)]
+        spans = gaps(proofs, end, 2 * interval)
+        counted = [span for span in spans if not any(step.overlaps(*span) for step in exempt)]
+        outside = [each for each in ours if not any(step.overlaps(each["t"], each["t"]) for step in exempt)]
+        found[key] = _figures(counted, outside, late)
+        for number, step in enumerate(steps):
+            entry = found.setdefault("steps", [{} for _each in steps])[number]
+            entry.update(_named(step, step in exempt))
+            within = [each for each in ours if step.begin <= each["t"] <= step.end]
+            entry[key] = _figures([span for span in spans if step.overlaps(*span)], within, late)
+        between = [span for span in spans if not any(step.overlaps(*span) for step in steps)]
+        found.setdefault("between_steps", {})[key] = _figures(between, [], late)
+    found.setdefault("steps", [])
+    found["elections"] = _elections(samples)
+    return found
+
+
+def _figures(
+    spans: t.Sequence[tuple[float, float]],
+    samples: t.Sequence[t.Mapping[str, t.Any]],
+    late: t.Sequence[tuple[float, float]],
+) -> Object:
+    failed = [each for each in samples if not each["ok"]]
+    figures: Object = {
+        "longest_gap_seconds": round(max((two - one for one, two in spans), default=0.0), 2),
+        "total_gap_seconds": round(sum(two - one for one, two in spans), 2),
+        "asked": len(samples),
+        "failed": len(failed),
+    }
+    if spans:
+        figures["gaps"] = [
+            {
+                "from": _readable(one),
+                "seconds": round(two - one, 2),
+                # The watcher itself got no CPU: such a gap says nothing of the cluster.
+                "watcher_late_seconds": round(sum(seconds for at, seconds in late if one <= at <= two + seconds), 2),
+            }
+            for one, two in spans
+        ]
+    errors: dict[str, int] = {}
+    for each in failed:
+        text = f"{each.get('name') or 'endpoint'}: {each.get('error') or 'no answer'}"
+        errors[text] = errors.get(text, 0) + 1
+    if errors:
+        figures["errors"] = dict(sorted(errors.items(), key=lambda item: -item[1])[:ERRORS_TOLD])
+    return figures
+
+
+def _from_one_to_two(step: Step, voters: t.Sequence[tuple[float, int]]) -> bool:
+    before = [count for at, count in voters if at <= step.begin]
+    within = [count for at, count in voters if step.begin < at <= step.end]
+    return bool(before) and before[-1] == 1 and max(within, default=1) > 1
+
+
+def _elections(samples: t.Sequence[t.Mapping[str, t.Any]]) -> list[Object]:
+    """Each change of etcd's leader or term that was seen."""
+    seen = [each for each in samples if each["what"] == "leader"]
+    return [
+        {"time": _readable(each["t"]), "term": each["term"], "leader": each["leader"], "was": before["leader"]}
+        for before, each in zip(seen, seen[1:])
+    ]
+
+
+def _watched(samples: t.Sequence[t.Mapping[str, t.Any]], end: float) -> float:
+    begin = min((each["t"] for each in samples if each.get("ok")), default=end)
+    return round(end - begin, 1)
+
+
+def _named(step: Step, exempt: bool) -> Object:
+    return {
+        "action": step.action,
+        "target": step.target,
+        "begin": _readable(step.begin),
+        "seconds": round(step.end - step.begin),
+        "result": step.result,
+        "exempt": exempt,
+    }
+
+
+def _readable(time: float) -> str:
+    return datetime.fromtimestamp(time, timezone.utc).strftime("%H:%M:%S.%f")[:-4]

@@ -1,0 +1,287 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The order in which a machine is taken out, and where that stops; the machines give recorded answers."""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+import pytest
+from stored_cluster import stored_cluster
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneFailure, Waiting
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+    CONTROL_PLANE,
+    MACHINE,
+    ClusterObjects,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer, Machine
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_removal import Removal
+
+NAMES = ("m1", "m2", "m3")
+HOOK = "pre-drain.delete.hook.machine.cluster.x-k8s.io/backup"
+LATE_HOOK = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/backup"
+Object = dict[str, t.Any]
+
+
+class RecordedMachines:
+    """Machines that answer every call with what was recorded for its module, or well."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, str, Object]] = []
+        self.answers: dict[str, list[Answer]] = {}
+
+    def call(self, machine: Machine, module: str, arguments: Object) -> Answer:
+        """Answer a call."""
+        self.calls.append((machine.name, module, arguments))
+        recorded = self.answers.get(module)
+        if recorded:
+            return recorded.pop(0) if len(recorded) > 1 else recorded[0]
+        return Answer(True, {"msg": f"{module} done"})
+
+    def modules(self) -> list[str]:
+        """The modules that were called, in order."""
+        return [module for _name, module, _arguments in self.calls]
+
+
+class Controller:
+    """The running action: it keeps what people were told, and its lock is held until it is lost."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.lost = False
+
+    def check_lock(self, arguments: t.Mapping[str, t.Any]) -> None:
+        """Fail where the lock was lost."""
+        if self.lost:
+            raise ControlPlaneFailure("the lock was lost")
+
+    def progress(self, cluster: str, text: str) -> None:
+        """Keep a line."""
+        self.said.append(text)
+
+    def waiting(self, cluster: str, bound_seconds: float) -> Waiting:
+        """A wait that ends at once where nothing is waited for."""
+        return Waiting(self, cluster, min(bound_seconds, 0.3) if bound_seconds < 30 else bound_seconds)
+
+
+class World:
+    """A stored cluster, its machines, and the machine m1 marked for deletion."""
+
+    def __init__(self, folder: Path) -> None:
+        stored_cluster(folder, "v1.20.2", {}, {}, dict.fromkeys(NAMES, "localhost"))
+        self.store = FileStore(str(folder))
+        self.machines = RecordedMachines()
+        self.controller = Controller()
+        for name in NAMES:
+            self.change(
+                name, lambda stored: stored["status"].update(nodeRef={"name": f"node-{stored['metadata']['name']}"})
+            )
+        self.change("m1", lambda stored: stored["metadata"].update(finalizers=["machine.cluster.x-k8s.io"]))
+        self.store.delete(MACHINE, "default", "m1")
+
+    def change(self, name: str, change: t.Callable[[Object], t.Any]) -> None:
+        """Change a Machine."""
+        self.store.modify(MACHINE, "default", name, lambda stored: t.cast(None, change(stored)))
+
+    def annotate(self, key: str) -> None:
+        """Annotate the Machine that goes."""
+        self.change("m1", lambda stored: stored["metadata"].setdefault("annotations", {}).update({key: ""}))
+
+    def removal(self, **arguments: t.Any) -> Removal:
+        """The removal of m1, as a new run begins it."""
+        objects = ClusterObjects.read(self.store, "default", "prod")
+        assert objects is not None
+        given = {"name": "m1", "member_id": "a1", "node": None, "leadership": [], "timeout": 1, "fencing": 7}
+        return Removal(self.controller, self.machines, objects, {**given, **arguments})
+
+    def stage(self) -> str:
+        """How far the machine's deletion has come."""
+        conditions = (self.store.get(MACHINE, "default", "m1") or {})["status"]["conditions"]
+        return str(next(each["reason"] for each in conditions if each["type"] == "Deleting"))
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    """Three machines, one of which goes."""
+    return World(tmp_path)
+
+
+def test_the_order(world: World) -> None:
+    result = world.removal(leadership=["m3", "m2"]).take_out()
+    assert world.machines.modules() == ["etcd_leader", "node_drain", "etcd_snapshot", "etcd_member"]
+    assert {name for name, _module, _arguments in world.machines.calls} == {"m2"}, "never through the machine that goes"
+    assert world.machines.calls[0][2]["to"] == ["node-m3", "node-m2"], "members are named after Nodes"
+    assert world.machines.calls[1][2]["name"] == "node-m1"
+    assert world.machines.calls[3][2] == {"member_id": "a1", "state": "absent", "fencing": 7}
+    assert (result["ready"], result["node"]) == (True, "node-m1")
+    assert world.stage() == "WaitingForInfrastructureDeletion"
+
+
+def test_a_second_run_neither_drains_again_nor_waits_for_hooks_again(world: World) -> None:
+    world.removal().take_out()
+    world.annotate(HOOK)
+    world.annotate(LATE_HOOK)
+    world.machines.calls.clear()
+    assert world.removal(member_id=None).take_out()["ready"] is True
+    assert world.machines.modules() == []
+
+
+def test_what_is_not_marked_is_left_alone(world: World) -> None:
+    with pytest.raises(ControlPlaneFailure, match="not marked for deletion"):
+        world.removal(name="m2").take_out()
+    assert world.machines.calls == []
+
+
+def test_a_pre_drain_hook_holds_it_before_anything(world: World) -> None:
+    world.annotate(HOOK)
+    assert world.removal().take_out()["ready"] is False
+    assert world.machines.calls == [] and world.stage() == "WaitingForPreDrainHook"
+
+
+def test_a_pre_terminate_hook_holds_it_after_the_drain(world: World) -> None:
+    world.annotate(LATE_HOOK)
+    assert world.removal().take_out()["ready"] is False
+    assert world.machines.modules() == ["node_drain"] and world.stage() == "WaitingForPreTerminateHook"
+    world.change("m1", lambda stored: stored["metadata"]["annotations"].pop(LATE_HOOK))
+    assert world.removal().take_out()["ready"] is True
+    assert world.machines.modules() == ["node_drain", "etcd_snapshot", "etcd_member"], "it is not drained twice"
+
+
+def test_its_own_hook_does_not(world: World) -> None:
+    world.annotate("pre-terminate.delete.hook.machine.cluster.x-k8s.io/kcp-cleanup")
+    assert world.removal().take_out()["ready"] is True
+
+
+def test_the_drain_is_waited_for_with_the_machines_own_bounds(world: World) -> None:
+    deletion = {"nodeDrainTimeoutSeconds": 90, "nodeVolumeDetachTimeoutSeconds": 40}
+    world.change("m1", lambda stored: stored["spec"].update(deletion=deletion))
+    world.machines.answers["node_drain"] = [
+        Answer(True, {"state": "Running", "message": "pod a is left", "started_at": "2026-01-31T12:00:00Z"}),
+        Answer(True, {"state": "Drained", "message": "drained"}),
+    ]
+    assert "drained" in world.removal().take_out()["msg"]
+    assert world.machines.modules()[:2] == ["node_drain", "node_drain"]
+    call = world.machines.calls[0][2]
+    assert (call["timeout"], call["volumes_timeout"], "started_at" in call) == (90, 40, False)
+    assert world.machines.calls[1][2]["started_at"] == "2026-01-31T12:00:00Z", (
+        "its bound is counted from the first call"
+    )
+
+
+def test_a_bound_that_is_over_is_said_and_ends_the_waiting(world: World) -> None:
+    world.machines.answers["node_drain"] = [Answer(True, {"state": "TimedOut", "message": "pod shop/web is left"})]
+    assert world.removal().take_out()["ready"] is True
+    assert any("pod shop/web is left" in line for line in world.controller.said)
+
+
+def test_finite_bounds_where_the_machine_sets_none(world: World) -> None:
+    world.removal().take_out()
+    call = world.machines.calls[0][2]
+    assert (call["timeout"], call["volumes_timeout"]) == (600, 300)
+
+
+def test_a_drain_without_a_bound_ends_the_run_and_removes_nothing(world: World) -> None:
+    world.change("m1", lambda stored: stored["spec"].update(deletion={"nodeDrainTimeoutSeconds": 0}))
+    world.machines.answers["node_drain"] = [
+        Answer(True, {"state": "Running", "message": "PodDisruptionBudget shop/web"})
+    ]
+    with pytest.raises(ControlPlaneFailure, match=r"PodDisruptionBudget shop/web.*nothing was removed"):
+        world.removal(timeout=0).take_out()
+    assert set(world.machines.modules()) == {"node_drain"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        (("machine.cluster.x-k8s.io/exclude-node-draining",), (True, True)),
+        (("machine.cluster.x-k8s.io/exclude-wait-for-node-volume-detach",), (False, False)),
+    ],
+)
+def test_what_is_excluded(world: World, keys: tuple[str, ...], expected: tuple[bool, bool]) -> None:
+    for key in keys:
+        world.annotate(key)
+    world.removal().take_out()
+    call = world.machines.calls[0][2]
+    assert (call["skip_drain"], call["wait_for_volumes"]) == expected
+
+
+def test_a_machine_without_node_is_not_drained(world: World) -> None:
+    world.change("m1", lambda stored: stored["status"].pop("nodeRef"))
+    assert world.removal().take_out()["node"] == ""
+    assert world.machines.modules() == ["etcd_snapshot", "etcd_member"]
+
+
+def test_without_a_verified_snapshot_no_member_goes(world: World) -> None:
+    world.machines.answers["etcd_snapshot"] = [Answer(True, {"failed": True, "msg": "the disk is full"})]
+    with pytest.raises(ControlPlaneFailure, match=r"the disk is full.*skip-etcd-snapshot"):
+        world.removal().take_out()
+    assert world.machines.modules().count("etcd_snapshot") == 2, "every machine that stays is tried"
+    assert "etcd_member" not in world.machines.modules()
+
+
+def test_the_snapshot_can_be_waived(world: World) -> None:
+    key = "kubeadm.control-plane/skip-etcd-snapshot"
+    world.store.modify(
+        CONTROL_PLANE, "default", "prod", lambda stored: stored["metadata"]["annotations"].update({key: "true"})
+    )
+    assert key in world.removal().take_out()["msg"]
+    assert world.machines.modules() == ["node_drain", "etcd_member"]
+
+
+def test_a_refusal_is_not_asked_away(world: World) -> None:
+    world.machines.answers["etcd_member"] = [Answer(True, {"failed": True, "msg": "QuorumAtRisk"})]
+    with pytest.raises(ControlPlaneFailure, match="QuorumAtRisk"):
+        world.removal().take_out()
+    assert world.machines.modules().count("etcd_member") == 1
+
+
+def test_a_machine_that_does_not_answer_is_no_refusal(world: World) -> None:
+    world.machines.answers["etcd_member"] = [Answer(False, {"msg": "not reached"}), Answer(True, {"msg": "gone"})]
+    assert world.removal().take_out()["ready"] is True
+    assert [name for name, module, _arguments in world.machines.calls if module == "etcd_member"] == ["m2", "m3"]
+
+
+def test_a_run_that_lost_its_lock_takes_no_member_out(world: World) -> None:
+    world.controller.lost = True
+    with pytest.raises(ControlPlaneFailure, match="lock"):
+        world.removal().take_out()
+    assert "etcd_member" not in world.machines.modules()
+
+
+def test_the_last_machine_and_a_whole_cluster_need_no_call(world: World) -> None:
+    for name in ("m2", "m3"):
+        world.store.delete(MACHINE, "default", name)
+    assert world.removal().take_out()["ready"] is True
+    world.removal().finish()
+    assert world.machines.calls == [] and world.store.get(MACHINE, "default", "m1") is None
+
+
+def test_at_the_end_the_node_and_then_the_objects(world: World) -> None:
+    assert world.removal().finish()["changed"] is True
+    assert [(module, call["name"]) for _name, module, call in world.machines.calls] == [("workload_node", "node-m1")]
+    assert world.store.get(MACHINE, "default", "m1") is None
+    assert world.store.get(("infrastructure.cluster.x-k8s.io", "NspawnMachine"), "default", "m1") is None
+
+
+def test_a_node_that_can_not_be_deleted_holds_nobody_up_for_ever(world: World) -> None:
+    world.machines.answers["workload_node"] = [Answer(True, {"failed": True, "msg": "no API"})]
+    assert world.removal().finish()["changed"] is True
+    assert any("node-m1" in line and "no API" in line for line in world.controller.said)
+    assert world.store.get(MACHINE, "default", "m1") is None
+
+
+def test_unless_the_machine_says_for_ever(world: World) -> None:
+    world.change("m1", lambda stored: stored["spec"].update(deletion={"nodeDeletionTimeoutSeconds": 0}))
+    world.machines.answers["workload_node"] = [Answer(True, {"failed": True, "msg": "no API"})]
+    with pytest.raises(ControlPlaneFailure, match="node-m1 was not deleted"):
+        world.removal().finish()
+    assert world.store.get(MACHINE, "default", "m1") is not None
+
+
+def test_a_member_of_no_machine(world: World) -> None:
+    world.removal(name=None, member_id="b2").remove_member()
+    assert world.machines.modules() == ["etcd_snapshot", "etcd_member"]

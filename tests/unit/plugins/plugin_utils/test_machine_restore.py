@@ -1,0 +1,244 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Objects of machines that were deleted from the store behind our back: nothing goes without the removal that every machine gets."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from stored_manifest import Kept
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import machine_objects, machine_restore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneFailure
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+    CLUSTER,
+    CONTROL_PLANE,
+    KUBEADM_CONFIG,
+    MACHINE,
+    ClusterObjects,
+    Object,
+    delete_finally,
+)
+
+INFRASTRUCTURE = ("infrastructure.cluster.x-k8s.io", "NspawnMachine")
+STARTED = "kubeadm.control-plane/bootstrap-started"
+CONNECTION = {"host": "10.88.0.11", "port": 22, "user": "root"}
+ADDRESSES = [{"type": "InternalIP", "address": "10.88.0.11"}]
+NAMES = ("m1", "m2", "m3")
+
+
+class Cluster:
+    """A stored cluster with machines that carry a control plane."""
+
+    def __init__(self, kept: Kept, initialized: bool = True) -> None:
+        self.store = kept.store
+        if initialized:
+            kept.initialized()
+        for name in NAMES:
+            objects = self.objects()
+            machine_objects.create_machine(objects, "join", name, "a")
+            machine_objects.note_start(objects, name)
+            status = {"initialization": {"provisioned": True}, "addresses": ADDRESSES, "machineID": name * 16}
+            self.change(INFRASTRUCTURE, name, lambda stored, s=status: stored.update(status=s))
+            own = {
+                "bootstrap": {"state": "Succeeded"},
+                "machineID": name * 16,
+                "addresses": ADDRESSES,
+                "connection": CONNECTION,
+                "initialization": {"infrastructureProvisioned": True},
+            }
+            self.change(MACHINE, name, lambda stored, s=own: stored.update(status=s))
+
+    def objects(self) -> ClusterObjects:
+        """What the store holds of it."""
+        found = ClusterObjects.read(self.store, "default", "my-cluster")
+        assert found is not None
+        return found
+
+    def change(self, kind: tuple[str, str], name: str, change: t.Callable[[Object], t.Any]) -> None:
+        """Change a stored object."""
+        self.store.modify(kind, "default", name, change)
+
+    def lose(self, name: str, *kind: tuple[str, str]) -> None:
+        """Delete objects of a machine as a user who deletes files does."""
+        for each in kind:
+            assert delete_finally(self.store, each, "default", name)
+
+    def forget_notes(self, name: str) -> None:
+        """As the objects that an earlier release made are."""
+        self.change(INFRASTRUCTURE, name, lambda stored: stored["metadata"]["annotations"].pop(STARTED))
+        self.change(KUBEADM_CONFIG, name, lambda stored: stored.update(status={}))
+
+
+@pytest.fixture
+def cluster(kept: Kept) -> Cluster:
+    """Three machines that carry a control plane."""
+    return Cluster(kept)
+
+
+def test_nothing_is_restored_where_nothing_is_lost(cluster: Cluster, kept: Kept) -> None:
+    """The usual pass writes nothing."""
+    before = kept.files()
+    assert machine_restore.restore(cluster.objects()) == []
+    assert kept.files() == before
+
+
+@pytest.mark.parametrize("earlier_release", [False, True])
+def test_a_deleted_machine_is_no_machine_prepared_ahead(cluster: Cluster, earlier_release: bool) -> None:
+    """Its infrastructure is neither thrown away nor used for another; it comes back marked, to be removed safely."""
+    if earlier_release:
+        cluster.forget_notes("m2")
+    cluster.lose("m2", MACHINE)
+    objects = cluster.objects()
+    assert objects.prepared_machines() == [] and machine_objects.stale_prepared(objects) == []
+    changes = machine_restore.restore(objects)
+    assert changes == [
+        "make Machine default/m2 anew, which was deleted from the store, to remove it safely",
+        "mark Machine default/m2 for deletion",
+    ]
+    for found in (objects, cluster.objects()):
+        machine = found.machine("m2") or {}
+        assert machine["metadata"]["deletionTimestamp"]
+        assert machine["spec"]["version"] == "v1.20.2" and machine["spec"]["failureDomain"] == "a"
+        assert machine["status"]["machineID"] == "m2" * 16 and machine["status"]["addresses"] == ADDRESSES
+        # Not "never started", which would be deleted without asking etcd.
+        assert machine["status"]["bootstrap"]["state"] == "Succeeded"
+        assert [each["metadata"]["name"] for each in found.machines] == ["m1", "m2", "m3"]
+    assert machine_restore.restore(cluster.objects()) == []
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [(MACHINE, KUBEADM_CONFIG), (MACHINE, INFRASTRUCTURE)],
+    ids=["with its KubeadmConfig", "with its InfraMachine"],
+)
+@pytest.mark.parametrize("earlier_release", [False, True])
+def test_one_object_of_the_three_is_enough(
+    cluster: Cluster, lost: tuple[tuple[str, str], ...], earlier_release: bool
+) -> None:
+    """Whichever is left leads to the machine."""
+    if earlier_release:
+        cluster.forget_notes("m2")
+    cluster.lose("m2", *lost)
+    machine_restore.restore(cluster.objects())
+    found = cluster.objects()
+    machine = found.machine("m2") or {}
+    assert machine["metadata"]["deletionTimestamp"] and "m2" in found.infrastructure_machines
+    assert machine["spec"]["infrastructureRef"] == {
+        "apiGroup": "infrastructure.cluster.x-k8s.io",
+        "kind": "NspawnMachine",
+        "name": "m2",
+    }
+
+
+def test_a_machine_prepared_ahead_is_still_one(cluster: Cluster) -> None:
+    """What says that it was never started is used for the next machine, also after its KubeadmConfig was made."""
+    objects = cluster.objects()
+    machine_objects.create_infrastructure_machine(objects, "ahead", "a")
+    objects = cluster.objects()
+    assert machine_restore.restore(objects) == []
+    assert [each["metadata"]["name"] for each in objects.prepared_machines()] == ["ahead"]
+    machine_objects.create_machine(objects, "join", "ahead", "a")
+    cluster.lose("ahead", MACHINE)
+    objects = cluster.objects()
+    assert machine_restore.restore(objects) == []
+    assert [each["metadata"]["name"] for each in objects.prepared_machines()] == ["ahead"]
+
+
+@pytest.mark.parametrize("note", [(INFRASTRUCTURE, "false"), (INFRASTRUCTURE, None), (KUBEADM_CONFIG, None)])
+def test_one_note_that_kubeadm_was_started_is_enough(
+    cluster: Cluster, note: tuple[tuple[str, str], t.Optional[str]]
+) -> None:
+    """One of the two objects may be an old copy."""
+    kind, text = note
+
+    def change(stored: Object) -> None:
+        stored["metadata"]["annotations"].pop(STARTED, None)
+        if text is not None:
+            stored["metadata"]["annotations"][STARTED] = text
+        if kind == KUBEADM_CONFIG:
+            stored["status"] = {"initialization": {"dataSecretCreated": False}}
+
+    cluster.change(kind, "m2", change)
+    cluster.lose("m2", MACHINE)
+    assert cluster.objects().prepared_machines() == []
+
+
+def test_a_machine_prepared_by_an_earlier_release_is_not_thrown_away_unseen(cluster: Cluster) -> None:
+    """It says nothing, so it goes the safe way."""
+    machine_objects.create_infrastructure_machine(cluster.objects(), "ahead", "a")
+    cluster.change(INFRASTRUCTURE, "ahead", lambda stored: stored["metadata"]["annotations"].pop(STARTED))
+    machine_restore.restore(cluster.objects())
+    assert (cluster.objects().machine("ahead") or {})["metadata"]["deletionTimestamp"]
+
+
+def test_a_machine_without_its_infrastructure_machine_stays(cluster: Cluster) -> None:
+    """It is made anew from the Machine, with nothing that would cause a rollout; the removal works on it."""
+    cluster.lose("m2", INFRASTRUCTURE)
+    changes = machine_restore.restore(cluster.objects())
+    assert changes == ["make NspawnMachine default/m2 anew, which was deleted from the store"]
+    found = cluster.objects()
+    made = found.infrastructure_machines["m2"]
+    assert made["status"]["initialization"] == {"provisioned": True} and made["status"]["addresses"] == ADDRESSES
+    assert dict(found.reach("m2").connection) == CONNECTION
+    assert "cluster.x-k8s.io/cloned-from-name" not in made["metadata"]["annotations"]
+    assert "deletionTimestamp" not in (found.machine("m2") or {})["metadata"]
+    assert machine_restore.restore(cluster.objects()) == []
+
+
+def test_a_machine_without_its_kubeadm_config_stays_as_it_is(cluster: Cluster, kept: Kept) -> None:
+    """What is not known of it counts as up to date."""
+    cluster.lose("m2", KUBEADM_CONFIG)
+    before = kept.files()
+    assert machine_restore.restore(cluster.objects()) == []
+    assert kept.files() == before
+
+
+def test_a_run_that_was_killed_before_it_marked_the_machine(cluster: Cluster) -> None:
+    """The next one marks it."""
+    cluster.lose("m2", MACHINE)
+    objects = cluster.objects()
+    machine_restore.restore(objects)
+    cluster.lose("m2", MACHINE)
+    machine = objects.machine("m2") or {}
+    cluster.store.create({**machine, "metadata": {**machine["metadata"], "deletionTimestamp": None}})
+    assert machine_restore.restore(cluster.objects()) == ["mark Machine default/m2 for deletion"]
+
+
+def test_a_store_that_lost_all_machines_is_no_wish(cluster: Cluster, kept: Kept) -> None:
+    """All of a running control plane: the run ends, names them and says what to do."""
+    for name in NAMES:
+        cluster.lose(name, MACHINE)
+    before = kept.files()
+    with pytest.raises(ControlPlaneFailure) as error:
+        machine_restore.restore(cluster.objects())
+    for words in ("m1, m2, m3", "nothing was done", "backup", "playbook delete"):
+        assert words in str(error.value)
+    assert kept.files() == before
+
+
+def test_before_there_was_a_control_plane_evidence_decides(kept: Kept) -> None:
+    """The first machine's Machine is deleted during its bootstrap: it counts as failed, and not as one that carries etcd."""
+    cluster = Cluster(kept, initialized=False)
+    for name in NAMES:
+        cluster.lose(name, MACHINE)
+    machine_restore.restore(cluster.objects())
+    states = {each["status"]["bootstrap"]["state"] for each in cluster.objects().machines}
+    assert states == {"Failed"}
+
+
+@pytest.mark.parametrize("why", ["paused", "deleting"])
+def test_nothing_is_restored_of_a_cluster_that_is_paused_or_goes(cluster: Cluster, kept: Kept, why: str) -> None:
+    """A pause holds everything; where the whole cluster goes, its infrastructure does, Machine or not."""
+    cluster.lose("m2", MACHINE)
+    if why == "paused":
+        cluster.change(CLUSTER, "my-cluster", lambda stored: stored["spec"].update(paused=True))
+    else:
+        cluster.store.delete(CONTROL_PLANE, "default", "my-control-plane")
+    before = kept.files()
+    objects = cluster.objects()
+    assert machine_restore.restore(objects) == [] and kept.files() == before
+    assert machine_objects.stale_prepared(objects) == []
+    assert [each["metadata"]["name"] for each in objects.prepared_machines()] == (["m2"] if why == "deleting" else [])

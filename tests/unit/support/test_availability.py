@@ -1,0 +1,137 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the watcher makes of its samples: figures that the collection is judged by must themselves be right."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from availability import epoch, gaps, steps_of, summarize
+
+pytestmark = pytest.mark.once
+
+BEGIN = epoch("2026-01-01T00:00:00Z")
+Object = dict[str, t.Any]
+
+
+def answers(what: str, *times: float, ok: bool = True, error: str = "") -> list[Object]:
+    """Samples so many seconds after the beginning."""
+    return [{"t": BEGIN + each, "what": what, "name": "m1", "ok": ok, "error": error} for each in times]
+
+
+def every_quarter(what: str, begin: float, end: float) -> list[Object]:
+    """An answer four times a second."""
+    return answers(what, *(begin + number / 4 for number in range(int((end - begin) * 4) + 1)))
+
+
+def voters(at: float, count: int) -> Object:
+    """What the member list said."""
+    return {"t": BEGIN + at, "what": "members", "voters": count, "names": []}
+
+
+def step(number: int, action: str, begin: int, end: t.Optional[int] = None) -> list[Object]:
+    """The journal's entries of a step."""
+    entries = [
+        {
+            "event": "intent",
+            "id": str(number),
+            "time": f"2026-01-01T00:00:{begin:02d}Z",
+            "action": action,
+            "target": "m1",
+        }
+    ]
+    if end is not None:
+        entries.append(
+            {"event": "outcome", "id": str(number), "time": f"2026-01-01T00:00:{end:02d}Z", "result": "succeeded"}
+        )
+    return entries
+
+
+def test_regular_answers_have_no_gap() -> None:
+    times = [number / 4 for number in range(40)]
+    assert gaps(times, 10.0, 0.5) == []
+
+
+def test_a_gap_lasts_from_the_last_answer_to_the_next() -> None:
+    assert gaps([0.0, 0.25, 3.0, 3.25], 3.5, 0.5) == [(0.25, 3.0)]
+
+
+def test_what_is_missing_at_the_end_is_a_gap() -> None:
+    assert gaps([0.0, 0.25], 4.0, 0.5) == [(0.25, 4.0)]
+
+
+def test_before_the_first_answer_nothing_is_counted() -> None:
+    assert gaps([], 4.0, 0.5) == []
+    samples = answers("etcd", 0.0, 0.25, 0.5, ok=False, error="refused") + every_quarter("etcd", 5, 6)
+    found = summarize(samples, [], BEGIN + 6, 0.25)
+    assert found["quorum"] == {"longest_gap_seconds": 0.0, "total_gap_seconds": 0, "asked": 5, "failed": 0}
+
+
+def test_one_member_that_answers_is_quorum() -> None:
+    """The other members' failures are told and are no gap."""
+    samples = every_quarter("etcd", 0, 10) + answers("etcd", *range(1, 9), ok=False, error="refused")
+    quorum = summarize(samples, [], BEGIN + 10, 0.25)["quorum"]
+    assert (quorum["longest_gap_seconds"], quorum["failed"]) == (0.0, 8)
+    assert quorum["errors"] == {"m1: refused": 8}
+
+
+def test_a_gap_is_told_with_its_step_and_in_the_whole() -> None:
+    samples = every_quarter("endpoint", 0, 5) + every_quarter("endpoint", 8, 20)
+    journal = step(1, "join", 2, 3) + step(2, "remove", 4, 9)
+    found = summarize(samples, journal, BEGIN + 20, 0.25)
+    assert [each["endpoint"]["longest_gap_seconds"] for each in found["steps"]] == [0.0, 3.0]
+    assert found["endpoint"]["longest_gap_seconds"] == found["endpoint"]["total_gap_seconds"] == 3.0
+    assert found["endpoint"]["gaps"][0]["from"] == "00:00:05.00"
+    assert found["between_steps"]["endpoint"]["total_gap_seconds"] == 0
+
+
+def test_a_gap_between_steps_is_not_lost() -> None:
+    samples = every_quarter("etcd", 0, 5) + every_quarter("etcd", 8, 20)
+    found = summarize(samples, step(1, "join", 1, 2), BEGIN + 20, 0.25)
+    assert found["between_steps"]["quorum"]["total_gap_seconds"] == found["quorum"]["total_gap_seconds"] == 3.0
+
+
+def test_only_the_step_from_one_voter_to_two_is_exempt() -> None:
+    """Its gap is told with the step and left out of the whole; the same gap in the next join counts."""
+    samples = [voters(0.1, 1), voters(3.1, 2), voters(11.1, 3)]
+    samples += every_quarter("etcd", 0, 3) + every_quarter("etcd", 5, 11) + every_quarter("etcd", 12, 20)
+    found = summarize(samples, step(1, "join", 1, 7) + step(2, "join", 9, 14), BEGIN + 20, 0.25)
+    assert [(each["exempt"], each["quorum"]["longest_gap_seconds"]) for each in found["steps"]] == [
+        (True, 2.0),
+        (False, 1.0),
+    ]
+    assert found["quorum"]["longest_gap_seconds"] == 1.0
+
+
+def test_a_removal_that_leaves_one_voter_is_not_exempt() -> None:
+    samples = [voters(0.1, 2), voters(3.1, 1), *every_quarter("etcd", 0, 3), *every_quarter("etcd", 5, 11)]
+    found = summarize(samples, step(1, "remove", 1, 7), BEGIN + 11, 0.25)
+    assert not found["steps"][0]["exempt"] and found["quorum"]["longest_gap_seconds"] == 2.0
+
+
+def test_a_watcher_without_a_cpu_says_so() -> None:
+    """A gap in which the watcher didn't even ask is told from one in which nobody answered."""
+    samples = every_quarter("etcd", 0, 3) + every_quarter("etcd", 5, 9)
+    samples.append({"t": BEGIN + 5, "what": "late", "seconds": 1.75})
+    [gap] = summarize(samples, [], BEGIN + 9, 0.25)["quorum"]["gaps"]
+    assert gap["watcher_late_seconds"] == 1.75
+
+
+def test_a_step_without_an_outcome_lasts_to_the_end() -> None:
+    [found] = steps_of(step(1, "join", 5), BEGIN + 60)
+    assert (found.begin, found.end, found.result) == (BEGIN + 5, BEGIN + 60, "")
+
+
+def test_the_journals_seconds_are_cut_off() -> None:
+    """An outcome written as second 9 may have been at 9.9: what happens until then belongs to the step."""
+    [found] = steps_of(step(1, "join", 5, 9), BEGIN + 60)
+    assert found.end == BEGIN + 10
+
+
+def test_elections_are_told() -> None:
+    leaders = [(1.0, 2, "m1"), (5.0, 3, "m2")]
+    samples = [{"t": BEGIN + at, "what": "leader", "term": term, "leader": name} for at, term, name in leaders]
+    [election] = summarize(samples, [], BEGIN + 9, 0.25)["elections"]
+    assert election == {"time": "00:00:05.00", "term": 3, "leader": "m2", "was": "m1"}
