@@ -3,12 +3,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Plain kubeadm by hand against the collection, on the same machine in the same run; prints JSON.
 
-(a) the plain kubeadm commands (plain_kubeadm), (b) `reconcile` to three replicas, (c) a second `reconcile`.
+(a) the plain kubeadm commands (plain_kubeadm): three machines, then each of them replaced, (b) `reconcile` to three replicas,
+(c) a second `reconcile`, (d) three replicas to five, (e) five to three, (f) all three replaced; with --short only (a) to (c), and no
+replacing in (a). An independent watcher reads etcd and the API all along from (d) on. What decisions and conversions cost
+comes first: it takes no machines.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -21,9 +26,20 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 from machines import Machines
+from watcher import Watch
 from workspace import Workspace, descendants
 
 NAME = "bench"
+# What is asked of the figures; they are printed beside them and nothing fails by them.
+BOUNDS = {
+    "ratio_create": 1.25,
+    "ratio_scale_up_step": 1.15,
+    "ratio_rollout": 1.15,
+    "second_reconcile_seconds": 5,
+    "longest_seconds_without_quorum": 1,
+    "longest_seconds_without_an_endpoint": 2,
+}
+Object = dict[str, t.Any]
 
 
 class PeakMemory(threading.Thread):
@@ -83,29 +99,104 @@ def connections(machines: Machines) -> dict[str, int]:
     }
 
 
-def plain() -> dict[str, t.Any]:
-    """Run (a)."""
-    script = next(Path(__file__).parent.glob("plain_kubeadm.*"))
-    command = [sys.executable, str(script)] if script.suffix == ".py" else ["bash", str(script)]
+def printed(script: str, *arguments: str) -> Object:
+    """Run another program of this folder that prints JSON; return it."""
+    command = [sys.executable, str(Path(__file__).with_name(script)), *arguments]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit("the plain kubeadm commands failed; see the output above")
+    if "{" not in done.stdout:
+        sys.exit(f"{script} failed; see the output above")
     return dict(json.loads(done.stdout[done.stdout.index("{") :]))
 
 
+def say(text: str) -> None:
+    """Tell how far it is; standard output is for the figures."""
+    print(f"bench: {text} (load {os.getloadavg()[0]:.1f})", file=sys.stderr, flush=True)
+
+
+def growing_shrinking_and_rolling(workspace: Workspace, by_hand: Object) -> Object:
+    """Run (d), (e) and (f) with the watcher; return their figures."""
+    with Watch(workspace.store, NAME, workspace.folder) as watch:
+        workspace.manifest(NAME, replicas=5)
+        grown, _peak, _output = timed(workspace)
+        say(f"(d) three to five: {grown} s")
+        workspace.manifest(NAME, replicas=3)
+        shrunk, _peak, _output = timed(workspace)
+        say(f"(e) five to three: {shrunk} s")
+        workspace.manifest(NAME, replicas=3, kubeadm={"preKubeadmCommands": ["true"]})
+        rolled, peak, _output = timed(workspace)
+        say(f"(f) all three replaced: {rolled} s")
+        watched = watch.stop()
+    plain = by_hand["rollout"]
+    joins, removals = mean(plain, "join_"), mean(plain, "remove_")
+    return {
+        "d_plain_join_seconds": joins,
+        "d_scale_up_step_seconds": round(grown / 2, 1),
+        "ratio_scale_up_step": round(grown / 2 / joins, 3),
+        "e_plain_removal_seconds": removals,
+        "e_scale_down_step_seconds": round(shrunk / 2, 1),
+        "ratio_scale_down_step": round(shrunk / 2 / removals, 3),
+        "f_plain_joins_and_removals_seconds": plain["total"],
+        "f_rollout_seconds": rolled,
+        "f_peak_memory_mebibytes": peak,
+        "ratio_rollout": round(rolled / float(plain["total"]), 3),
+        # Waiting between two commands is no command: this is with it.
+        "f_plain_with_waiting_until_ready_seconds": round(
+            plain["total"] + sum(value for key, value in plain.items() if key.startswith("ready_")), 1
+        ),
+        "longest_seconds_without_quorum": watched["quorum"]["longest_gap_seconds"],
+        "longest_seconds_without_an_endpoint": longest_in_a_step(watched),
+        "watched": {
+            **{key: watched[key] for key in ("watched_seconds", "quorum", "endpoint", "elections")},
+            "steps": [brief(step) for step in watched["steps"] if step["endpoint"]["asked"]],
+        },
+    }
+
+
+def mean(seconds: t.Mapping[str, float], beginning: str) -> float:
+    """The mean of the steps whose name begins so."""
+    found = [value for key, value in seconds.items() if key.startswith(beginning)]
+    return round(sum(found) / len(found), 1)
+
+
+def longest_in_a_step(watched: Object) -> float:
+    """The most seconds without an answering endpoint in any one step."""
+    return max((step["endpoint"]["total_gap_seconds"] for step in watched["steps"] if not step["exempt"]), default=0.0)
+
+
+def brief(step: Object) -> Object:
+    """What the watcher saw in a step, in short."""
+    return {
+        **{key: step[key] for key in ("action", "seconds", "exempt")},
+        "without_quorum_seconds": step["quorum"]["total_gap_seconds"],
+        "without_an_endpoint_seconds": step["endpoint"]["total_gap_seconds"],
+        "failed_calls_of_the_endpoint": step["endpoint"]["failed"],
+    }
+
+
 def main() -> None:
-    """Run all three and print the figures."""
-    by_hand = plain()
+    """Run everything and print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--short", action="store_true", help="only create, and reconcile a second time")
+    options = parser.parse_args()
+    pure = {"decisions": printed("decisions.py", "--json"), "kubeadm_api": printed("kubeadm_api.py")}
+    load = os.getloadavg()[0]
+    by_hand = printed("plain_kubeadm.py", *([] if options.short else ["--rollout"]))
+    say(f"(a) plain kubeadm: {by_hand['total']} s")
+    more: Object = {}
     with tempfile.TemporaryDirectory(prefix="kubeadm-control-plane-bench-") as folder:
         workspace = Workspace(Path(folder) / "workspace")
         workspace.manifest(NAME, replicas=3)
         machines = Machines(workspace, NAME)
         try:
             create, create_peak, _output = timed(workspace)
+            say(f"(b) three replicas: {create} s")
             before = connections(machines)
             noop, noop_peak, output = timed(workspace)
             after = connections(machines)
+            say(f"(c) nothing to do: {noop} s")
             _seconds, _peak, verbose = timed(workspace, "-vvv")
+            if not options.short:
+                more = growing_shrinking_and_rolling(workspace, by_hand)
         finally:
             workspace.playbook("delete", "-e", f"control_plane_delete={NAME}")
     # Asking how many there were is itself one connection to each machine.
@@ -114,9 +205,9 @@ def main() -> None:
         "a_plain_kubeadm_seconds": by_hand["total"],
         "a_steps": {key: value for key, value in by_hand.items() if key != "total"},
         "b_reconcile_seconds": create,
-        "ratio_b_to_a": round(create / float(by_hand["total"]), 3),
+        "ratio_create": round(create / float(by_hand["total"]), 3),
         "b_peak_memory_mebibytes": create_peak,
-        "c_second_reconcile_seconds": noop,
+        "second_reconcile_seconds": noop,
         "c_changed": int(re.findall(rf"^{NAME}\s.*changed=(\d+)", output, re.MULTILINE)[-1]),
         "c_peak_memory_mebibytes": noop_peak,
         "c_ssh_connections": sum(opened.values()),
@@ -124,6 +215,11 @@ def main() -> None:
         "c_module_calls_on_machines": len(re.findall(r"SSH: EXEC", verbose)),
         "c_module_calls_on_the_controller": len(re.findall(r"^<[^>]*> EXEC ", verbose, re.MULTILINE)),
         "c_passes": len(re.findall(r"^TASK \[.*Observe and decide\]", output, re.MULTILINE)),
+        **more,
+        "without_machines": pure,
+        "load_before": round(load, 2),
+        "load_after": round(os.getloadavg()[0], 2),
+        "asked_for_at_most": BOUNDS,
     }
     print(json.dumps(figures, indent=2))
 

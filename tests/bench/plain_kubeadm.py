@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A three-node control plane with the plain kubeadm commands, as a person would type them; prints the seconds of each step as JSON.
 
+With --rollout its machines are then replaced one by one: a new one booted and joined, an old one drained, reset and deleted.
 The machines, the image and the load balancer are the local provider's; everything about Kubernetes is ssh and kubeadm.
 It works in a folder and on a bridge of its own, and removes both at the end (unless --keep).
 """
@@ -34,6 +35,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layou
 
 CLUSTER = "plain"
 NAMES = ("plain-1", "plain-2", "plain-3")
+REPLACEMENTS = ("plain-4", "plain-5", "plain-6")
 READY_SECONDS = 120
 ETCD = "/etc/kubernetes/pki/etcd"
 MEMBERS = (
@@ -116,16 +118,51 @@ def flags(needs: t.Mapping[str, t.Sequence[str]]) -> tuple[str, str]:
     return ignore, "".join(f" --skip-phases={each}" for each in needs["skipPhases"])
 
 
-def wait_until_ready(machines: Machines) -> None:
+def wait_until_ready(machines: Machines, name: str = NAMES[0]) -> None:
     """Wait until every Node is Ready and every API server answers."""
     command = (
         f"{KUBECTL} wait --for=condition=Ready node --all --timeout={READY_SECONDS}s && "
         f"{KUBECTL} wait --for=condition=Ready pod --all -n kube-system --timeout={READY_SECONDS}s"
     )
-    machines.ssh(NAMES[0], command)
+    machines.ssh(name, command)
 
 
-def bench(layout: Layout, cache: Cache, version: str) -> dict[str, t.Any]:
+def replace_all(
+    steps: Steps,
+    machines: Machines,
+    boot: t.Callable[[str], None],
+    balance: t.Callable[[t.Sequence[str]], t.Any],
+    end: t.Callable[[str], t.Any],
+    join: str,
+) -> None:
+    """One new machine for each old one: joined, waited for (told apart: waiting is no command), and the old one taken out.
+
+    A person would hardly do less: the load balancer forgets the machine, it is drained, reset (which removes its etcd member), its
+    Node and the machine deleted.
+    """
+    behind = list(NAMES)
+    for number, (old, new) in enumerate(zip(NAMES, REPLACEMENTS), start=1):
+
+        def add(new: str = new) -> None:
+            boot(new)
+            balance([*behind, new])
+            machines.ssh(new, join)
+
+        def remove(old: str = old, new: str = new) -> None:
+            behind.remove(old)
+            balance(behind)
+            machines.ssh(new, f"{KUBECTL} drain {old} --ignore-daemonsets --delete-local-data --force --timeout=60s")
+            machines.ssh(old, "kubeadm reset --force")
+            machines.ssh(new, f"{KUBECTL} delete node {old}")
+            end(old)
+
+        steps.run(f"rollout_join_{number}", add)
+        steps.run(f"rollout_ready_{number}", lambda new=new: wait_until_ready(machines, new))
+        behind.append(new)
+        steps.run(f"rollout_remove_{number}", remove)
+
+
+def bench(layout: Layout, cache: Cache, version: str, rollout: bool) -> dict[str, t.Any]:
     """Build the image if needed (not counted), then run and time every step."""
     network = network_of("kcpplain", "10.230.0.0/24", "10.231.0.0/16")
     request = Request(image.image_name(version), version)
@@ -134,18 +171,18 @@ def bench(layout: Layout, cache: Cache, version: str) -> dict[str, t.Any]:
     with tempfile.TemporaryDirectory(prefix="plain-kubeadm-") as scratch:
         machines = Machines(Path(scratch))
 
-        def boot() -> None:
-            for name in NAMES:
+        def boot(*names: str) -> None:
+            for name in names:
                 wanted = machine.Wanted(name, "default", CLUSTER, made, machines.public_key)
                 machines.know(machine.ensure(layout, network, wanted, restart=False, timeout=60)[0])
 
-        def balance(count: int) -> str:
-            servers = haproxy.servers_of({"name": name, "address": machines.addresses[name]} for name in NAMES[:count])
+        def balance(names: t.Sequence[str]) -> str:
+            servers = haproxy.servers_of({"name": name, "address": machines.addresses[name]} for name in names)
             wanted = endpoint.Wanted("default", CLUSTER, None, 6443, servers)
             return str(endpoint.ensure(layout, network, wanted)[0]["host"])
 
-        steps.run("boot", boot)
-        address = steps.run("endpoint", lambda: balance(1))
+        steps.run("boot", lambda: boot(*NAMES))
+        address = steps.run("endpoint", lambda: balance(NAMES[:1]))
         steps.run(
             "images", lambda: machines.ssh(NAMES[0], f"kubeadm config images list --kubernetes-version {version}")
         )
@@ -158,17 +195,30 @@ def bench(layout: Layout, cache: Cache, version: str) -> dict[str, t.Any]:
         found = re.search(r"kubeadm join (.*--control-plane --certificate-key \S+)", said.replace("\\\n", " "))
         if not found:
             sys.exit("kubeadm init printed no join command")
+        join = f"kubeadm join {found.group(1)}{ignore}"
         for number, name in enumerate(NAMES[1:], start=2):
-            balance(number)
-            steps.run(f"join_{number}", lambda name=name: machines.ssh(name, f"kubeadm join {found.group(1)}{ignore}"))
+            balance(NAMES[:number])
+            steps.run(f"join_{number}", lambda name=name: machines.ssh(name, join))
         steps.run("ready", lambda: wait_until_ready(machines))
-        members = json.loads(machines.ssh(NAMES[0], MEMBERS))["members"]
-        nodes = machines.ssh(NAMES[0], f"{KUBECTL} get nodes --no-headers").splitlines()
+        if rollout:
+            replace_all(steps, machines, boot, balance, lambda name: machine.remove(layout, name), join)
+        last = REPLACEMENTS[-1] if rollout else NAMES[0]
+        members = json.loads(machines.ssh(last, MEMBERS))["members"]
+        nodes = machines.ssh(last, f"{KUBECTL} get nodes --no-headers").splitlines()
     if len(members) != len(NAMES) or any(each.get("isLearner") for each in members):
         sys.exit(f"etcd has {len(members)} members, {len(NAMES)} were made")
     # Whoever types the commands is done after the last join; how long the cluster then takes is told apart.
-    total = sum(seconds for step, seconds in steps.seconds.items() if step != "ready")
-    return {**steps.seconds, "total": round(total, 1), "etcd_members": len(members), "ready_nodes": len(nodes)}
+    created = {step: seconds for step, seconds in steps.seconds.items() if not step.startswith("rollout_")}
+    total = sum(seconds for step, seconds in created.items() if step != "ready")
+    figures = {**created, "total": round(total, 1), "etcd_members": len(members), "ready_nodes": len(nodes)}
+    if rollout:
+        replaced = {step.removeprefix("rollout_"): each for step, each in steps.seconds.items() if step not in created}
+        figures["rollout"] = {**replaced, "total": _sum(replaced, "join_", "remove_")}
+    return figures
+
+
+def _sum(seconds: t.Mapping[str, float], *beginnings: str) -> float:
+    return round(sum(each for step, each in seconds.items() if step.startswith(beginnings)), 1)
 
 
 def main() -> None:
@@ -181,13 +231,14 @@ def main() -> None:
     parser.add_argument("--cache", default=cache, help="where machine images are")
     parser.add_argument("--version", default="v1.20.2", help="Kubernetes version")
     parser.add_argument("--keep", action="store_true", help="leave the machines running")
+    parser.add_argument("--rollout", action="store_true", help="then replace the machines one by one")
     arguments = parser.parse_args()
     host.require_root()
     os.umask(0o022)
     layout = Layout(arguments.workdir)
     clean.everything(layout)
     try:
-        print(json.dumps(bench(layout, Cache(arguments.cache), arguments.version), indent=2))
+        print(json.dumps(bench(layout, Cache(arguments.cache), arguments.version, arguments.rollout), indent=2))
     finally:
         if not arguments.keep:
             clean.everything(layout)

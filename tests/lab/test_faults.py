@@ -215,13 +215,18 @@ def test_a_machine_that_never_answers_is_named(workspace: Workspace, machines: M
     assert machines.ready_nodes() == machines.names()
 
 
-def test_what_is_not_supported_yet_is_blocked(workspace: Workspace, machines: Machines) -> None:
-    """A manifest that wants fewer replicas or another version is blocked by name; nothing is removed."""
+def test_a_deletion_hook_is_waited_for(workspace: Workspace, machines: Machines) -> None:
+    """Three machines become one; somebody's hook holds the first removal before anything is drained, and letting go lets it go on."""
+    before = machines.names()
     workspace.manifest(NAME, replicas=1, kubeadm=spec(), secrets=[EXTRA, CA])
-    run = workspace.playbook("reconcile", "--limit", NAME).failed()
-    assert "NotCarriedOut" in run.text
-    assert len(machines.etcd_members()) == 3
-    workspace.manifest(NAME, replicas=3, version="v1.20.3", kubeadm=spec(), secrets=[EXTRA, CA])
-    run = workspace.playbook("reconcile", "--limit", NAME).failed()
-    assert "NotCarriedOut" in run.text
-    assert machines.ready_nodes() == machines.names()
+    hook = "pre-drain.delete.hook.machine.cluster.x-k8s.io/backup"
+    with machines.annotated(before[0], hook), machines.annotated(before[0], "cluster.x-k8s.io/delete-machine"):
+        run = workspace.playbook("reconcile", "--limit", NAME, "-e", "control_plane_wait_timeout=2").failed()
+        assert hook in run.text and before[0] in run.text
+        assert len(machines.etcd_members()) == 3
+        assert machines.ready_nodes() == before
+    workspace.playbook("reconcile", "--limit", NAME).succeeded()
+    [left] = machines.names()
+    assert left != before[0]
+    assert [member["name"] for member in machines.etcd_members()] == [left]
+    assert machines.ready_nodes() == [left]

@@ -1,0 +1,157 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Machines that die: health checks mark them, and a run removes and replaces them, or says why it doesn't."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+import pytest
+from machines import Machines
+from traces import traces
+from workspace import Workspace
+
+NAME = "lab-heal"
+DOMAINS = ("a", "b", "c")
+GRACE = {"name": "node-monitor-grace-period", "value": "20s"}
+KUBEADM: dict[str, t.Any] = {"clusterConfiguration": {"controllerManager": {"extraArgs": [GRACE]}}}
+
+
+def health_check(**spec: t.Any) -> dict[str, t.Any]:
+    """A MachineHealthCheck with timeouts that a test can wait for."""
+    conditions = [{"type": "Ready", "status": status, "timeout": "5s"} for status in ("Unknown", "False")]
+    return {
+        "apiVersion": "cluster.x-k8s.io/v1beta1",
+        "kind": "MachineHealthCheck",
+        "metadata": {"name": f"{NAME}-control-plane", "namespace": "default"},
+        "spec": {
+            "clusterName": NAME,
+            "selector": {"matchLabels": {"cluster.x-k8s.io/control-plane": ""}},
+            "nodeStartupTimeout": "10m",
+            "unhealthyConditions": conditions,
+            **spec,
+        },
+    }
+
+
+@pytest.fixture(scope="module")
+def machines(workspace: Workspace) -> Machines:
+    """Three machines with a health check."""
+    wants(workspace)
+    workspace.playbook("reconcile").succeeded()
+    return Machines(workspace, NAME)
+
+
+def wants(workspace: Workspace, **spec: t.Any) -> None:
+    """Write the manifest."""
+    workspace.manifest(NAME, replicas=3, failure_domains=DOMAINS, kubeadm=KUBEADM, secrets=[health_check(**spec)])
+
+
+def marks(workspace: Workspace) -> dict[str, dict[str, tuple[str, str]]]:
+    """The marks of every machine: status and reason by condition."""
+    wanted = ("HealthCheckSucceeded", "OwnerRemediated")
+    return {
+        each["metadata"]["name"]: {
+            found["type"]: (found["status"], found["reason"])
+            for found in each["status"].get("conditions", [])
+            if found["type"] in wanted
+        }
+        for each in workspace.objects("Machine")
+    }
+
+
+def check_until_marked(workspace: Workspace, name: str, bound_seconds: float = 240) -> None:
+    """Run health_check as a schedule does, until it marks the machine; nothing else happens to any machine meanwhile."""
+    before = sorted(marks(workspace))
+    end = time.monotonic() + bound_seconds
+    while True:
+        run = workspace.playbook("health_check").succeeded()
+        assert sorted(marks(workspace)) == before
+        if "OwnerRemediated" in marks(workspace)[name]:
+            break
+        assert time.monotonic() < end, run.output
+    assert f"machine {name} is unhealthy: Health check failed" in run.text
+    assert marks(workspace)[name]["HealthCheckSucceeded"][0] == "False"
+    others = {other: found for other, found in marks(workspace).items() if other != name}
+    assert all("OwnerRemediated" not in found for found in others.values()), others
+
+
+def left_of(name: str) -> list[str]:
+    """What is left of the machine itself; the others' etcd and records may name it for as long as they live."""
+    own = f"/machines/{name}"
+    return [each for each in traces(name) if f"--machine={name}" in each or own in each or each.startswith("link")]
+
+
+def replaced(workspace: Workspace, machines: Machines, name: str, before: t.Sequence[str]) -> None:
+    """The machine is gone without a trace, another one is there, all work, and a second run changes nothing."""
+    now = machines.names()
+    assert len(now) == len(before) and set(before) - set(now) == {name}
+    assert [each["name"] for each in machines.etcd_members()] == now
+    assert machines.ready_nodes() == now and left_of(name) == []
+    status = workspace.status(NAME)
+    assert all(each["healthy"] for each in status["etcd"]["members"]) and status["decision"]["action"] == "none"
+    assert workspace.playbook("reconcile").succeeded().recap(NAME)["changed"] == 0
+    run = workspace.playbook("health_check").succeeded()
+    assert "3 of 3 checked machines are healthy" in run.text
+    [new] = set(now) - set(before)
+    [machine] = [each for each in workspace.objects("Machine") if each["metadata"]["name"] == new]
+    assert "controlplane.cluster.x-k8s.io/remediation-for" in machine["metadata"]["annotations"]
+
+
+def test_a_machine_whose_power_is_cut_is_marked_and_replaced(workspace: Workspace, machines: Machines) -> None:
+    """Etcd's leader dies: its Node falls silent, health_check marks it, reconcile removes it safely and makes another one."""
+    run = workspace.playbook("health_check").succeeded()
+    assert "3 of 3 checked machines are healthy" in run.text
+    before, victim = machines.names(), machines.etcd_leader()
+    machines.cut_power(victim)
+    check_until_marked(workspace, victim)
+    plan = workspace.playbook("plan").succeeded()
+    assert f"remove machine {victim}" in plan.text and "found unhealthy" in plan.text
+    workspace.playbook("reconcile").succeeded()
+    replaced(workspace, machines, victim, before)
+
+
+def test_a_machine_that_a_person_names_is_replaced(workspace: Workspace, machines: Machines) -> None:
+    """It works, and goes all the same; a name that nobody has is refused, and check mode only tells."""
+    before = machines.names()
+    victim = before[0]
+    run = workspace.playbook("remediate", "-e", "control_plane_machines=no-such-machine").failed()
+    assert "there is no machine no-such-machine" in run.text and victim in run.text
+    run = workspace.playbook("remediate", "--check", "-e", f"control_plane_machines={victim}").succeeded()
+    assert f"remove machine {victim}" in run.text
+    assert machines.names() == before and not any("OwnerRemediated" in each for each in marks(workspace).values())
+    workspace.playbook("remediate", "-e", f"control_plane_machines={victim}").succeeded()
+    replaced(workspace, machines, victim, before)
+
+
+@pytest.mark.full
+def test_a_machine_that_nobody_reaches_is_replaced_though_it_runs(workspace: Workspace, machines: Machines) -> None:
+    """Its link is down: it can be neither drained nor asked, and must not come back as a member."""
+    before = machines.names()
+    victim = before[-1]
+    machines.cut_network(victim)
+    check_until_marked(workspace, victim)
+    workspace.playbook("remediate").succeeded()
+    replaced(workspace, machines, victim, before)
+
+
+@pytest.mark.full
+def test_too_many_unhealthy_machines_hold_remediation_back(workspace: Workspace, machines: Machines) -> None:
+    """maxUnhealthy 0: the machine is found unhealthy, and is not marked; with 1 it is."""
+    before = machines.names()
+    victim = before[1]
+    wants(workspace, maxUnhealthy=0)
+    assert "change MachineHealthCheck" in workspace.playbook("reconcile", "-v").succeeded().text
+    machines.cut_power(victim)
+    end = time.monotonic() + 240
+    while marks(workspace)[victim].get("HealthCheckSucceeded", ("",))[0] != "False":
+        assert time.monotonic() < end
+        run = workspace.playbook("health_check").succeeded()
+    assert "unhealthyLessThanOrEqualTo: 0" in run.text and "OwnerRemediated" not in marks(workspace)[victim]
+    wants(workspace, maxUnhealthy=1)
+    # Bringing the manifest in does not wait for the dead machine: nothing else is to be done.
+    workspace.playbook("reconcile", "-e", "control_plane_wait_timeout=5")
+    workspace.playbook("remediate").succeeded()
+    replaced(workspace, machines, victim, before)

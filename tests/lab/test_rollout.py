@@ -1,0 +1,210 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rollouts on real machines: another version, template, KubeadmConfigSpec, a date, certificates that end; with and without surge."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+import time
+import typing as t
+
+import pytest
+import yaml
+from machines import Machines
+from workspace import VERSION, Workspace, cluster_documents
+
+NAME = "lab-roll"
+SINGLE = "lab-roll-one"
+DOMAINS = ("a", "b", "c")
+# The same source under another stamp: kubeadm, kubelet and the images' tags agree on it (it is not Kubernetes 1.21).
+NEXT = "v1.21.0"
+CERTIFICATES_EXPIRY = "machine.cluster.x-k8s.io/certificates-expiry"
+
+
+@pytest.fixture(scope="module")
+def machines(workspace: Workspace) -> Machines:
+    """The machines of the control plane of three, in three failure domains."""
+    workspace.manifest(NAME, replicas=3, failure_domains=DOMAINS)
+    workspace.playbook("reconcile", "--limit", NAME).succeeded()
+    return Machines(workspace, NAME)
+
+
+@pytest.fixture(scope="module")
+def single(workspace: Workspace) -> Machines:
+    """The machines of the control plane of one, which is made with the first test that wants it."""
+    workspace.manifest(SINGLE, replicas=1)
+    workspace.playbook("reconcile", "--limit", SINGLE).succeeded()
+    return Machines(workspace, SINGLE)
+
+
+def stored(workspace: Workspace, kind: str, cluster: str) -> list[dict[str, t.Any]]:
+    """A cluster's objects of a kind."""
+    label = "cluster.x-k8s.io/cluster-name"
+    return [each for each in workspace.objects(kind) if each["metadata"].get("labels", {}).get(label) == cluster]
+
+
+def names(workspace: Workspace, cluster: str) -> list[str]:
+    """The names of a cluster's Machines."""
+    return [str(each["metadata"]["name"]) for each in stored(workspace, "Machine", cluster)]
+
+
+@contextlib.contextmanager
+def unreadable_kubeadm_config(machines: Machines) -> t.Iterator[None]:
+    """Somebody's slip in kubectl edit."""
+
+    def write(text: str) -> None:
+        patch = json.dumps({"data": {"ClusterConfiguration": text}})
+        machines.kubectl("-n", "kube-system", "patch", "configmap", "kubeadm-config", "--type=merge", "-p", patch)
+
+    found = json.loads(machines.kubectl("-n", "kube-system", "get", "configmap", "kubeadm-config", "-o", "json"))
+    write("kind: [")
+    yield
+    write(found["data"]["ClusterConfiguration"])
+
+
+def rolled(workspace: Workspace, cluster: str, machines: Machines, before: t.Sequence[str]) -> None:
+    """Every machine is another one, they alone are etcd's members and the Nodes, and a second run changes nothing."""
+    now = names(workspace, cluster)
+    assert len(now) == len(before) and not set(now) & set(before)
+    members = machines.etcd_members()
+    assert [each["name"] for each in members] == sorted(now) and not any(each.get("isLearner") for each in members)
+    nodes = json.loads(machines.kubectl("get", "nodes", "-o", "json"))["items"]
+    assert sorted(each["metadata"]["name"] for each in nodes) == sorted(now)
+    assert workspace.playbook("reconcile", "--limit", cluster).succeeded().recap(cluster)["changed"] == 0
+
+
+def test_another_version(workspace: Workspace, machines: Machines) -> None:
+    """Three machines of v1.20.2 become three of v1.21.0, one at a time; meanwhile the status says which are outdated and why."""
+    before = names(workspace, NAME)
+    # What an earlier machine left: the next join would ask it.
+    info = json.loads(machines.kubectl("-n", "kube-public", "get", "configmap", "cluster-info", "-o", "json"))
+    kubeconfig = yaml.safe_load(info["data"]["kubeconfig"])
+    endpoint = kubeconfig["clusters"][0]["cluster"]["server"]
+    workspace.manifest(NAME, replicas=3, failure_domains=DOMAINS, version=NEXT)
+    run = workspace.start("reconcile")
+
+    def joined() -> list[str]:
+        assert run.poll() is None, (workspace.folder / "reconcile.log").read_text()[-6000:]
+        found = stored(workspace, "Machine", NAME)
+        done = [each for each in found if each.get("status", {}).get("bootstrap", {}).get("state") == "Succeeded"]
+        return [str(each["metadata"]["name"]) for each in done if each["spec"]["version"] == NEXT]
+
+    end = time.monotonic() + 300
+    while not joined():
+        assert time.monotonic() < end, "no machine of the new version joined"
+        time.sleep(0.5)
+    [new] = joined()
+    said = workspace.playbook("status").succeeded().text
+    old = [name for name in names(workspace, NAME) if name != new]
+    assert all(f"{name}: UpToDate False: * Version {VERSION}, {NEXT} required" in said for name in old), said
+    assert f"{new}: UpToDate False" not in said
+    assert run.wait(timeout=600) == 0, (workspace.folder / "reconcile.log").read_text()[-6000:]
+    rolled(workspace, NAME, machines, before)
+    placed = [each["spec"]["failureDomain"] for each in stored(workspace, "Machine", NAME)]
+    assert sorted(placed) == sorted(DOMAINS)
+    assert workspace.status(NAME)["version"] == {"desired": NEXT, "running": [NEXT]}
+
+    config = json.loads(machines.kubectl("-n", "kube-system", "get", "configmap", "kubeadm-config", "-o", "json"))[
+        "data"
+    ]
+    assert yaml.safe_load(config["ClusterConfiguration"])["kubernetesVersion"] == NEXT
+    assert sorted(yaml.safe_load(config["ClusterStatus"])["apiEndpoints"]) == sorted(names(workspace, NAME))
+    kubelet = machines.kubectl("-n", "kube-system", "get", "configmap", "kubelet-config-1.21", "-o", "jsonpath={.data}")
+    assert "kubelet" in kubelet
+    info = json.loads(machines.kubectl("-n", "kube-public", "get", "configmap", "cluster-info", "-o", "json"))
+    assert yaml.safe_load(info["data"]["kubeconfig"])["clusters"][0]["cluster"]["server"] == endpoint
+
+
+def test_kube_proxy_followed_after_the_last_machine(workspace: Workspace, machines: Machines) -> None:
+    """Its image is the new version's, once, as the run's last step."""
+    proxy = json.loads(machines.kubectl("-n", "kube-system", "get", "daemonset", "kube-proxy", "-o", "json"))
+    assert proxy["spec"]["template"]["spec"]["containers"][0]["image"].endswith(f"/kube-proxy:{NEXT}")
+    text = next(workspace.store.glob(f"default/journal/{NAME}.jsonl")).read_text()
+    actions = [entry["action"] for entry in map(json.loads, text.splitlines()) if entry["event"] == "intent"]
+    assert actions[-7:] == [*["join", "remove"] * 3, "updateAddons"]
+
+
+@pytest.mark.full
+def test_without_surge(workspace: Workspace, machines: Machines) -> None:
+    """maxSurge 0: never more than three machines; each goes before its successor comes."""
+    before = names(workspace, NAME)
+    documents = cluster_documents(NAME, failure_domains=DOMAINS, version=NEXT, kubeadm={"preKubeadmCommands": ["true"]})
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0}}
+    documents[1]["spec"]["rollout"] = {"strategy": strategy}
+    workspace.write(NAME, yaml.safe_dump_all(documents))
+    workspace.playbook("reconcile", "--limit", NAME).succeeded()
+    rolled(workspace, NAME, machines, before)
+    text = next(workspace.store.glob(f"default/journal/{NAME}.jsonl")).read_text()
+    actions = [entry["action"] for entry in map(json.loads, text.splitlines()) if entry["event"] == "intent"]
+    assert actions[-6:] == ["remove", "join"] * 3
+
+
+@pytest.mark.full
+def test_another_kubeadm_config_spec(workspace: Workspace, single: Machines) -> None:
+    """Another KubeadmConfigSpec makes another machine, with what is wanted on it; nothing is made while kubeadm can't be told."""
+    before = names(workspace, SINGLE)
+    kubeadm = {
+        "clusterConfiguration": {"scheduler": {"extraArgs": [{"name": "v", "value": "3"}]}},
+        "files": [{"path": "/etc/wanted", "content": "here", "permissions": "0644"}],
+    }
+    workspace.manifest(SINGLE, replicas=1, kubeadm=kubeadm)
+    with unreadable_kubeadm_config(single):
+        assert "kubeadm-config" in workspace.playbook("reconcile", "--limit", SINGLE).failed().text
+        assert names(workspace, SINGLE) == before, "what fails before a machine is made leaves no half machine"
+    workspace.playbook("reconcile", "--limit", SINGLE).succeeded()
+    rolled(workspace, SINGLE, single, before)
+    [name] = names(workspace, SINGLE)
+    assert single.ssh(name, "cat /etc/wanted") == "here"
+    assert "--v=3" in single.ssh(name, "cat /etc/kubernetes/manifests/kube-scheduler.yaml")
+
+
+@pytest.mark.full
+def test_another_machine_template(workspace: Workspace, single: Machines) -> None:
+    """The reference to a template of another name makes another machine, by that template."""
+    before = names(workspace, SINGLE)
+    documents = list(yaml.safe_load_all((workspace.folder / "clusters" / f"{SINGLE}.yaml").read_text()))
+    documents[1]["spec"]["machineTemplate"]["spec"]["infrastructureRef"]["name"] = f"{SINGLE}-second"
+    documents[2]["metadata"]["name"] = f"{SINGLE}-second"
+    workspace.write(SINGLE, yaml.safe_dump_all(documents))
+    workspace.playbook("reconcile", "--limit", SINGLE).succeeded()
+    rolled(workspace, SINGLE, single, before)
+    [machine] = stored(workspace, "NspawnMachine", SINGLE)
+    assert machine["metadata"]["annotations"]["cluster.x-k8s.io/cloned-from-name"] == f"{SINGLE}-second"
+
+
+@pytest.mark.full
+def test_a_date(workspace: Workspace, single: Machines) -> None:
+    """Machines made before rollout.after are replaced once that date has come, and once only."""
+    before = names(workspace, SINGLE)
+    documents = list(yaml.safe_load_all((workspace.folder / "clusters" / f"{SINGLE}.yaml").read_text()))
+    moment = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    documents[1]["spec"]["rollout"] = {"after": moment}
+    workspace.write(SINGLE, yaml.safe_dump_all(documents))
+    workspace.playbook("reconcile", "--limit", SINGLE).succeeded()
+    rolled(workspace, SINGLE, single, before)
+
+
+@pytest.mark.full
+def test_certificates_that_end(workspace: Workspace, single: Machines) -> None:
+    """The end of a machine's certificates is recorded; a machine that says they end soon is replaced, another one is not."""
+    before = names(workspace, SINGLE)
+    [config] = stored(workspace, "KubeadmConfig", SINGLE)
+    recorded = config["metadata"]["annotations"][CERTIFICATES_EXPIRY]
+    end = single.ssh(
+        before[0],
+        'date -u -d "$(openssl x509 -enddate -noout -in /etc/kubernetes/pki/apiserver.crt | cut -d= -f2)" +%FT%TZ',
+    )
+    assert recorded == end.strip()
+    documents = list(yaml.safe_load_all((workspace.folder / "clusters" / f"{SINGLE}.yaml").read_text()))
+    documents[1]["spec"]["rollout"] = {"before": {"certificatesExpiryDays": 30}}
+    workspace.write(SINGLE, yaml.safe_dump_all(documents))
+    assert workspace.playbook("reconcile", "--limit", SINGLE).succeeded().recap(SINGLE)["changed"] == 1, "the manifest"
+    assert names(workspace, SINGLE) == before
+    soon = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=20)
+    single.annotate(before[0], CERTIFICATES_EXPIRY, soon.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    assert "Certificates will expire soon" in workspace.playbook("status", "--limit", SINGLE).text
+    workspace.playbook("reconcile", "--limit", SINGLE).succeeded()
+    rolled(workspace, SINGLE, single, before)
