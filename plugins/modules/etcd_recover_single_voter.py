@@ -121,7 +121,7 @@ snapshot:
       description: The hash of the database in it.
       type: str
       returned: success
-copy:
+dataCopy:
   description: The folder, on this node, with the copy of the stopped member's data.
   returned: always, unless refused
   type: str

@@ -4,7 +4,8 @@
 """Replacing a machine that a health check found unhealthy (kcp-behaviour.md §1.9, seed 001 "Remediation").
 
 A machine is a candidate where a MachineHealthCheck marked it (HealthCheckSucceeded and OwnerRemediated are False), where a
-person did with the annotation remediate-machine, or where it can't come back (repair.py). It is removed first and replaced afterwards. Upstream never remediates with
+person did with the annotation remediate-machine, or where it can't come back (repair.py).
+It is removed first and replaced afterwards. Upstream never remediates with
 an external etcd, whose member list it can't have; here its connectivity is what counts.
 """
 

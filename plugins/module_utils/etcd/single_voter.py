@@ -139,7 +139,7 @@ class Recovery:
         os.sync()
         shutil.rmtree(copy, ignore_errors=True)
         os.rename(partial, copy)
-        record["copy"] = copy
+        record["dataCopy"] = copy
 
     def _force(self, record: dict[str, t.Any]) -> None:
         self._put(with_flag(guard.read_text(self._kept(record)) + "\n").encode())

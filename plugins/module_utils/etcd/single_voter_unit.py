@@ -62,7 +62,7 @@ class Report:
 
     def document(self) -> dict[str, t.Any]:
         """Return the report with JSON names."""
-        texts = ("memberID", "lost", "stage", "message", "startedAt", "finishedAt", "copy")
+        texts = ("memberID", "lost", "stage", "message", "startedAt", "finishedAt", "dataCopy")
         known = {name: str(self.record.get(name) or "") for name in texts}
         return {"state": self.state, **known, "snapshot": self.record.get("snapshot")}
 

@@ -137,7 +137,7 @@ def test_the_data_survives_and_the_flag_is_gone(node: Node, lost: Member) -> Non
     assert Path(node.places.manifest).read_bytes() == manifest
     kept = Path(str(done.record["snapshot"]["path"]))
     assert kept.stat().st_size == done.record["snapshot"]["bytes"] and kept.stat().st_mode & 0o777 == 0o600
-    assert (Path(str(done.record["copy"])) / "member" / "snap" / "db").exists()
+    assert (Path(str(done.record["dataCopy"])) / "member" / "snap" / "db").exists()
     assert Path(str(done.record["folder"])).stat().st_mode & 0o777 == 0o700
 
 
@@ -165,7 +165,9 @@ def test_the_snapshot_is_one_that_etcd_takes(node: Node, lost: Member, tmp_path:
     words = [tool, "snapshot", "restore", record["snapshot"]["path"], f"--data-dir={tmp_path / 'restored'}"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, env={"ETCDCTL_API": "3"})
     assert done.returncode == 0, done.stderr
-    assert {member.id for member in stored_members(str(Path(record["copy"]) / "member" / "snap" / "db"))} >= {lost.id}
+    assert {member.id for member in stored_members(str(Path(record["dataCopy"]) / "member" / "snap" / "db"))} >= {
+        lost.id
+    }
 
 
 def test_it_is_told_until_it_is_taken_note_of_and_then_no_more(node: Node, lost: Member) -> None:

@@ -62,7 +62,8 @@ def on_this_host(folder: str) -> t.Iterator[Tool]:
 
 @contextlib.contextmanager
 def none_here(folder: str) -> t.Iterator[Tool]:
-    raise NoTool("the image holds no etcdctl")
+    if folder:
+        raise NoTool("the image holds no etcdctl")
     yield own_tool()
 
 
