@@ -63,7 +63,7 @@ def recover(
     kept = answer.result.get("snapshot") or {}
     said = f"etcd on machine {name} goes on as the only voter"
     if kept.get("path"):
-        said += f"; its snapshot of before is {kept['path']} there, a copy of its data {answer.result.get('copy')}"
+        said += f"; its snapshot of before is {kept['path']} there, a copy of its data {answer.result.get('dataCopy')}"
     if answer.result.get("message"):
         said += f"; {answer.result['message']}"
     action.progress(objects.name, redact(said))
