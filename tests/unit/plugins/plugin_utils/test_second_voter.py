@@ -23,7 +23,8 @@ ARGUMENTS: Object = {"machine": "m1", "member_id": "00000000000000aa", "lost": "
 WAIVER = "kubeadm.control-plane/skip-etcd-snapshot"
 RUNNING = Answer(True, {"state": "Running", "stage": "copy"})
 DONE = Answer(
-    True, {"state": "Succeeded", "snapshot": {"path": "/kept/snapshot.db"}, "dataCopy": "/kept/etcd-data", "message": ""}
+    True,
+    {"state": "Succeeded", "snapshot": {"path": "/kept/snapshot.db"}, "dataCopy": "/kept/etcd-data", "message": ""},
 )
 
 
