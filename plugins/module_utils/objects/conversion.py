@@ -51,7 +51,14 @@ _CORE_KINDS = (
     kinds.MACHINE_HEALTH_CHECK,
 )
 # Infrastructure kinds whose shapes are this collection's own; others are their provider's and stay as they are.
-_OWN_INFRASTRUCTURE = (kinds.NSPAWN_CLUSTER, kinds.NSPAWN_MACHINE, kinds.NSPAWN_MACHINE_TEMPLATE)
+_OWN_INFRASTRUCTURE = (
+    kinds.INVENTORY_CLUSTER,
+    kinds.INVENTORY_MACHINE,
+    kinds.INVENTORY_MACHINE_TEMPLATE,
+    kinds.NSPAWN_CLUSTER,
+    kinds.NSPAWN_MACHINE,
+    kinds.NSPAWN_MACHINE_TEMPLATE,
+)
 _SECTIONS = ("spec", "status")
 # Fields of this collection's v1beta2 form that Cluster API's v1beta2 does not have, and an API server would drop.
 _EXTENSIONS = ("kubeletConfiguration", "kubeProxyConfiguration")

@@ -25,6 +25,9 @@ KUBEADM_CONTROL_PLANE = "KubeadmControlPlane"
 KUBEADM_CONFIG = "KubeadmConfig"
 MACHINE_HEALTH_CHECK = "MachineHealthCheck"
 SECRET = "Secret"
+INVENTORY_CLUSTER = "InventoryCluster"
+INVENTORY_MACHINE = "InventoryMachine"
+INVENTORY_MACHINE_TEMPLATE = "InventoryMachineTemplate"
 NSPAWN_CLUSTER = "NspawnCluster"
 NSPAWN_MACHINE = "NspawnMachine"
 NSPAWN_MACHINE_TEMPLATE = "NspawnMachineTemplate"
@@ -35,6 +38,8 @@ INFRASTRUCTURE_VERSIONS: tuple[str, ...] = ("v1alpha2", *MANIFEST_VERSIONS)
 
 # Infrastructure kind -> role that provides it. Callers pass their own registry to add providers.
 DEFAULT_PROVIDERS: Mapping[str, str] = {
+    INVENTORY_CLUSTER: "kubeadm.control_plane.machine_inventory",
+    INVENTORY_MACHINE_TEMPLATE: "kubeadm.control_plane.machine_inventory",
     NSPAWN_CLUSTER: "kubeadm.control_plane.machine_nspawn",
     NSPAWN_MACHINE_TEMPLATE: "kubeadm.control_plane.machine_nspawn",
 }

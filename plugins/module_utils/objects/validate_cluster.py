@@ -14,7 +14,7 @@ from typing import Any
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import validate as kubeadm_rules
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import versions
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds, names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds, names, validate_inventory
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import Report, child, item
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.user_annotations import validate_annotations
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.validate import (
@@ -129,6 +129,8 @@ def validate_infrastructure_cluster(infrastructure: Mapping[str, Any], report: R
     if domains and not any(domain.get("controlPlane") for domain in domains):
         rule = "no failure domain may hold control plane machines"
         report.add("spec.failureDomains", None, rule, "Set controlPlane: true for at least one.")
+    if infrastructure.get("kind") == kinds.INVENTORY_CLUSTER:
+        validate_inventory.validate_inventory_cluster(infrastructure, report)
 
 
 def validate_template(template: Mapping[str, Any], report: Report) -> None:
@@ -136,6 +138,8 @@ def validate_template(template: Mapping[str, Any], report: Report) -> None:
     metadata_rules(template["metadata"], "metadata", report)
     if not isinstance(template["spec"]["template"].get("spec"), dict):
         report.add("spec.template.spec", None, "the template describes no machine", "Add spec.template.spec.")
+    elif template.get("kind") == kinds.INVENTORY_MACHINE_TEMPLATE:
+        validate_inventory.validate_inventory_template(template, report)
 
 
 def validate_secret(secret: dict[str, Any], report: Report) -> None:

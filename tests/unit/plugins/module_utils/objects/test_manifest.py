@@ -48,7 +48,7 @@ def test_the_proposal_as_printed_is_refused_with_its_real_faults(examples: pathl
     assert reference.fix == "Did you mean my-control-plane?"
     assert reference.source.startswith(path + ":")
     kind = found[cluster, "spec.infrastructureRef.kind"]
-    assert kind.rule == "there is no provider for AcmeCluster; known kinds: NspawnCluster"
+    assert kind.rule == "there is no provider for AcmeCluster; known kinds: InventoryCluster, NspawnCluster"
     template = found[control_plane, "spec.infrastructureTemplate.kind"]
     assert "no provider for AcmeProviderMachineTemplate" in template.rule
     providers = [violation for violation in error.value.violations if violation.path.endswith("cloud-provider")]
