@@ -13,7 +13,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certific
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import read_certificates
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import tokens
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import machine_objects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import external_etcd, machine_objects
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
     ControlPlaneAction,
     ControlPlaneFailure,
@@ -64,6 +64,8 @@ class ActionModule(ControlPlaneAction):
                 self._record(objects, "", "")
                 return {"changed": False, "state": "Absent"}
             self.check_lock(arguments)
+            config = objects.kubeadm_configs.get(self._name) or {}
+            external_etcd.require(objects, caller, self._name, "joinConfiguration" not in (config.get("spec") or {}))
             data = self._data(objects, caller, machine)
             machine_objects.note_start(objects, self._name)
             self._record(objects, "Running", "kubeadm is at work")

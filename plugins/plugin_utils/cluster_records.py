@@ -38,6 +38,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_obje
     delete_finally,
     kind_of,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_adoption import with_rebuilt_spec
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.propagation import (
     IN_PLACE,
     changed_paths,
@@ -65,6 +66,7 @@ def apply_manifest(store: Store, manifest: ClusterManifest) -> list[str]:
     without replacing them goes to their objects (propagation.py). Raises ManifestError with every violation, and has then written
     nothing, where the manifest changes what can't be changed (kcp-behaviour.md §1.18).
     """
+    manifest = with_rebuilt_spec(store, manifest)
     manifest = _with_stored_values(store, manifest)
     violations = update_violations(store, manifest)
     if violations:

@@ -16,6 +16,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.val
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import certificate_facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.journal import Journal
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.parse import parse
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import observed_beside
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer, Machine
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.maintenance_window import maintenance
@@ -54,6 +55,7 @@ def observe(
     workload = _workload(objects, caller, look_again, gates.wanted())
     answered = workload.pop("now", None)
     wanted = workload.pop("wanted", None)
+    workload["staticPodDrift"] = observed_beside.drift(objects, workload.pop("staticPodFlags", None))
     if answered:
         workload["clockSkewSeconds"] = seconds_between(answered, now_rfc3339())
     return {
@@ -183,7 +185,8 @@ def _parsed(name: str, answer: Answer, failures: list[str]) -> t.Optional[Object
     if answer.failed:
         failures.append(f"{name}: {answer.message}")
         return None
-    return parse(answer.result["observation"], name)
+    raw = answer.result["observation"]
+    return {**parse(raw, name), **observed_beside.facts(raw)}
 
 
 def unreachable(message: str, endpoint: t.Optional[Object] = None) -> Object:

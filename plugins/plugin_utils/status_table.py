@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.drift import static_pod_drift
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import read_snapshot
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
 
 Object = dict[str, t.Any]
@@ -64,6 +66,7 @@ def status_data(snapshot: Object, decision: Object) -> Object:
         "conditions": conditions.get("controlPlane") or [],
         "certificates": snapshot.get("certificates") or {},
         "readinessGates": snapshot.get("readinessGates") or [],
+        "drift": [each["message"] for each in static_pod_drift(read_snapshot(snapshot))],
         "maintenance": snapshot.get("maintenance"),
         "witnesses": [
             {key: each.get(key) for key in ("machine", "reachable", "message")}
@@ -78,6 +81,9 @@ def status_data(snapshot: Object, decision: Object) -> Object:
 
 
 def _etcd(view: t.Optional[Object]) -> Object:
+    if view and "members" not in view:
+        said = "it answers" if view.get("reachable") else f"NOT WORKING: {view.get('message') or 'no reason given'}"
+        return {"known": False, "members": [], "alarms": [], "leader": None, "message": said, "external": True}
     if not view or not view.get("reachable"):
         return {
             "known": False,
@@ -185,6 +191,7 @@ def status_table(data: Object) -> str:
         lines.append(f"  window     {_window_line(data['maintenance'])}")
     if not data["reachable"]:
         lines.append(f"  seen from  no machine: {data['message']}")
+    lines += [f"  drift      {each}" for each in data["drift"]]
     if data["machines"]:
         lines += ["", *_machine_rows(data)]
     lines += ["", *_decision_lines(data["decision"])]
@@ -198,6 +205,8 @@ def _word(value: t.Optional[bool], yes: str, no: str, unknown: str) -> str:
 
 
 def _etcd_line(etcd: Object) -> str:
+    if etcd.get("external"):
+        return f"external: {clip(etcd['message'], 400)}"
     if not etcd["known"]:
         return f"not known: {etcd['message']}"
     parts = []

@@ -34,7 +34,7 @@ def witnesses(objects: ClusterObjects, found: Object, ask: Ask) -> list[Object]:
     first, and those that something is suspected of only where there are no others.
     """
     etcd = found.get("etcd")
-    if etcd is None or not found.get("reachable"):
+    if etcd is None or "members" not in etcd or not found.get("reachable"):
         # An external etcd, which no machine is a witness of; or no API server, without which nothing is changed.
         return []
     joined = [str(machine["metadata"]["name"]) for machine in objects.bootstrapped_machines()]

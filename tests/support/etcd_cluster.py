@@ -63,9 +63,10 @@ def until(what: str, condition: t.Callable[[], t.Any]) -> t.Any:
 
 
 class Authority:
-    """A CA that issues certificates for loopback."""
+    """A CA that issues certificates for one address of this host."""
 
-    def __init__(self, directory: Path, name: str = "etcd-ca") -> None:
+    def __init__(self, directory: Path, name: str = "etcd-ca", address: str = "127.0.0.1") -> None:
+        self._address = address
         directory.mkdir(parents=True, exist_ok=True)
         self.directory = directory
         self._key = ec.generate_private_key(ec.SECP256R1())
@@ -76,14 +77,16 @@ class Authority:
         self.ca_file = str(directory / "ca.crt")
         Path(self.ca_file).write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
 
-    def issue(self, name: str, usages: t.Sequence[x509.ObjectIdentifier], organization: str = "") -> tuple[str, str]:
-        """Issue a certificate for 127.0.0.1 and return the files of certificate and key."""
+    def issue(
+        self, name: str, usages: t.Sequence[x509.ObjectIdentifier], organization: str = "", ended: bool = False
+    ) -> tuple[str, str]:
+        """Issue a certificate for the authority's address (``ended``: expired) and return the files of certificate and key."""
         key = ec.generate_private_key(ec.SECP256R1())
         attributes = [x509.NameAttribute(NameOID.COMMON_NAME, name)]
         if organization:
             attributes.append(x509.NameAttribute(NameOID.ORGANIZATION_NAME, organization))
-        addresses = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
-        builder = self._builder(x509.Name(attributes), key.public_key())
+        addresses = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address(self._address))]
+        builder = self._builder(x509.Name(attributes), key.public_key(), ended)
         builder = builder.add_extension(x509.SubjectAlternativeName(addresses), critical=False)
         builder = builder.add_extension(x509.ExtendedKeyUsage(usages), critical=False)
         certificate = builder.sign(self._key, hashes.SHA256())
@@ -96,8 +99,8 @@ class Authority:
         )
         return str(files[0]), str(files[1])
 
-    def _builder(self, subject: x509.Name, key: t.Any) -> x509.CertificateBuilder:
-        now = datetime.datetime.now(datetime.timezone.utc)
+    def _builder(self, subject: x509.Name, key: t.Any, ended: bool = False) -> x509.CertificateBuilder:
+        now = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(days=2 if ended else 0)
         return (
             x509.CertificateBuilder()
             .subject_name(subject)
@@ -109,10 +112,10 @@ class Authority:
         )
 
 
-def free_port() -> int:
-    """Return a port of loopback that nobody listens on."""
+def free_port(address: str = "127.0.0.1") -> int:
+    """Return a port of an address of this host that nobody listens on."""
     with contextlib.closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.bind((address, 0))
         return int(probe.getsockname()[1])
 
 
@@ -125,16 +128,17 @@ class EtcdMember:
     client_port: int = field(default_factory=free_port)
     peer_port: int = field(default_factory=free_port)
     process: t.Optional[subprocess.Popen[bytes]] = None
+    address: str = "127.0.0.1"
 
     @property
     def client_url(self) -> str:
         """Where clients ask it."""
-        return f"https://127.0.0.1:{self.client_port}"
+        return f"https://{self.address}:{self.client_port}"
 
     @property
     def peer_url(self) -> str:
         """Where the other members reach it."""
-        return f"https://127.0.0.1:{self.peer_port}"
+        return f"https://{self.address}:{self.peer_port}"
 
     def kill(self) -> None:
         """End it as a power cut does."""
@@ -163,6 +167,7 @@ class EtcdCluster:
         size: how many members it starts with.
         options: further options of every member ("--quota-backend-bytes=…").
         server_usages: extended key usages of the members' certificate.
+        address: this host's address that the members listen on.
     """
 
     def __init__(
@@ -171,11 +176,13 @@ class EtcdCluster:
         size: int = 3,
         options: t.Sequence[str] = (),
         server_usages: t.Sequence[x509.ObjectIdentifier] = (_SERVER, _CLIENT),
+        address: str = "127.0.0.1",
     ) -> None:
+        self._address = address
         self._binary = find_etcd()
         self._directory = directory
         self._options = list(options)
-        self.authority = Authority(directory / "pki")
+        self.authority = Authority(directory / "pki", address=address)
         self._server = self.authority.issue("server", server_usages)
         self._peer = self.authority.issue("peer", (_SERVER, _CLIENT))
         client = self.authority.issue("client", (_CLIENT,))
@@ -293,4 +300,5 @@ class EtcdCluster:
             member.kill()
 
     def _new_member(self, name: str) -> EtcdMember:
-        return EtcdMember(name, self._directory / name)
+        ports = free_port(self._address), free_port(self._address)
+        return EtcdMember(name, self._directory / name, *ports, address=self._address)

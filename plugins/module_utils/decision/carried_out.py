@@ -17,6 +17,7 @@ CARRIED_OUT: frozenset[str] = frozenset(
         names.CREATE_INFRASTRUCTURE,
         names.CREATE_CERTIFICATES,
         names.INITIALIZE,
+        names.ADOPT,
         names.JOIN,
         names.REMOVE,
         names.REMOVE_MEMBER,

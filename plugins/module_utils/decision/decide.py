@@ -21,6 +21,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.con
     initialized,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.deletion import decide_deletion
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.drift import static_pod_drift
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.growth import (
     foreign_control_plane,
     go_on,
@@ -334,6 +335,7 @@ def _settled(context: Context) -> Outcome:
     reasons = [reason("UpToDate", f"{len(view.live)} of {view.replicas} replicas, all up to date")]
     reasons += left_alone(outdated_addons(view))
     reasons += [reason(each.reason, each.message) for each in troubles]
+    reasons += static_pod_drift(view)
     if not (context.certificates.get("kubeconfig") or {}).get("present"):
         text = f"Secret {view.name}-kubeconfig is missing, and the CA's key to make it is not here: supply it"
         reasons.append(reason("KubeconfigNotAvailable", text))

@@ -11,6 +11,7 @@ from typing import Any
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.addons import outdated_addons
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import AUTHORITIES
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.predict_adoption import with_rebuilt_spec
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.predict_etcd import (
     seen_by_witnesses,
     with_member,
@@ -225,7 +226,7 @@ def _adopted(snapshot: Object, decision: Object) -> Object:
             entry = {**entry, "machine": {**entry["machine"], "metadata": metadata}}
         entries.append(entry)
     snapshot["machines"] = entries
-    return snapshot
+    return with_rebuilt_spec(snapshot)
 
 
 def _addons_updated(snapshot: Object, decision: Object) -> Object:

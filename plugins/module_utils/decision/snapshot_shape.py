@@ -274,6 +274,17 @@ WORKLOAD = Struct(
                 "bootstrap": Struct({"clusterInfo": Boolean(), "bootstrapTokenRBAC": Boolean(), "message": Text()}),
             }
         ),
+        "staticPodDrift": Sequence(
+            Struct(
+                {
+                    "node!": Text(),
+                    "component!": Text(),
+                    "flag!": Text(1),
+                    "kind!": OneOf("added", "changed", "missing"),
+                },
+                note="A flag by which a static pod differs from what kubeadm and its machine's spec account for.",
+            )
+        ),
         "workerNodes": Sequence(Text()),
         "workerVersions": Table(Integer(1), note="How many worker Nodes have a kubelet of which version."),
     },

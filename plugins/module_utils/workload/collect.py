@@ -13,12 +13,12 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import local, single_voter_unit
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import external, local, single_voter_unit
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import KUBEADM_CREDENTIALS, Credentials
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.view import View, look_again, members_view
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import bootstrap, certificates, command, guard
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import trim
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import static_pods, trim
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import (
     ADMIN_KUBECONFIG,
     MANIFESTS_DIRECTORY,
@@ -91,8 +91,9 @@ def collect(
 
     Returns:
         ``observationVersion``, ``machine`` (this machine's own facts), ``api``, ``endpoint``, ``etcd`` (the snapshot's
-        form; None where the API server's etcd is external), ``objects`` (Kubernetes objects cut down by ``trim``) and
-        ``wanted``; the last two are None where the API server did not answer.
+        form; None where the API server's etcd is external), ``externalEtcd`` (:func:`external.look`, None where it is not),
+        ``objects`` (Kubernetes objects cut down by ``trim``) and ``wanted``; the last two are None where the API server did
+        not answer.
     """
     where = places or Places()
     with ThreadPoolExecutor(max_workers=5) as pool:
@@ -100,6 +101,7 @@ def collect(
         kubelet = pool.submit(_output, ["kubelet", "--version"])
         manifests = [name for name in STATIC_PODS if os.path.exists(os.path.join(where.manifests, f"{name}.yaml"))]
         etcd = pool.submit(_etcd, "etcd" in manifests, looks, where)
+        elsewhere = pool.submit(_external_etcd, looks, where)
         cluster = _cluster(looks, endpoint, where, wanted) if "kube-apiserver" in manifests else _no_cluster(where)
         disk = os.statvfs("/var/lib")
         machine = {
@@ -118,7 +120,8 @@ def collect(
             "storedMembers": _stored_members(etcd.result(), where),
             "recovery": single_voter_unit.read_state(local.Places(state=where.bootstrap.state)),
         }
-        return {"observationVersion": OBSERVATION_VERSION, "machine": machine, "etcd": etcd.result(), **cluster}
+        found = {"etcd": etcd.result(), "externalEtcd": elsewhere.result(), **cluster}
+        return {"observationVersion": OBSERVATION_VERSION, "machine": machine, **found}
 
 
 def _output(words: list[str]) -> str:
@@ -153,6 +156,11 @@ def _stored_members(etcd: t.Optional[dict[str, t.Any]], where: Places) -> t.Opti
         return local.told_members(places) or None
     except guard.NodeError:
         return None
+
+
+def _external_etcd(looks: Looks, where: Places) -> t.Optional[dict[str, t.Any]]:
+    used = external.of_api_server(guard.read_text(f"{where.manifests}/kube-apiserver.yaml"))
+    return external.look_again(used, looks.count, looks.interval, looks.timeout) if used is not None else None
 
 
 def _no_cluster(where: Places, reason: str = "") -> dict[str, t.Any]:
@@ -238,6 +246,7 @@ def _objects(client: ApiClient) -> dict[str, t.Any]:
         # Counted here: of a worker nothing else is needed, and there may be hundreds.
         "workerVersions": dict(Counter(map(trim.kubelet_version, workers))),
         "pods": [trim.pod(item) for item in pods],
+        "staticPodFlags": [static_pods.flags(item) for item in pods],
         "kubeadmConfig": trim.kubeadm_config(config) if config is not None else None,
         "kubeProxy": trim.workload(proxy) if proxy is not None else None,
         "dns": trim.workload(dns) if dns is not None else None,

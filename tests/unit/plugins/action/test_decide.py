@@ -218,7 +218,7 @@ def test_check_mode_prints_what_plan_prints(folder: Folder, capsys: pytest.Captu
 
 
 def orphaned(folder: Folder) -> None:
-    """A machine in the store that nobody controls: it would have to be adopted."""
+    """A machine in the store that nobody controls."""
     folder.make_plan()
     folder.apply()
     folder.provide_infrastructure()
@@ -227,24 +227,19 @@ def orphaned(folder: Folder) -> None:
     folder.objects.modify(MACHINE, "default", "m1", lambda stored: stored["metadata"].update(ownerReferences=[]))
 
 
-def test_a_step_that_is_not_carried_out_ends_the_run_with_what_to_do(folder: Folder) -> None:
+def test_a_machine_that_nobody_controls_is_adopted(folder: Folder) -> None:
     orphaned(folder)
-    result = folder.decide(plan_file=None)
-    assert result["failed"] and result["reason"] == "NotCarriedOut"
-    for words in (
-        "prod: NotCarriedOut: the next step would be to adopt m1",
-        "Nothing was changed",
-        "kubeadm.control_plane.plan",
-    ):
-        assert words in result["msg"]
-    journal = folder.path / "store" / "default" / "journal" / "prod.jsonl"
-    assert not journal.exists() or "adopt" not in journal.read_text()
+    decided = folder.decide(plan_file=None)
+    assert (decided["act"], decided["decision"]["action"]) == (True, "adopt"), decided
+    adopted = folder.run("machine_adoption", machines=decided["decision"]["target"]["machines"])
+    assert adopted["changed"] and "adopt Machine m1" in adopted["changes"]
+    assert folder.decide(plan_file=None)["decision"]["action"] != "adopt"
 
 
-def test_check_mode_shows_what_is_not_carried_out_and_is_not_changed(folder: Folder) -> None:
+def test_check_mode_shows_an_adoption(folder: Folder) -> None:
     orphaned(folder)
     result = folder.decide(check=True, plan_file=None)
-    assert (result["changed"], result["plan"][0]["action"], result["plan"][0]["carriedOut"]) == (False, "adopt", False)
+    assert (result["changed"], result["plan"][0]["action"], result["plan"][0]["carriedOut"]) == (True, "adopt", True)
 
 
 def test_a_paused_cluster_ends_well_whatever_the_plan(folder: Folder) -> None:

@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 from builders import NOW, Builder, at, cluster, healthy, member_id
 from observed import Machines, Node, objects_of
+from rules import external
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import check_snapshot
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.journal import Journal
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import observe
 
+Object = dict[str, t.Any]
 DATE = "Sat, 31 Jan 2026 12:00:00 GMT"
 
 
@@ -248,3 +250,32 @@ def test_before_any_machine_nothing_is_known(tmp_path: Path) -> None:
     snapshot = observe(objects_of(builder, tmp_path), Machines({}), NOW)
     assert check_snapshot(snapshot) == []
     assert (snapshot["workload"]["witnesses"], snapshot["workload"]["workerVersions"]) == ([], {})
+
+
+@pytest.mark.parametrize(
+    ("reachable", "message"), [(True, ""), (False, "1 of 3 endpoints: https://etcd-2:2379 is silent")]
+)
+def test_an_external_etcd_is_told_without_members(tmp_path: Path, reachable: bool, message: str) -> None:
+    """Whether every endpoint serves, and what is wrong; no second machine is asked about it."""
+    builder = external(healthy(3))
+
+    def newest(arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        observation = t.cast(Object, answers(builder, None)(arguments))
+        return {**observation, "externalEtcd": {"reachable": reachable, "message": message}}
+
+    snapshot, machines = seen(builder, tmp_path, m3=newest)
+    assert snapshot["workload"]["etcd"] == {"reachable": reachable, "message": message}
+    assert machines.asked == (["m3"] if reachable else ["m3", "m3"])
+
+
+def test_flags_are_compared_with_what_the_machine_was_made_from(tmp_path: Path) -> None:
+    """Each machine's own KubeadmConfig, not the spec that may have been changed since."""
+    builder = healthy(3)
+    flags = [
+        {"node": "m1", "component": "kube-apiserver", "flags": {"v": "2"}},
+        {"node": "m2", "component": "kube-apiserver", "flags": {"v": "4", "profiling": "false"}},
+        {"node": "stranger", "component": "kube-apiserver", "flags": {"v": "9"}},
+    ]
+    snapshot, _machines = seen(builder, tmp_path, m3=answers(builder, staticPodFlags=flags))
+    found = [(each["node"], each["flag"], each["kind"]) for each in snapshot["workload"]["staticPodDrift"]]
+    assert found == [("m2", "profiling", "added"), ("m2", "v", "changed")]

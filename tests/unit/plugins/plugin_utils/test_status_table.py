@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from builders import Builder, cluster, healthy, member_id
+from rules import external
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.status_table import status_data, status_table
@@ -107,3 +108,22 @@ def test_an_open_and_an_unreadable_window() -> None:
     assert "window     open until 2026-01-31T13:00:00Z (m)" in shown(builder)[1]
     builder.snapshot["maintenance"] = {"open": None, "message": "no time zone", "opensAt": None, "closesAt": None}
     assert "window     can't be told: no time zone" in shown(builder)[1]
+
+
+def test_an_external_etcd() -> None:
+    """Whether it answers, and if not why; it has no members of ours."""
+    _data, table = shown(external(healthy(3), {"reachable": True, "message": ""}))
+    assert "etcd       external: it answers" in table
+    _data, table = shown(external(healthy(3), {"reachable": False, "message": "https://etcd:2379 does not answer"}))
+    assert "etcd       external: NOT WORKING: https://etcd:2379 does not answer" in table
+    _data, table = shown(external(healthy(3)))
+    assert "etcd       not known: not asked" in table
+
+
+def test_drift_is_shown_whatever_is_next() -> None:
+    """Also while something else is to be done."""
+    builder = healthy(3, replicas=5)
+    found = {"node": "m1", "component": "kube-scheduler", "flag": "v", "kind": "changed"}
+    builder.workload["staticPodDrift"] = [found]
+    _data, table = shown(builder)
+    assert "drift      kube-scheduler of m1: --v has another value" in table

@@ -125,3 +125,21 @@ def test_a_pause_and_a_deletion_come_first_and_the_number_of_replicas_too() -> N
 
 def test_nobody_needs_to_answer() -> None:
     assert decide(orphan(healthy(3)).unreachable().build())["action"] == "adopt"
+
+
+def test_the_plan_foresees_the_rebuilt_spec() -> None:
+    """Without a spec of its own the control plane gets what the machines were made from: nothing is outdated afterwards."""
+    builder = orphan(healthy(3), "m1", "m2", "m3")
+    builder.spec["kubeadmConfigSpec"] = {"format": "cloud-config"}
+    assert [short(step) for step in plan(builder.build())] == ["adopt", "none"]
+
+
+def test_flags_that_somebody_edited_are_said_and_nothing_is_done() -> None:
+    """A hand in a static pod's manifest is told for as long as its Node is there; it never makes a machine outdated."""
+    builder = healthy(3)
+    found = {"node": "m1", "component": "kube-apiserver", "flag": "audit-log-maxage", "kind": "added"}
+    builder.workload["staticPodDrift"] = [found, {**found, "node": "m3"}, {**found, "node": "gone"}]
+    decision = decide(builder.build())
+    assert decision["action"] == "none"
+    [told] = [each["message"] for each in decision["reasons"] if each["reason"] == "StaticPodDrift"]
+    assert told.startswith("kube-apiserver of m1, m3: --audit-log-maxage is neither kubeadm's own nor in the spec")

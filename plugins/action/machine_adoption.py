@@ -1,0 +1,28 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Make a KubeadmControlPlane the controller of machines that have none."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import machine_adoption
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
+
+
+class ActionModule(ControlPlaneAction):
+    """See the documentation of the module kubeadm.control_plane.machine_adoption."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "machines": {"type": "list", "elements": "str", "required": True},
+        "fencing": {"type": "int"},
+    }
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Read the objects anew, check every machine, then take all of them over."""
+        # In check mode the store keeps what is written in memory: everything is checked and told, nothing lasts.
+        objects = self.open_objects(arguments)
+        self.check_lock(arguments)
+        changes = machine_adoption.adopt(objects, arguments["machines"])
+        return {"changed": bool(changes), "changes": changes}
