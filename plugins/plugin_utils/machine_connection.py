@@ -138,6 +138,9 @@ class MachineCaller:
 
         The recorded machine-id travels with the call and the module refuses another machine before it does anything.
         """
+        if machine.connection.get("released"):
+            # Whatever answers there now is not this machine any more, though it has the same machine-id.
+            return Answer(False, {"msg": f"machine {machine.name} was not asked: it has given its host back"})
         variables = connection_variables(machine, self._task_vars["hostvars"], self._key_directory)
         if machine.machine_id:
             arguments = dict(arguments, machine_id=machine.machine_id)

@@ -25,6 +25,7 @@ def reset(
     *,
     discard_etcd_data: bool,
     check: bool,
+    whole_cluster: bool = False,
     places: t.Optional[Places] = None,
     runner: units.Runner = units.run,
     etcd_url: str = _LOCAL_ETCD,
@@ -32,7 +33,8 @@ def reset(
 ) -> bool:
     """Undo kubeadm on this machine and return whether there was anything to undo. Doing it again is safe at any point.
 
-    kubeadm's own step that leaves etcd is skipped: it checks no quorum (kubeadm.md A9 #4). The member has to be gone.
+    kubeadm's own step that leaves etcd is skipped: it checks no quorum (kubeadm.md A9 #4). The member has to be gone, unless
+    ``whole_cluster`` says that every member goes.
 
     Raises:
         NodeError: the machine's etcd is still a member beside others, or holds data and nobody consented to lose it.
@@ -45,7 +47,7 @@ def reset(
     found = [path for path in traces if os.path.isfile(path) or (os.path.isdir(path) and os.listdir(path))]
     if not found:
         return False
-    if os.path.exists(os.path.join(where.etcd_data, "member")):
+    if os.path.exists(os.path.join(where.etcd_data, "member")) and not whole_cluster:
         _require_no_membership(discard_etcd_data, where, etcd_url, credentials)
     if check:
         return True

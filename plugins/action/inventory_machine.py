@@ -1,0 +1,312 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Claim a host of the inventory for a machine, or release it: store first, then host, so that a killed run finds its claim."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+import uuid
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import ca_cert_hash
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import read_certificates
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import inventory_pool
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
+    ControlPlaneAction,
+    ControlPlaneFailure,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import Object
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.inventory_pool import (
+    CLAIMED,
+    CLAIMING,
+    MACHINE,
+    RELEASED,
+    RELEASING,
+    Pool,
+    PoolError,
+    call_host,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer, Machine
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
+
+CONSENT = "machine_inventory_consent_wipe"
+FORGET = "machine_inventory_consent_forget"
+
+
+class ActionModule(ControlPlaneAction):
+    """See the documentation of the module kubeadm.control_plane.inventory_machine."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+        "name": {"type": "str", "required": True},
+        "kubernetes_version": {"type": "str"},
+        "failure_domain": {"type": "str", "default": ""},
+        "timeout": {"type": "int", "default": 60},
+        "consent_wipe": {"type": "list", "elements": "str", "default": []},
+        "consent_forget": {"type": "list", "elements": "str", "default": []},
+        "fencing": {"type": "int"},
+    }
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Claim or release the machine's host."""
+        objects = self.open_objects(arguments)
+        self._arguments = arguments
+        self._name: str = arguments["name"]
+        infrastructure = objects.store.get(MACHINE, objects.namespace, self._name)
+        if infrastructure is None:
+            if arguments["state"] == "absent":
+                return {"changed": False, "msg": f"the store has no InventoryMachine {self._name}: nothing to release"}
+            raise ControlPlaneFailure(
+                f"the store has no InventoryMachine {objects.namespace}/{self._name}; no host was claimed."
+            )
+        if self.check_mode:
+            return {"changed": True}
+        self._objects = objects
+        self._caller = self.machine_caller(arguments, objects)
+        try:
+            return self._absent(infrastructure) if arguments["state"] == "absent" else self._present(infrastructure)
+        except PoolError as error:
+            raise ControlPlaneFailure(f"machine {self._name}: {error}") from error
+
+    # ---- claim
+
+    def _present(self, infrastructure: Object) -> dict[str, t.Any]:
+        if not self._arguments["kubernetes_version"]:
+            raise ControlPlaneFailure("state=present needs kubernetes_version; no host was claimed.")
+        pool = inventory_pool.read_pool(infrastructure["spec"], self._task_vars["groups"], self._task_vars["hostvars"])
+        reasons: dict[str, str] = {}
+        earlier = inventory_pool.host_of(infrastructure)
+        if earlier:
+            answer = self._resume(infrastructure, earlier)
+            if not answer.failed:
+                return self._claimed(earlier, answer)
+            reasons[earlier] = self._why(answer)
+        failure_domain = self._arguments["failure_domain"]
+        held = inventory_pool.taken(self._objects.store, infrastructure)
+        for host in pool.hosts:
+            if host in reasons:
+                continue
+            if host not in pool.in_domain(failure_domain):
+                reasons[host] = f"it is in the failure domain {pool.domains.get(host)}"
+            elif host in held:
+                reasons[host] = f"claimed by {held[host]}"
+            else:
+                answer = self._try(infrastructure, host)
+                if not answer.failed:
+                    return self._claimed(host, answer)
+                reasons[host] = self._why(answer)
+        self._record({"claim": {}})
+        raise ControlPlaneFailure(self._too_small(pool, reasons))
+
+    def _too_small(self, pool: Pool, reasons: t.Mapping[str, str]) -> str:
+        version, failure_domain = self._arguments["kubernetes_version"], self._arguments["failure_domain"]
+        return inventory_pool.none_fits(self._name, version, pool, failure_domain, reasons)
+
+    def _resume(self, infrastructure: Object, host: str) -> Answer:
+        """Go on with the host that an earlier run chose; it is given up only where it says itself that it isn't this machine's."""
+        self._require_known(host)
+        claim = infrastructure["status"].get("claim") or {}
+        waiting = self.waiting(self._objects.name, self._arguments["timeout"])
+        while True:
+            answer = self._ask(infrastructure, host, claim)
+            if answer.reached:
+                break
+            if not waiting.again(f"machine {self._name}: {answer.message}"):
+                raise ControlPlaneFailure(
+                    f"machine {self._name} has claimed the inventory host {host}, which was not reached for {waiting.elapsed:.0f} s: "
+                    f"{answer.message}. Nothing else was done: whether the host carries the claim is known only there. Make it reachable and run "
+                    "again, or delete the machine."
+                )
+        if answer.failed and claim.get("state") != CLAIMING:
+            raise ControlPlaneFailure(
+                f"machine {self._name} is the inventory host {host}, but {answer.message} Nothing was done. "
+                "Look whether the name still leads to the same host. If that machine is gone for good, delete it: "
+                "reconcile replaces a Machine with the annotation cluster.x-k8s.io/remediate-machine."
+            )
+        return answer
+
+    def _try(self, infrastructure: Object, host: str) -> Answer:
+        claim = {"inventoryHost": host, "id": str(uuid.uuid4()), "state": CLAIMING, "claimedAt": now_rfc3339()}
+        answer = self._ask(infrastructure, host, claim, check=True)
+        if answer.failed:
+            return answer
+        # Before the host is touched: a run killed in between, or one that loses the connection, looks there first.
+        self._record({"claim": claim})
+        answer = self._ask(infrastructure, host, claim)
+        if not answer.reached:
+            raise ControlPlaneFailure(
+                f"machine {self._name}: the connection to the inventory host {host} was lost while it was claimed ({answer.message}). "
+                "Nothing else was done. Run again: it goes on with this host."
+            )
+        return answer
+
+    def _ask(self, infrastructure: Object, host: str, claim: t.Mapping[str, t.Any], check: bool = False) -> Answer:
+        spec = infrastructure["spec"]
+        address = ""
+        if spec.get("addressVariable"):
+            address = str(self._task_vars["hostvars"][host].get(spec["addressVariable"]) or "")
+            if not address:
+                return Answer(True, {"failed": True, "msg": f"it has no variable {spec['addressVariable']} (Address)"})
+        call = {
+            "state": "present",
+            "id": claim.get("id") or "",
+            "cluster": self._objects.name,
+            "namespace": self._objects.namespace,
+            "machine": self._name,
+            "kubernetes_version": self._arguments["kubernetes_version"],
+            "address": address,
+            "endpoint": str((self._objects.endpoint() or {}).get("host") or ""),
+            "controller_time": time.time(),
+            "known_machine_ids": inventory_pool.known_machine_ids(self._objects.store, infrastructure),
+            "ignore_checks": (spec.get("kubeadm") or {}).get("ignorePreflightErrors") or [],
+            **self._from_configuration(),
+        }
+        if not call["id"]:
+            # Adopted: the machine has a host that this provider never claimed.
+            call.update(id=str(uuid.uuid4()), ca_cert_hash=self._ca_cert_hash())
+        identity = infrastructure["status"].get("machineID") if claim.get("state") in (CLAIMED, None) else None
+        answer = self._call(host, identity, call, check)
+        if answer.failed or check:
+            return answer
+        found = answer.result["claim"]
+        claimed = {"inventoryHost": host, "id": found["id"], "state": CLAIMED, "machineID": found["machineID"]}
+        self._record({"claim": {**claim, **claimed}})
+        return answer
+
+    def _from_configuration(self) -> dict[str, t.Any]:
+        """What the machine's own configuration says of ports and of the runtime's socket."""
+        config = (self._objects.kubeadm_configs.get(self._name) or self._objects.control_plane or {}).get("spec") or {}
+        config = config.get("kubeadmConfigSpec", config)
+        join = config.get("joinConfiguration") or {}
+        part = join or config.get("initConfiguration") or {}
+        local = (join.get("controlPlane") or {}).get("localAPIEndpoint") or part.get("localAPIEndpoint") or {}
+        spec = (self._objects.control_plane or {}).get("spec", {}).get("kubeadmConfigSpec", {})
+        external = ((spec.get("clusterConfiguration") or {}).get("etcd") or {}).get("external")
+        found: dict[str, t.Any] = {
+            "ports": [int(local.get("bindPort") or 6443), 10250, 10257, 10259, *([] if external else [2379, 2380])]
+        }
+        if (part.get("nodeRegistration") or {}).get("criSocket"):
+            found["cri_socket"] = part["nodeRegistration"]["criSocket"]
+        return found
+
+    def _claimed(self, host: str, answer: Answer) -> dict[str, t.Any]:
+        claim = answer.result["claim"]
+        return {
+            "changed": bool(answer.result.get("changed")),
+            "machine": {
+                "inventory_host": host,
+                "provider_id": f"inventory:///{host}/{self._name}",
+                "address": answer.result["address"],
+                "hostname": answer.result["hostname"],
+                "machine_id": claim["machineID"],
+            },
+        }
+
+    @staticmethod
+    def _why(answer: Answer) -> str:
+        missing = answer.result.get("missing")
+        if missing:
+            return "; ".join(f"{each['message']} ({each['check']}). {each['fix']}" for each in missing)
+        return answer.message
+
+    # ---- release
+
+    def _absent(self, infrastructure: Object) -> dict[str, t.Any]:
+        host = inventory_pool.host_of(infrastructure)
+        if not host:
+            return {"changed": False, "msg": f"machine {self._name} has no host"}
+        status = infrastructure["status"]
+        claim = status.get("claim") or {}
+        forget, consent = host in self._arguments["consent_forget"], host in self._arguments["consent_wipe"]
+        if forget:
+            return self._forgotten(host, claim)
+        self._require_known(host)
+        self.check_lock(self._arguments)
+        self._record({"claim": {**claim, "inventoryHost": host, "state": RELEASING}})
+        call: dict[str, t.Any] = {
+            "state": "absent",
+            "id": claim.get("id") or "",
+            "machine": self._name,
+            "ca_cert_hash": self._ca_cert_hash(),
+            # Before the host was asked, nobody knows whether it carries the claim: somebody else's then is no contradiction.
+            "released_before": claim.get("state") in (RELEASING, CLAIMING),
+            "whole_cluster": self._whole_cluster(),
+            "consent_wipe": consent,
+        }
+        if self._arguments["fencing"] is not None:
+            call["fencing"] = self._arguments["fencing"]
+        answer = self._release(host, None if consent else status.get("machineID"), call)
+        if answer.failed:
+            if claim.get("state") != CLAIMING:
+                self._record({"claim": {**claim, "inventoryHost": host, "state": claim.get("state") or CLAIMED}})
+            raise ControlPlaneFailure(
+                f"machine {self._name} was not deleted: its inventory host {host} was not released. {answer.message} "
+                f"If what the host carries may be lost, run again with -e {CONSENT}={host}. If the host is to be left as it is, "
+                f"-e {FORGET}={host} gives it up unwiped."
+            )
+        self._released(host, claim)
+        return {
+            "changed": bool(answer.result.get("changed")),
+            "msg": f"host {host}: {answer.result.get('message', '')}",
+        }
+
+    def _release(self, host: str, identity: t.Optional[str], call: dict[str, t.Any]) -> Answer:
+        waiting = self.waiting(self._objects.name, self._arguments["timeout"])
+        while True:
+            answer = self._call(host, identity, call)
+            if answer.reached:
+                return answer
+            if not waiting.again(f"machine {self._name}: {answer.message}"):
+                raise ControlPlaneFailure(
+                    f"machine {self._name} was not deleted: its inventory host {host} was not reached for {waiting.elapsed:.0f} s, so that what "
+                    f"kubeadm made there can't be wiped ({answer.message}). Every other machine was left as it was. Make the host reachable and run "
+                    f"again; or, if it is lost or will never come back, give it up unwiped with -e {FORGET}={host}: its claim stays on its disk, "
+                    "so that no cluster takes it before it was wiped."
+                )
+
+    def _forgotten(self, host: str, claim: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+        self._released(host, claim)
+        return {
+            "changed": True,
+            "msg": f"host {host} was given up unwiped; before it serves again, wipe it: kubeadm.control_plane.host_claim "
+            f"with state=absent, machine={self._name} and id={claim.get('id', '')}",
+        }
+
+    def _released(self, host: str, claim: t.Mapping[str, t.Any]) -> None:
+        # Nobody may take the next machine on this host for this one.
+        claim = {**claim, "inventoryHost": host, "state": RELEASED}
+        connection = {"inventoryHost": host, "released": True}
+        self._record({"claim": claim, "connection": connection, "state": "missing"})
+
+    def _whole_cluster(self) -> bool:
+        marked = (self._objects.cluster, self._objects.control_plane or {})
+        return any(each.get("metadata", {}).get("deletionTimestamp") for each in marked)
+
+    def _ca_cert_hash(self) -> str:
+        certificate = (read_certificates(self._objects.store, self._objects.cluster).get("ca") or {}).get("crt")
+        return ca_cert_hash(str(certificate)) if certificate else ""
+
+    # ---- both
+
+    def _require_known(self, host: str) -> None:
+        if host not in self._task_vars["hostvars"]:
+            raise ControlPlaneFailure(
+                f"machine {self._name} is the inventory host {host}, which this run's inventory does not have. Nothing was done: its connection "
+                "settings are known only there. Add the host to the inventory (an AWX job slice or a partial inventory can hide it) and run again. "
+                f"To delete the machine and give a lost host up unwiped: -e {FORGET}={host}."
+            )
+
+    def _call(self, host: str, identity: t.Optional[str], call: dict[str, t.Any], check: bool = False) -> Answer:
+        machine = Machine(f"{self._name} (host {host})", identity, {"inventoryHost": host})
+        before, self._task.check_mode = self._task.check_mode, check
+        try:
+            return call_host(self._caller, machine, "host_claim", call)
+        finally:
+            self._task.check_mode = before
+
+    def _record(self, status: dict[str, t.Any]) -> None:
+        def record(stored: Object) -> None:
+            stored["status"] = {**stored.get("status", {}), **status}
+
+        self._objects.store.modify(MACHINE, self._objects.namespace, self._name, record)

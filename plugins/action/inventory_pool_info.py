@@ -1,0 +1,43 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Show the pool of hosts behind a cluster's machine template: names, failure domains, and what the store has claimed."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import inventory_pool
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
+    ControlPlaneAction,
+    ControlPlaneFailure,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.inventory_pool import PoolError
+
+
+class ActionModule(ControlPlaneAction):
+    """See the documentation of the module kubeadm.control_plane.inventory_pool_info."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {}
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Read the pool of the cluster's machine template, without asking any host."""
+        objects = self.open_objects(arguments)
+        cluster = objects.infrastructure_cluster or {}
+        declared = (cluster.get("spec") or {}).get("failureDomains") or []
+        endpoint = (cluster.get("spec") or {}).get("controlPlaneEndpoint") or objects.endpoint() or {}
+        spec = ((objects.machine_template or {}).get("spec") or {}).get("template", {}).get("spec") or {}
+        if not spec.get("group"):
+            # The machines are another provider's; only the infrastructure cluster is this one's.
+            return {"changed": False, "endpoint": endpoint, "hosts": [], "failure_domains": declared}
+        try:
+            pool = inventory_pool.read_pool(spec, self._task_vars["groups"], self._task_vars["hostvars"])
+        except PoolError as error:
+            raise ControlPlaneFailure(f"cluster {objects.namespace}/{objects.name}: {error}") from error
+        held = inventory_pool.taken(objects.store, {"metadata": {"uid": None}})
+        found = [{"name": name, "controlPlane": True} for name in pool.failure_domains]
+        hosts = [
+            {"name": host, "failure_domain": pool.domains.get(host, ""), "claimed_by": held.get(host, "")}
+            for host in pool.hosts
+        ]
+        return {"changed": False, "endpoint": endpoint, "hosts": hosts, "failure_domains": declared or found}

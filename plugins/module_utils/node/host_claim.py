@@ -1,0 +1,366 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whose an existing host is: a small file on the host, so that no two clusters, in whatever stores, ever take the same one.
+
+The host itself is the judge. A claim is made under the host's own lock, only on a host that has everything and carries nothing,
+and given up only together with everything that kubeadm made there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+import typing as t
+from dataclasses import dataclass, field
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import guard, host_facts, reset
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host_facts import HostPlaces
+
+CLOCK_SKEW_SECONDS = 30.0
+END_SECONDS = 30.0
+POLL_SECONDS = 0.25
+# What may be waived, by the names that kubeadm gives its preflight checks.
+IGNORABLE = ("Swap", "CRI", "Port-")
+DEFAULT_PORTS = (6443, 10250, 10257, 10259, 2379, 2380)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Whose a host is. ``id`` is the claim's own; ``machine_id`` the host's when it was claimed."""
+
+    id: str
+    cluster: str
+    namespace: str
+    machine: str
+    machine_id: str = ""
+    claimed_at: str = ""
+
+    def document(self) -> dict[str, str]:
+        """Return the claim with JSON names."""
+        return {
+            "id": self.id,
+            "cluster": self.cluster,
+            "namespace": self.namespace,
+            "machine": self.machine,
+            "machineID": self.machine_id,
+            "claimedAt": self.claimed_at,
+        }
+
+    def owner(self) -> str:
+        """Return whose it is, for people."""
+        return f"cluster {self.namespace}/{self.cluster}, machine {self.machine}"
+
+
+@dataclass(frozen=True)
+class Missing:
+    """One thing that keeps a host from being used: the check's name, what was found, and what to do."""
+
+    check: str
+    message: str
+    fix: str
+
+    def document(self) -> dict[str, str]:
+        """Return it with JSON names."""
+        return {"check": self.check, "message": self.message, "fix": self.fix}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a host must have and be.
+
+    ``now`` is the controller's time in seconds since the epoch; ``known_machine_ids`` are those of other machines, by name;
+    ``ca_cert_hash`` names the cluster that the host may already carry, "" for none.
+    """
+
+    version: str
+    ports: t.Sequence[int] = DEFAULT_PORTS
+    cri_socket: str = ""
+    address: str = ""
+    towards: str = ""
+    now: t.Optional[float] = None
+    known_machine_ids: t.Mapping[str, str] = field(default_factory=dict)
+    ca_cert_hash: str = ""
+    ignore: t.Sequence[str] = ()
+
+
+class Unfit(NodeError):
+    """A host that can't be claimed; ``missing`` lists everything that is in the way."""
+
+    def __init__(self, missing: t.Sequence[Missing]) -> None:
+        super().__init__("; ".join(f"{each.message} ({each.check})" for each in missing))
+        self.missing = missing
+
+
+def read_claim(places: HostPlaces) -> t.Optional[Claim]:
+    """Return this host's claim, None where nobody has claimed it.
+
+    Raises:
+        NodeError: the file is there and can't be understood: nobody may take the host for a free one.
+    """
+    try:
+        with open(places.claim, encoding="utf-8") as file:
+            found = json.load(file)
+        names = {"machine_id": "machineID", "claimed_at": "claimedAt"}
+        values = {name: found[names.get(name, name)] for name in Claim.__dataclass_fields__}
+        if not all(isinstance(value, str) for value in values.values()):
+            raise ValueError("a field is no text")
+        return Claim(**values)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise NodeError(
+            f"{places.claim}, which says whose this host is, can't be read: {error}.",
+            "Find out whose it is; delete the file only where nothing on the host is needed.",
+        ) from error
+
+
+def claim(mine: Claim, wanted: Wanted, *, check: bool, places: t.Optional[HostPlaces] = None) -> tuple[Claim, bool]:
+    """Claim this host and return the claim, and whether this call made it. One that it has of the same id is left as it is.
+
+    Raises:
+        Unfit: the host is somebody else's, or something is missing.
+    """
+    where = places or HostPlaces()
+    if check:
+        return _claim(mine, wanted, where, check=True)
+    with guard.exclusive(where.node.state):
+        return _claim(mine, wanted, where, check=False)
+
+
+def _claim(mine: Claim, wanted: Wanted, where: HostPlaces, *, check: bool) -> tuple[Claim, bool]:
+    present = _claim_if_readable(where)
+    identity = guard.read_text(where.machine_id)
+    if present is not None and present.id == mine.id:
+        if present.machine_id != identity:
+            raise Unfit([_other_machine(present, identity)])
+        return present, False
+    missing = lacks(wanted, where)
+    if missing:
+        raise Unfit(missing)
+    made = Claim(
+        mine.id,
+        mine.cluster,
+        mine.namespace,
+        mine.machine,
+        identity,
+        time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    )
+    if not check:
+        # The number of a cluster that this host served before means nothing to the next.
+        _unlink(os.path.join(where.node.state, "fencing"))
+        text = json.dumps(made.document(), indent=2, sort_keys=True) + "\n"
+        guard.write_atomically(where.claim, text.encode())
+    return made, True
+
+
+def _other_machine(present: Claim, identity: str) -> Missing:
+    return Missing(
+        "MachineID",
+        f"the host carries a claim of {present.owner()} made for machine-id {present.machine_id}, but its machine-id is"
+        f" {identity or 'missing'}: it is a copy of another host, or was installed anew around the file",
+        "Give each host a machine-id of its own (systemd-machine-id-setup) before it joins the pool.",
+    )
+
+
+def lacks(wanted: Wanted, places: HostPlaces) -> list[Missing]:
+    """Return everything that keeps this host from being claimed, [] where nothing does."""
+    found = _whose(wanted, places)
+    if os.geteuid() != 0:
+        text = f"the module runs as user {os.geteuid()}, not as root"
+        found.append(Missing("IsPrivilegedUser", text, "Set ansible_become: true for the host in the inventory."))
+    found += _identity(wanted, places) + _programs(wanted, places)
+    if not wanted.ca_cert_hash:
+        found += _room(wanted, places)
+    problem = host_facts.runtime_problem(places, wanted.cri_socket)
+    if problem:
+        fix = "Install and start a container runtime, or set nodeRegistration.criSocket."
+        found.append(Missing("CRI", f"no container runtime answers ({problem})", fix))
+    if wanted.now is not None and abs(time.time() - wanted.now) > CLOCK_SKEW_SECONDS:
+        text = (
+            f"the clock is {time.time() - wanted.now:+.0f} s off the controller's, more than {CLOCK_SKEW_SECONDS:.0f} s"
+        )
+        found.append(Missing("ClockSkew", text, "Synchronise both clocks (chrony, systemd-timesyncd)."))
+    if not host_facts.own_address(wanted.address, wanted.towards):
+        text = f"{wanted.address} is not an address of this host" if wanted.address else "the host has no route outside"
+        found.append(
+            Missing("Address", text, "Configure the address, or correct the variable that addressVariable names.")
+        )
+    return [each for each in found if not _waived(each.check, wanted.ignore)]
+
+
+def _waived(check: str, ignore: t.Sequence[str]) -> bool:
+    ignored = {name.lower() for name in ignore}
+    return check.startswith(IGNORABLE) and (check.lower() in ignored or "all" in ignored)
+
+
+def _whose(wanted: Wanted, places: HostPlaces) -> list[Missing]:
+    try:
+        present = read_claim(places)
+    except NodeError as error:
+        return [Missing("Claim", error.what, error.fix)]
+    if present is not None:
+        fix = "Take another host, or delete that machine in its own store."
+        return [Missing("Claim", f"claimed by {present.owner()} since {present.claimed_at}", fix)]
+    found = host_facts.traces(places)
+    at_work = host_facts.running(places)
+    carried = host_facts.ca_cert_hash(places)
+    if not found and not at_work:
+        return []
+    if wanted.ca_cert_hash and carried == wanted.ca_cert_hash:
+        return []
+    evidence = [*found, *(f"a running {name}" for name in at_work)]
+    whose = f" with the CA {carried}" if carried else ""
+    return [
+        Missing(
+            "ForeignCluster",
+            f"the host carries a cluster{whose} that is not this one's: {', '.join(evidence)}",
+            "Take another host, adopt that cluster, or run kubeadm reset there yourself if nobody needs it.",
+        )
+    ]
+
+
+def _identity(wanted: Wanted, places: HostPlaces) -> list[Missing]:
+    identity = guard.read_text(places.machine_id)
+    if not identity:
+        return [Missing("MachineID", f"{places.machine_id} is empty", "Run systemd-machine-id-setup.")]
+    other = wanted.known_machine_ids.get(identity)
+    if other:
+        fix = "Give each host a machine-id of its own: empty /etc/machine-id and run systemd-machine-id-setup."
+        return [Missing("MachineID", f"it has the machine-id of {other}: one host under two names, or a copy", fix)]
+    return []
+
+
+def _programs(wanted: Wanted, places: HostPlaces) -> list[Missing]:
+    found = []
+    fix = f"Install {wanted.version} of kubeadm and kubelet, and kubectl."
+    asked = (
+        ("kubeadm", "KubeadmVersion", [places.node.kubeadm, "version", "-o", "short"]),
+        ("kubelet", "KubeletVersion", [places.kubelet, "--version"]),
+    )
+    for name, check, words in asked:
+        version = host_facts.version_of(words)
+        if not version:
+            found.append(Missing(check, f"{name} is not there or doesn't run", fix))
+        elif version != wanted.version:
+            found.append(Missing(check, f"{name} is {version}, and {wanted.version} is wanted", fix))
+    if not host_facts.version_of([places.kubectl, "version", "--client", "-o", "yaml"]):
+        found.append(Missing("FileExisting-kubectl", "kubectl is not there or doesn't run", fix))
+    return found
+
+
+def _room(wanted: Wanted, places: HostPlaces) -> list[Missing]:
+    found = []
+    swap = host_facts.swap_devices(places)
+    if swap:
+        fix = "Run swapoff -a and take it out of /etc/fstab, or give Swap in kubeadm.ignorePreflightErrors of the template."
+        found.append(Missing("Swap", f"swap is on: {', '.join(swap)}", fix))
+    taken = host_facts.listening(places)
+    for port in sorted(set(wanted.ports)):
+        if port in taken:
+            found.append(Missing(f"Port-{port}", f"something listens on port {port}", "Stop it, or take another host."))
+    return found
+
+
+@dataclass(frozen=True)
+class Release:
+    """What is to be given up: the claim's id ("" where none was ever recorded), whose, and with what consent.
+
+    ``released_before``: an earlier call began this release, so that a host that is somebody else's by now is no contradiction.
+    """
+
+    id: str
+    machine: str
+    ca_cert_hash: str = ""
+    released_before: bool = False
+    whole_cluster: bool = False
+    consent: bool = False
+
+
+def release(
+    wanted: Release,
+    *,
+    check: bool,
+    places: t.Optional[HostPlaces] = None,
+    undo: t.Callable[..., bool] = reset.reset,
+) -> tuple[bool, str]:
+    """Undo what kubeadm made on this host and give the claim up; return whether anything changed, and what was done in words.
+
+    Raises:
+        NodeError: the host carries something else than what was claimed, or is still an etcd member beside others.
+    """
+    where = places or HostPlaces()
+    present = read_claim(where) if not wanted.consent else _claim_if_readable(where)
+    found = [*host_facts.traces(where), *(f"a running {name}" for name in host_facts.running(where))]
+    if present is not None and present.id != wanted.id and wanted.released_before and not wanted.consent:
+        return False, f"the host was released before and is {present.owner()}'s by now"
+    if not wanted.consent:
+        _refuse_other(wanted, present, found, where)
+    if not found and present is None and not os.path.exists(where.claim):
+        return False, "nothing of the machine was left on the host"
+    if check:
+        return True, "the host would be reset and released"
+    undo(discard_etcd_data=True, check=False, whole_cluster=wanted.whole_cluster, places=where.node)
+    _wait_for_the_end(where)
+    with guard.exclusive(where.node.state):
+        left = [*host_facts.traces(where), *(f"a running {name}" for name in host_facts.running(where))]
+        if left:
+            raise NodeError(
+                f"After kubeadm reset this is still on the host: {', '.join(left)}.",
+                "The claim was kept, so that nobody takes the host. Look what holds it, and run again.",
+            )
+        _unlink(os.path.join(where.node.state, "fencing"))
+        _unlink(where.claim)
+    return True, "the host was reset and released"
+
+
+def _wait_for_the_end(where: HostPlaces) -> None:
+    # Their containers were removed; a large etcd or API server still takes a moment to go.
+    deadline = time.monotonic() + END_SECONDS
+    while host_facts.running(where) and time.monotonic() < deadline:
+        time.sleep(POLL_SECONDS)
+
+
+def _claim_if_readable(where: HostPlaces) -> t.Optional[Claim]:
+    try:
+        return read_claim(where)
+    except NodeError:
+        return None
+
+
+def _refuse_other(wanted: Release, present: t.Optional[Claim], found: t.Sequence[str], where: HostPlaces) -> None:
+    carried = host_facts.ca_cert_hash(where)
+    if present is not None and present.id != wanted.id:
+        reason = f"it is claimed by {present.owner()} since {present.claimed_at}, not by machine {wanted.machine}"
+    elif carried and wanted.ca_cert_hash and carried != wanted.ca_cert_hash:
+        reason = f"it carries a cluster with the CA {carried}, and this cluster's is {wanted.ca_cert_hash}"
+    elif present is None and found and not (carried and carried == wanted.ca_cert_hash) and not _started(wanted, where):
+        reason = f"it carries {', '.join(found)}, and nothing on it says that it is machine {wanted.machine}'s"
+    else:
+        return
+    raise NodeError(
+        f"This host carries something else than what was claimed: {reason}.",
+        "Nothing on it was changed. Wiping it loses what it carries for ever; that needs consent.",
+    )
+
+
+def _started(wanted: Release, where: HostPlaces) -> bool:
+    # The record of the bootstrap that this collection began there for this machine.
+    try:
+        with open(where.node.record, encoding="utf-8") as file:
+            return bool(json.load(file).get("step") == f"bootstrap-{wanted.machine}")
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def hostname() -> str:
+    """Return this host's own name."""
+    return socket.gethostname()
+
+
+def _unlink(path: str) -> None:
+    if os.path.exists(path):
+        os.unlink(path)

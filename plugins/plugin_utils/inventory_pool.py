@@ -1,0 +1,164 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The pool of existing hosts behind an InventoryMachineTemplate: who is in it, where each is, and which of them are taken."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+from ansible.errors import AnsibleError
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.names import is_label_value
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import (
+    Answer,
+    Machine,
+    MachineCaller,
+)
+
+Object = dict[str, t.Any]
+MACHINE = (kinds.GROUP_INFRASTRUCTURE, kinds.INVENTORY_MACHINE)
+
+CLAIMING, CLAIMED, RELEASING, RELEASED = "Claiming", "Claimed", "Releasing", "Released"
+
+
+class PoolError(Exception):
+    """The inventory is not what the template asks for: what is wrong, and what to do."""
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The hosts of a group that a machine may be made of.
+
+    ``hosts`` are those that the selector takes, by name; ``left_out`` names the others of the group, each with the reason.
+    """
+
+    group: str
+    hosts: tuple[str, ...]
+    domains: t.Mapping[str, str] = field(default_factory=dict)
+    left_out: t.Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def failure_domains(self) -> list[str]:
+        """The failure domains of the pool's hosts, by name."""
+        return sorted({domain for domain in self.domains.values() if domain})
+
+    def in_domain(self, failure_domain: str) -> list[str]:
+        """The hosts of a failure domain, or all where the machine has none."""
+        return [each for each in self.hosts if not failure_domain or self.domains.get(each) == failure_domain]
+
+
+def read_pool(
+    spec: t.Mapping[str, t.Any], groups: t.Mapping[str, t.Sequence[str]], hostvars: t.Mapping[str, t.Any]
+) -> Pool:
+    """Return the pool that an InventoryMachine's spec (or its template's) describes.
+
+    Args:
+        spec: ``group``, ``selector``, ``failureDomainVariable``.
+        groups: the inventory's groups.
+        hostvars: the inventory's variables by host name, templated.
+
+    Raises:
+        PoolError: there is no such group, or a host that the selector takes has no proper failure domain.
+    """
+    group = str(spec["group"])
+    if group not in groups:
+        raise PoolError(
+            f"the inventory has no group {group}, which the machine template names as the pool of hosts. Nothing was done. "
+            "Give the inventory that has it (several -i may be given), or correct spec.template.spec.group."
+        )
+    variable = spec.get("failureDomainVariable") or ""
+    hosts, domains, left_out = [], {}, {}
+    for host in sorted(groups[group]):
+        variables = hostvars[host]
+        reason = _not_selected(spec.get("selector") or {}, variables)
+        if reason:
+            left_out[host] = reason
+            continue
+        if variable:
+            domain = str(variables.get(variable) or "")
+            if not domain or not is_label_value(domain):
+                raise PoolError(
+                    f"host {host} of the group {group} has {variable}={domain!r}, which can't be a failure domain: a label value is needed. "
+                    f"Nothing was done. Set {variable} for the host, or leave failureDomainVariable out of the machine template."
+                )
+            domains[host] = domain
+        hosts.append(host)
+    return Pool(group, tuple(hosts), domains, left_out)
+
+
+def _not_selected(selector: t.Mapping[str, t.Any], variables: t.Mapping[str, t.Any]) -> str:
+    for name, wanted in (selector.get("matchVariables") or {}).items():
+        found = variables.get(name)
+        if _text(found) != _text(wanted):
+            return f"the selector wants {name}={_text(wanted)}, and it has {_text(found) or 'none'}"
+    return ""
+
+
+def _text(value: t.Any) -> str:
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def host_of(infrastructure: t.Mapping[str, t.Any]) -> str:
+    """Return the inventory host that an InventoryMachine has or is about to have, "" where it has none."""
+    status = infrastructure.get("status") or {}
+    claim = status.get("claim") or {}
+    if claim.get("state") == RELEASED:
+        return ""
+    return str(claim.get("inventoryHost") or (status.get("connection") or {}).get("inventoryHost") or "")
+
+
+def is_claimed(infrastructure: t.Mapping[str, t.Any]) -> bool:
+    """Tell whether the store knows that the host was claimed, and not only that somebody was about to."""
+    status = infrastructure.get("status") or {}
+    state = (status.get("claim") or {}).get("state")
+    return bool(host_of(infrastructure)) and state != CLAIMING
+
+
+def taken(store: Store, besides: t.Mapping[str, t.Any]) -> dict[str, str]:
+    """Return the hosts that this store has claimed for other machines, of whatever cluster, each with that machine's name."""
+    found = {}
+    for each in store.list(MACHINE):
+        if each["metadata"].get("uid") != besides["metadata"].get("uid") and is_claimed(each):
+            cluster = (each["metadata"].get("labels") or {}).get(kinds.LABEL_CLUSTER_NAME, "")
+            found[host_of(each)] = (
+                f"cluster {each['metadata']['namespace']}/{cluster}, machine {each['metadata']['name']}"
+            )
+    return found
+
+
+def known_machine_ids(store: Store, besides: t.Mapping[str, t.Any]) -> dict[str, str]:
+    """Return the machine-ids of the hosts that other machines of this store have, each with the host's name."""
+    found = {}
+    for each in store.list(MACHINE):
+        status = each.get("status") or {}
+        identity = status.get("machineID") or (status.get("claim") or {}).get("machineID")
+        if identity and host_of(each) and each["metadata"].get("uid") != besides["metadata"].get("uid"):
+            found[str(identity)] = host_of(each)
+    return found
+
+
+def none_fits(name: str, version: str, pool: Pool, failure_domain: str, reasons: t.Mapping[str, str]) -> str:
+    """Return the message of a pool too small: every host of the group with what keeps it from being used."""
+    where = f" in the failure domain {failure_domain}" if failure_domain else ""
+    everything = {**pool.left_out, **reasons}
+    lines = "".join(f"\n  {host}: {everything[host]}" for host in sorted(everything))
+    return (
+        f"no host of the inventory group {pool.group}{where} can become machine {name} (Kubernetes {version}):"
+        f"{lines or ' the group has no hosts.'}\n"
+        "No host was changed. Prepare one of these, add a host to the group, or release one that isn't needed, and run reconcile again."
+    )
+
+
+def call_host(caller: MachineCaller, machine: Machine, module: str, call: dict[str, t.Any]) -> Answer:
+    """Call a host; what Ansible itself finds wrong with its connection (a missing become password, say) is that host's answer."""
+    try:
+        return caller.call(machine, module, call)
+    except AnsibleError as error:
+        lines = str(error).strip().splitlines() or ["no reason given"]
+        return Answer(False, {"msg": f"machine {machine.name} was not reached: {lines[-1]}"})

@@ -1,0 +1,200 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Clusters on existing hosts: a pool too small, a kill in a claim, somebody else's host, wiped and given back, used again."""
+
+from __future__ import annotations
+
+import json
+import time
+import typing as t
+from pathlib import Path
+
+import pytest
+import yaml
+from host_pool import GROUP, HostPool, pool_documents
+from workspace import Run, Workspace, cluster_documents, kill_run
+
+pytestmark = pytest.mark.full
+
+NAME, OTHER = "lab-pool", "lab-other-store"
+CLAIM = "/var/lib/kubeadm-control-plane/claim.json"
+ENDPOINTS = {NAME: "10.222.0.240", OTHER: "10.222.0.241"}
+# The lab's load balancer stands for the one that a user of existing hosts has.
+BALANCER = ("-e", "machine_inventory_endpoint_role=kubeadm.control_plane.machine_nspawn")
+NOBODY = "10.222.0.239"
+LEFT = (
+    "ls -d /etc/kubernetes/manifests/* /etc/kubernetes/*.conf /etc/kubernetes/pki/* /var/lib/etcd/* "
+    f"/var/lib/kubelet/* {CLAIM} /var/lib/kubeadm-control-plane/fencing /var/lib/kubeadm-control-plane/bootstrap* "
+    "2>/dev/null; pgrep -l 'kube-apiserver|etcd|kube-scheduler|kube-controller|kubelet' || true"
+)
+
+
+class Lab:
+    """The hosts, and two users who don't know of each other: two stores over one pool."""
+
+    def __init__(self, folder: Path) -> None:
+        self.pool = HostPool(folder)
+        [self.stranger, self.busy, self.first, self.second] = self.pool.make(4)
+        [self.newer] = self.pool.make(1, "v1.21.0")
+        self.ours, self.theirs = Workspace(folder / "ours"), Workspace(folder / "theirs")
+        bastion = f"-o ProxyCommand='ssh -i {folder}/pool.key {self.pool.ssh_arguments} -W %h:%p root@{self.pool.addresses[self.newer]}'"
+        self.variables = {"ansible_ssh_common_args": f"{self.pool.ssh_arguments} {bastion}"}
+        # The bastion itself is reached directly; a host that left the network is in the inventory all the same.
+        self.host_variables: dict[str, dict[str, t.Any]] = {
+            self.newer: {"ansible_ssh_common_args": self.pool.ssh_arguments}
+        }
+        self.pool.addresses["pool-gone"] = NOBODY
+        self.inventory = self.pool.inventory(variables=self.variables, host_variables=self.host_variables)
+
+    def manifest(self, workspace: Workspace, name: str, replicas: int) -> None:
+        """Write a cluster's manifest over the pool."""
+        documents = cluster_documents(name, replicas=replicas)
+        pool_documents(documents, {"group": GROUP, "kubeadm": self.pool.needs}, ENDPOINTS[name])
+        workspace.write(name, yaml.safe_dump_all(documents, sort_keys=False))
+
+    def play(self, workspace: Workspace, name: str, playbook: str = "reconcile", *more: str) -> Run:
+        """Run a playbook with the clusters' and the hosts' inventory."""
+        return workspace.playbook(playbook, *self.arguments(name, *more))
+
+    def arguments(self, name: str, *more: str) -> tuple[str, ...]:
+        """What a user types behind the playbook's name."""
+        return ("-i", str(self.inventory), "--limit", name, *BALANCER, *more)
+
+    def claim(self, host: str) -> t.Optional[dict[str, str]]:
+        """What the host itself says whose it is."""
+        text = self.pool.ssh(host, f"cat {CLAIM} 2>/dev/null || true")
+        return dict(json.loads(text)) if text.strip() else None
+
+    def machines(self) -> dict[str, dict[str, t.Any]]:
+        """The stored machines of the first user by the host's name."""
+        found = [each for each in self.ours.objects("InventoryMachine") if each["kind"] == "InventoryMachine"]
+        return {each["status"]["claim"]["inventoryHost"]: each for each in found if each["status"].get("claim")}
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[Lab]:
+    """Hosts with kubeadm on them, as somebody has them."""
+    made = Lab(tmp_path_factory.mktemp("inventory"))
+    yield made
+    try:
+        for workspace, name in ((made.ours, NAME), (made.theirs, OTHER)):
+            if workspace.store.is_dir() and workspace.objects("Cluster"):
+                made.play(workspace, name, "delete", "-e", f"control_plane_delete={name}")
+    finally:
+        made.pool.addresses.pop("pool-gone", None)
+        made.pool.remove()
+
+
+def test_a_pool_too_small_says_what_each_host_is_missing(lab: Lab) -> None:
+    """A stranger's PKI, a port that is taken, another version, a host that doesn't answer: all named at once, none of them touched."""
+    for host in (lab.first, lab.second):
+        lab.host_variables[host] = {"rack": "later"}
+    lab.inventory = lab.pool.inventory(
+        hosts=[lab.stranger, lab.busy, lab.newer, "pool-gone"],
+        variables=lab.variables,
+        host_variables=lab.host_variables,
+    )
+    lab.pool.ssh(lab.stranger, "kubeadm init phase certs all >/dev/null 2>&1")
+    lab.pool.ssh(lab.busy, "systemd-run --quiet --unit=lab-busy python3 -m http.server 10259")
+    before = {host: lab.pool.ssh(host, LEFT) for host in (lab.stranger, lab.busy, lab.newer)}
+    lab.manifest(lab.ours, NAME, 1)
+    run = lab.play(lab.ours, NAME).failed()
+    for words in (
+        f"no host of the inventory group {GROUP} can become machine {NAME}-control-plane-",
+        f"{lab.stranger}: the host carries a cluster with the CA sha256:",
+        f"{lab.busy}: something listens on port 10259 (Port-10259)",
+        f"{lab.newer}: kubeadm is v1.21.0, and v1.20.2 is wanted (KubeadmVersion)",
+        "pool-gone: machine",
+        "was not reached",
+        "No host was changed",
+    ):
+        assert words in run.text, run.output[-6000:]
+    assert {host: lab.pool.ssh(host, LEFT) for host in before} == before
+    lab.pool.ssh(lab.busy, "systemctl stop lab-busy")
+
+
+def test_a_run_killed_in_a_claim_goes_on_with_the_same_host(lab: Lab) -> None:
+    """The first fit host by name is taken; a run killed when the host has its claim finds it again; the bastion of group_vars is used."""
+    lab.inventory = lab.pool.inventory(variables=lab.variables, host_variables=lab.host_variables)
+    run = lab.ours.start("reconcile", *lab.arguments(NAME))
+    end = time.monotonic() + 120
+    while lab.claim(lab.busy) is None:
+        assert run.poll() is None and time.monotonic() < end, (lab.ours.folder / "reconcile.log").read_text()[-6000:]
+    kill_run(run)
+    claimed = lab.claim(lab.busy)
+    lab.play(lab.ours, NAME).succeeded()
+    assert claimed is not None and lab.claim(lab.busy) == claimed
+    [(host, machine)] = lab.machines().items()
+    assert host == lab.busy
+    assert machine["status"]["connection"] == {"inventoryHost": lab.busy}
+    assert machine["spec"]["providerID"] == f"inventory:///{lab.busy}/{machine['metadata']['name']}"
+    assert claimed["machine"] == machine["metadata"]["name"]
+    assert lab.claim(lab.stranger) is None
+    accepted = lab.pool.ssh(lab.busy, "journalctl -u ssh -u sshd --no-pager | grep 'Accepted publickey'")
+    assert f"from {lab.pool.addresses[lab.newer]} " in accepted
+    again = lab.play(lab.ours, NAME).succeeded()
+    assert again.recap(NAME)["changed"] == 0
+
+
+def test_another_store_finds_the_host_taken(lab: Lab) -> None:
+    """A second user's cluster, whose store knows nothing of the first, is told whose each host is; then it scales past it."""
+    lab.manifest(lab.ours, NAME, 3)
+    lab.play(lab.ours, NAME).succeeded()
+    assert sorted(lab.machines()) == sorted([lab.busy, lab.first, lab.second])
+    lab.manifest(lab.theirs, OTHER, 1)
+    run = lab.play(lab.theirs, OTHER).failed()
+    for host in lab.machines():
+        assert f"{host}: claimed by cluster default/{NAME}, machine {NAME}-control-plane-" in run.text, run.output[
+            -6000:
+        ]
+
+
+def test_a_host_that_answers_as_somebody_else_is_named(lab: Lab) -> None:
+    """Two names that lead to each other's hosts, and names that a slice hides: named, and nothing is done."""
+    swapped = dict(lab.host_variables)
+    swapped[lab.first] = {"ansible_host": lab.pool.addresses[lab.second]}
+    swapped[lab.second] = {"ansible_host": lab.pool.addresses[lab.first]}
+    before = {host: lab.claim(host) for host in lab.machines()}
+    lab.inventory = lab.pool.inventory(variables=lab.variables, host_variables=swapped)
+    run = lab.play(lab.ours, NAME)
+    assert f"the inventory host {lab.first} answers as somebody else" in run.text, run.output[-6000:]
+    assert [each["status"]["state"] for each in lab.machines().values()] == ["running"] * 3
+    lab.inventory = lab.pool.inventory(
+        hosts=[lab.newer, lab.busy], variables=lab.variables, host_variables=lab.host_variables
+    )
+    run = lab.play(lab.ours, NAME).failed()
+    assert f"{lab.first}" in run.text and "slice" in run.text, run.output[-6000:]
+    lab.inventory = lab.pool.inventory(variables=lab.variables, host_variables=lab.host_variables)
+    assert {host: lab.claim(host) for host in before} == before
+    assert lab.play(lab.ours, NAME).succeeded().recap(NAME)["changed"] == 0
+
+
+def test_what_differs_from_the_claim_is_not_wiped(lab: Lab) -> None:
+    """A claim that somebody rewrote on the host stops the deletion; it is named, with the consent that it takes."""
+    host = lab.second
+    original = lab.pool.ssh(host, f"cat {CLAIM}")
+    foreign = json.dumps({**json.loads(original), "id": "another", "cluster": "stranger"})
+    lab.pool.ssh(host, f"echo '{foreign}' > {CLAIM}")
+    consent = ("-e", f"control_plane_delete={NAME}")
+    run = lab.play(lab.ours, NAME, "delete", *consent).failed()
+    assert f"its inventory host {host} was not released" in run.text, run.output[-6000:]
+    assert "claimed by cluster default/stranger" in run.text
+    assert f"machine_inventory_consent_wipe={host}" in run.text
+    assert "/etc/kubernetes/pki/ca.crt" in lab.pool.ssh(host, LEFT), "a host was wiped that was another's"
+    lab.pool.ssh(host, f"echo '{original}' > {CLAIM}")
+
+
+def test_deleted_machines_are_back_in_the_pool(lab: Lab) -> None:
+    """Nothing of kubeadm's is left on any host, and another user's cluster is made on one of them."""
+    lab.play(lab.ours, NAME, "delete", "-e", f"control_plane_delete={NAME}").succeeded()
+    for host in (lab.busy, lab.first, lab.second):
+        assert lab.pool.ssh(host, LEFT).split() == [], host
+    assert lab.pool.ssh(lab.stranger, "ls /etc/kubernetes/pki/ca.crt").strip(), "a stranger's host was wiped"
+    lab.play(lab.theirs, OTHER).succeeded()
+    claim = lab.claim(lab.busy)
+    assert claim is not None and claim["cluster"] == OTHER
+    nodes = lab.pool.ssh(lab.busy, "kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes -o name").split()
+    assert len(nodes) == 1
+    lab.play(lab.theirs, OTHER, "delete", "-e", f"control_plane_delete={OTHER}").succeeded()
+    assert lab.pool.ssh(lab.busy, LEFT).split() == []

@@ -1,0 +1,136 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Existing hosts with kubeadm on them: local machines that no cluster made, reached by plain ssh, and an inventory that has them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import typing as t
+from pathlib import Path
+
+import yaml
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import image, machine
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addresses import network_of
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image_build import Request
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import (
+    DEFAULT_DIRECTORY,
+    Cache,
+    Layout,
+)
+
+VERSION = "v1.20.2"
+CACHE = os.environ.get("KUBEADM_CONTROL_PLANE_CACHE") or os.path.expanduser("~/.cache/kubeadm-control-plane")
+# The local provider's own bridge and subnets: its endpoint and `make clean` reach these machines too.
+NETWORK = ("kcp0", "10.222.0.0/24", "10.223.0.0/16")
+GROUP = "kubeadm_pool"
+OWNER = "existing-hosts"
+
+
+class HostPool:
+    """Machines that stand for somebody's existing hosts; the collection under test knows of them only what the inventory says."""
+
+    def __init__(self, folder: Path, prefix: str = "pool") -> None:
+        self.folder = folder
+        self.prefix = prefix
+        self.addresses: dict[str, str] = {}
+        self.needs: dict[str, t.Any] = {}
+        self._layout = Layout(DEFAULT_DIRECTORY)
+        self._key = folder / f"{prefix}.key"
+        self._known = folder / f"{prefix}.known_hosts"
+        if not self._key.exists():
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self._key)], check=True)
+
+    def make(self, count: int, version: str = VERSION) -> list[str]:
+        """Make so many more hosts with kubeadm of that version and return their names."""
+        cache = Cache(CACHE)
+        request = Request(image.image_name(version), version)
+        found, _changed = image.ensure(cache, request, image.progress_of(cache, request))
+        self.needs = dict(found["kubeadm"])
+        names = [f"{self.prefix}-{len(self.addresses) + index + 1}" for index in range(count)]
+        public_key = Path(f"{self._key}.pub").read_text()
+        for name in names:
+            wanted = machine.Wanted(name, "default", OWNER, found, public_key)
+            made = machine.ensure(self._layout, network_of(*NETWORK), wanted, restart=False, timeout=60)[0]
+            self.addresses[name] = made["address"]
+            with self._known.open("a") as file:
+                file.writelines(f"{made['address']} {key}\n" for key in made["host_keys"])
+        return names
+
+    def pid(self, name: str) -> int:
+        """The host's first process."""
+        found = machine.look(self._layout, name)
+        assert found is not None and found["pid"], f"{name} does not run"
+        return int(found["pid"])
+
+    def start(self, name: str) -> None:
+        """Start a host again that is dead, with what was on its disk."""
+        cache = Cache(CACHE)
+        request = Request(image.image_name(VERSION), VERSION)
+        found, _changed = image.ensure(cache, request, image.progress_of(cache, request))
+        wanted = machine.Wanted(name, "default", OWNER, found, Path(f"{self._key}.pub").read_text())
+        machine.ensure(self._layout, network_of(*NETWORK), wanted, restart=True, timeout=60)
+
+    def remove(self) -> None:
+        """Remove every host."""
+        for name in list(self.addresses):
+            machine.remove(self._layout, name)
+            del self.addresses[name]
+
+    @property
+    def ssh_arguments(self) -> str:
+        """What ssh needs to know these hosts by their own keys."""
+        return f"-o UserKnownHostsFile={self._known} -o StrictHostKeyChecking=yes -o GlobalKnownHostsFile=/dev/null"
+
+    def inventory(
+        self,
+        group: str = GROUP,
+        hosts: t.Optional[t.Sequence[str]] = None,
+        variables: t.Optional[t.Mapping[str, t.Any]] = None,
+        host_variables: t.Optional[t.Mapping[str, t.Mapping[str, t.Any]]] = None,
+        path: str = "hosts.yml",
+    ) -> Path:
+        """Write the inventory of these hosts, with the group's and the hosts' own variables, and return its file."""
+        entries = {
+            name: {"ansible_host": self.addresses[name], **(host_variables or {}).get(name, {})}
+            for name in (hosts if hosts is not None else sorted(self.addresses))
+        }
+        common = {
+            "ansible_user": "root",
+            "ansible_ssh_private_key_file": str(self._key),
+            "ansible_ssh_common_args": self.ssh_arguments,
+            **(variables or {}),
+        }
+        written = self.folder / path
+        document = {"all": {"children": {group: {"hosts": entries, "vars": common}}}}
+        written.write_text(yaml.safe_dump(document))
+        return written
+
+    def ssh(self, name: str, command: str, check: bool = True) -> str:
+        """Run a command on a host and return what it printed."""
+        words = ["ssh", "-i", str(self._key), *self.ssh_arguments.split(), "-o", "ConnectTimeout=5"]
+        done = subprocess.run(
+            [*words, f"root@{self.addresses[name]}", command],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        if check:
+            assert done.returncode == 0, f"{name}: {command}: {done.stderr}"
+        return done.stdout
+
+
+def pool_documents(documents: list[dict[str, t.Any]], machine_spec: t.Mapping[str, t.Any], endpoint: str = "") -> None:
+    """Change the documents of a cluster on local machines (see workspace.cluster_documents) to one on existing hosts, in place."""
+    cluster, control_plane, template, infrastructure = documents[:4]
+    cluster["spec"]["infrastructureRef"]["kind"] = "InventoryCluster"
+    control_plane["spec"]["machineTemplate"]["spec"]["infrastructureRef"]["kind"] = "InventoryMachineTemplate"
+    template["kind"] = "InventoryMachineTemplate"
+    template["spec"]["template"]["spec"] = dict(machine_spec)
+    infrastructure["kind"] = "InventoryCluster"
+    if endpoint:
+        infrastructure["spec"]["controlPlaneEndpoint"] = {"host": endpoint, "port": 6443}

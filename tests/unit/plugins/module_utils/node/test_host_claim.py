@@ -1,0 +1,325 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whose a host is: real files, sockets and processes; kubeadm, kubelet and kubectl are scripts that say their version."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import socket
+import stat
+import subprocess
+import typing as t
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import host_claim, host_facts
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import Places
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host_claim import Claim, Release, Unfit, Wanted
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host_facts import HostPlaces
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates
+
+pytestmark = [
+    pytest.mark.once,
+    pytest.mark.skipif(os.geteuid() != 0, reason="a claim is made by root"),
+]
+
+MINE = Claim("id-1", "prod", "default", "prod-1")
+OTHERS = Claim("id-2", "dev", "team", "dev-1")
+WANTED = Wanted("v1.20.2", ports=[], address="127.0.0.1")
+NOW = "2026-01-01T00:00:00Z"
+
+
+class Undo:
+    """Stands in for kubeadm reset: removes what a cluster leaves, and notes how it was called."""
+
+    def __init__(self, places: HostPlaces, leaves: t.Sequence[str] = ()) -> None:
+        self.places = places
+        self.leaves = leaves
+        self.calls: list[dict[str, t.Any]] = []
+
+    def __call__(self, **options: t.Any) -> bool:
+        self.calls.append(options)
+        for path in host_facts.traces(self.places):
+            if path not in self.leaves:
+                subprocess.run(["rm", "-r", path], check=True)
+        return True
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> t.Iterator[HostPlaces]:
+    """A host that has everything and carries nothing."""
+    for name, text in (
+        ("kubeadm", "v1.20.2"),
+        ("kubelet", "Kubernetes v1.20.2"),
+        ("kubectl", "clientVersion: gitVersion: v1.20.2"),
+    ):
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\necho '{text}'\n")
+        program.chmod(0o755)
+    (tmp_path / "proc/net").mkdir(parents=True)
+    (tmp_path / "proc/swaps").write_text("Filename Type Size Used Priority\n")
+    (tmp_path / "machine-id").write_text("aaaa\n")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as runtime:
+        runtime.bind(str(tmp_path / "cri.sock"))
+        runtime.listen()
+        node = Places(
+            state=str(tmp_path / "state"),
+            kubernetes=str(tmp_path / "kubernetes"),
+            etcd_data=str(tmp_path / "etcd"),
+            kubeadm=str(tmp_path / "kubeadm"),
+        )
+        yield HostPlaces(
+            node=node,
+            machine_id=str(tmp_path / "machine-id"),
+            kubelet_state=str(tmp_path / "kubelet-state"),
+            proc=str(tmp_path / "proc"),
+            kubelet=str(tmp_path / "kubelet"),
+            kubectl=str(tmp_path / "kubectl"),
+            cri_sockets=(str(tmp_path / "cri.sock"),),
+        )
+
+
+def put(places: HostPlaces, path: str, text: str = "x") -> None:
+    """A file below the host's Kubernetes folder."""
+    file = Path(places.node.kubernetes) / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def cluster_on(places: HostPlaces) -> str:
+    """Put a cluster's CA and a static pod on the host; returns the CA's hash as kubeadm and openssl know it."""
+    pair = certificates.new_ca("kubernetes", NOW)
+    put(places, "pki/ca.crt", pair.crt)
+    put(places, "manifests/etcd.yaml")
+    return certificates.ca_cert_hash(pair.crt)
+
+
+def problems(places: HostPlaces, wanted: Wanted = WANTED, mine: Claim = MINE) -> dict[str, str]:
+    """What a claim is refused for, by the check's name; the host is unclaimed afterwards as before."""
+    before = Path(places.claim).read_bytes() if os.path.exists(places.claim) else None
+    with pytest.raises(Unfit) as error:
+        host_claim.claim(mine, wanted, check=False, places=places)
+    assert (Path(places.claim).read_bytes() if os.path.exists(places.claim) else None) == before
+    assert all(each.fix.endswith(".") for each in error.value.missing)
+    return {each.check: each.message for each in error.value.missing}
+
+
+def test_a_claim_is_kept_on_the_host_and_made_once(places: HostPlaces) -> None:
+    made, changed = host_claim.claim(MINE, WANTED, check=False, places=places)
+    assert changed and made.machine_id == "aaaa"
+    assert host_claim.claim(MINE, WANTED, check=False, places=places) == (made, False)
+    assert host_claim.read_claim(places) == made
+    assert stat.S_IMODE(os.stat(places.claim).st_mode) == 0o600
+    assert json.loads(Path(places.claim).read_text())["cluster"] == "prod"
+
+
+def test_check_mode_refuses_the_same_and_writes_nothing(places: HostPlaces) -> None:
+    assert host_claim.claim(MINE, WANTED, check=True, places=places)[1]
+    assert not os.path.exists(places.node.state)
+    put(places, "admin.conf")
+    with pytest.raises(Unfit):
+        host_claim.claim(MINE, WANTED, check=True, places=places)
+
+
+def test_another_cluster_s_claim_is_named(places: HostPlaces) -> None:
+    host_claim.claim(OTHERS, WANTED, check=False, places=places)
+    assert "cluster team/dev, machine dev-1" in problems(places)["Claim"]
+
+
+def test_a_claim_that_can_t_be_read_is_not_taken_for_none(places: HostPlaces) -> None:
+    os.makedirs(places.node.state)
+    Path(places.claim).write_text("{")
+    assert "can't be read" in problems(places)["Claim"]
+
+
+def _compete(places: HostPlaces, mine: Claim, start: t.Any, results: t.Any) -> None:
+    start.wait()
+    try:
+        host_claim.claim(mine, WANTED, check=False, places=places)
+        results.put(mine.id)
+    except Unfit:
+        results.put("")
+
+
+def test_of_two_claims_at_once_one_is_made(places: HostPlaces) -> None:
+    """Two stores that know nothing of each other: the host decides."""
+    context = multiprocessing.get_context("fork")
+    start, results = context.Barrier(4), context.Queue()
+    claims = [replace(MINE, id=f"id-{number}") for number in range(4)]
+    workers = [context.Process(target=_compete, args=(places, each, start, results)) for each in claims]
+    for each in workers:
+        each.start()
+    won = [name for name in [results.get(timeout=60) for _each in workers] if name]
+    for each in workers:
+        each.join()
+    found = host_claim.read_claim(places)
+    assert found is not None and won == [found.id]
+
+
+def test_everything_that_is_missing_is_said_at_once(places: HostPlaces, tmp_path: Path) -> None:
+    (tmp_path / "kubeadm").write_text("#!/bin/sh\necho v1.19.0\n")
+    (tmp_path / "kubelet").unlink()
+    (tmp_path / "kubectl").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "proc/swaps").write_text("Filename\n/dev/sda2 partition 1 0 -2\n")
+    (tmp_path / "proc/net/tcp").write_text("head\n 0: 00000000:192B 00000000:0000 0A 0\n 1: 00000000:0016 0:0 01 0\n")
+    (tmp_path / "machine-id").write_text("")
+    wanted = replace(WANTED, ports=[6443, 22], cri_socket="unix:///none.sock", address="192.0.2.9", now=1.0)
+    found = problems(places, wanted)
+    assert found["KubeadmVersion"] == "kubeadm is v1.19.0, and v1.20.2 is wanted"
+    assert "not there" in found["KubeletVersion"]
+    assert "kubectl" in found["FileExisting-kubectl"]
+    assert "/dev/sda2" in found["Swap"]
+    assert "6443" in found["Port-6443"] and "Port-22" not in found
+    assert "/none.sock" in found["CRI"]
+    assert "192.0.2.9" in found["Address"]
+    assert "machine-id" in found["MachineID"]
+    assert "clock" in found["ClockSkew"]
+
+
+@pytest.mark.parametrize("waived", [["Swap"], ["all"], ["swap"]])
+def test_what_kubeadm_is_told_to_ignore_is_not_insisted_on(
+    places: HostPlaces, tmp_path: Path, waived: list[str]
+) -> None:
+    (tmp_path / "proc/swaps").write_text("Filename\n/dev/sda2 partition 1 0 -2\n")
+    assert host_claim.claim(MINE, replace(WANTED, ignore=waived), check=True, places=places)[1]
+
+
+def test_a_stranger_s_cluster_is_never_waived(places: HostPlaces) -> None:
+    digest = cluster_on(places)
+    found = problems(places, replace(WANTED, ignore=["all", "ForeignCluster", "Claim"]))
+    assert list(found) == ["ForeignCluster"]
+    assert digest in found["ForeignCluster"] and "manifests/etcd.yaml" in found["ForeignCluster"]
+
+
+@pytest.mark.parametrize("part", ["kubernetes/kubelet.conf", "etcd/member/wal", "kubelet-state/config.yaml"])
+def test_every_trace_of_a_cluster_counts(places: HostPlaces, tmp_path: Path, part: str) -> None:
+    (tmp_path / part).parent.mkdir(parents=True)
+    (tmp_path / part).write_text("x")
+    assert part.split("/wal")[0] in problems(places)["ForeignCluster"]
+
+
+def test_a_running_control_plane_without_files_counts(places: HostPlaces, tmp_path: Path) -> None:
+    (tmp_path / "proc/4242").mkdir()
+    (tmp_path / "proc/4242/comm").write_text("kube-controller\n")
+    assert "a running kube-controller-manager" in problems(places)["ForeignCluster"]
+
+
+def test_the_cluster_that_it_is_claimed_for_may_be_there_already(places: HostPlaces) -> None:
+    digest = cluster_on(places)
+    assert host_claim.claim(MINE, replace(WANTED, ca_cert_hash=digest), check=False, places=places)[1]
+
+
+def test_one_machine_id_under_two_names(places: HostPlaces) -> None:
+    assert "of h7" in problems(places, replace(WANTED, known_machine_ids={"aaaa": "h7"}))["MachineID"]
+
+
+def test_a_copy_of_a_claimed_host_is_no_host_of_ours(places: HostPlaces, tmp_path: Path) -> None:
+    host_claim.claim(MINE, WANTED, check=False, places=places)
+    (tmp_path / "machine-id").write_text("bbbb\n")
+    assert "copy" in problems(places)["MachineID"]
+
+
+@pytest.mark.parametrize("algorithm", ["RSA-2048", "ECDSA-P256"])
+def test_the_ca_s_hash_is_kubeadm_s_own(places: HostPlaces, algorithm: str) -> None:
+    """The nodes' own reading of a certificate, against cryptography's."""
+    pair = certificates.new_ca("kubernetes", NOW, algorithm)
+    put(places, "pki/ca.crt", pair.crt)
+    assert host_facts.ca_cert_hash(places) == certificates.ca_cert_hash(pair.crt)
+    put(places, "pki/ca.crt", "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n")
+    assert host_facts.ca_cert_hash(places) == "unreadable"
+
+
+def release(places: HostPlaces, undo: t.Optional[Undo] = None, **options: t.Any) -> tuple[bool, str]:
+    """Release the host from machine prod-1."""
+    wanted = Release(**{"id": "id-1", "machine": "prod-1", **options})
+    return host_claim.release(wanted, check=False, places=places, undo=undo or Undo(places))
+
+
+def test_a_released_host_carries_nothing_and_can_be_claimed_again(places: HostPlaces) -> None:
+    host_claim.claim(MINE, WANTED, check=False, places=places)
+    digest = cluster_on(places)
+    (Path(places.node.state) / "fencing").write_text("99\n")
+    undo = Undo(places)
+    assert release(places, undo, ca_cert_hash=digest)[0]
+    assert undo.calls[0]["whole_cluster"] is False
+    assert sorted(os.listdir(places.node.state)) == ["lock"]
+    assert release(places, ca_cert_hash=digest) == (False, "nothing of the machine was left on the host")
+    assert host_claim.claim(OTHERS, WANTED, check=False, places=places)[1]
+
+
+def test_a_release_that_was_cut_off_is_completed(places: HostPlaces) -> None:
+    """kubeadm reset ran, the claim was still there."""
+    host_claim.claim(MINE, WANTED, check=False, places=places)
+    assert release(places)[0]
+    assert host_claim.read_claim(places) is None
+
+
+def test_what_can_t_be_wiped_keeps_its_claim(places: HostPlaces) -> None:
+    host_claim.claim(MINE, WANTED, check=False, places=places)
+    put(places, "admin.conf")
+    path = os.path.join(places.node.kubernetes, "admin.conf")
+    with pytest.raises(NodeError, match=r"still on the host.*admin\.conf"):
+        release(places, Undo(places, [path]))
+    assert host_claim.read_claim(places) is not None
+
+
+def test_another_claim_is_refused_without_consent(places: HostPlaces) -> None:
+    host_claim.claim(OTHERS, WANTED, check=False, places=places)
+    cluster_on(places)
+    undo = Undo(places)
+    with pytest.raises(NodeError, match="claimed by cluster team/dev"):
+        release(places, undo)
+    assert undo.calls == []
+    assert release(places, undo, consent=True)[0]
+    assert host_claim.read_claim(places) is None
+
+
+def test_a_host_that_was_given_back_and_taken_by_another_is_left_alone(places: HostPlaces) -> None:
+    host_claim.claim(OTHERS, WANTED, check=False, places=places)
+    undo = Undo(places)
+    changed, message = release(places, undo, released_before=True)
+    assert not changed and "cluster team/dev" in message and undo.calls == []
+
+
+def test_another_cluster_s_ca_is_refused_without_consent(places: HostPlaces) -> None:
+    host_claim.claim(MINE, WANTED, check=False, places=places)
+    cluster_on(places)
+    with pytest.raises(NodeError, match="this cluster's is sha256:00"):
+        release(places, ca_cert_hash="sha256:00")
+    assert release(places, ca_cert_hash="sha256:00", consent=True)[0]
+
+
+def test_a_cluster_without_a_claim_is_wiped_only_by_its_own(places: HostPlaces) -> None:
+    """An adopted machine has no claim: the CA tells whose it is; so does the record of a bootstrap that failed early."""
+    digest = cluster_on(places)
+    with pytest.raises(NodeError, match="nothing on it says"):
+        release(places, id="")
+    assert release(places, id="", ca_cert_hash=digest)[0]
+    put(places, "manifests/etcd.yaml")
+    os.makedirs(places.node.state, exist_ok=True)
+    Path(places.node.record).write_text(json.dumps({"step": "bootstrap-prod-1"}))
+    assert release(places, ca_cert_hash=digest)[0]
+
+
+def test_that_everything_goes_is_handed_on(places: HostPlaces) -> None:
+    """Members beside others are no reason to refuse where all of them go."""
+    host_claim.claim(MINE, WANTED, check=False, places=places)
+    undo = Undo(places)
+    release(places, undo, whole_cluster=True)
+    assert undo.calls[0]["whole_cluster"] is True and undo.calls[0]["discard_etcd_data"] is True
+
+
+def test_the_address_is_the_one_towards_the_endpoint() -> None:
+    """An address of somebody else's is refused; the way out is found without sending anything."""
+    assert host_facts.own_address("192.0.2.77") == ""
+    assert host_facts.own_address("127.0.0.1") == "127.0.0.1"
+    found = host_facts.own_address(towards="198.51.100.1")
+    assert found == "" or host_facts.own_address(found) == found
+    # A virtual address that is this host's own at the moment is no address to advertise.
+    assert found == "" or host_facts.own_address(towards=found) != found
