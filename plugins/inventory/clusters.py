@@ -18,6 +18,8 @@ description:
   - Makes one inventory host of every control plane machine that the store knows, in the group of its cluster
     (the cluster's name with every character that a group name can't have replaced by C(_)), in C(control_plane_machines), and in the groups that
     describe it, C(unhealthy), C(outdated), C(etcd_leader), C(provisioning) and C(failure_domain_NAME).
+  - Sets C(control_plane_inventory_store) and C(control_plane_inventory_manifests) for all hosts, from which the playbook C(adopt)
+    knows where the objects and the manifest of a cluster go that is not here yet.
   - It only reads. The desired state is the manifest; an inventory is never its source.
   - A manifest file that can't be read as one still gives a host, named after the file, so that the playbooks end with the file's errors
     rather than without a cluster.
@@ -111,6 +113,9 @@ class InventoryModule(BaseInventoryPlugin):
                 f"{path}: store.type is {store_options['type']!r}; this release knows the type 'file'."
             )
         files = self._files(folder, path)
+        # For what works on a cluster that is no host yet (the playbook adopt): where its objects and its manifest would go.
+        self.inventory.set_variable("all", "control_plane_inventory_store", store_options)
+        self.inventory.set_variable("all", "control_plane_inventory_manifests", self._new_manifest(folder))
         self.inventory.add_group(CLUSTERS_GROUP)
         self.inventory.add_group(MACHINES_GROUP)
         clusters: dict[tuple[str, str], list[str]] = {}
@@ -142,6 +147,13 @@ class InventoryModule(BaseInventoryPlugin):
                 raise AnsibleParserError(f"{path}: the manifest {pattern} does not exist (looked in {folder}).")
             files += [each for each in found if each not in files]
         return files
+
+    def _new_manifest(self, folder: str) -> str:
+        """The path of a new cluster's manifest, with a * for its name; "" where no pattern takes new files."""
+        patterns = [each for each in self.get_option("manifests") if os.path.basename(each).count("*") == 1]
+        return (
+            os.path.join(folder, patterns[0]) if patterns and not glob.has_magic(os.path.dirname(patterns[0])) else ""
+        )
 
     @staticmethod
     def _decrypt(loader: t.Any) -> t.Any:

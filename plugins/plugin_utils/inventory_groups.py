@@ -48,9 +48,12 @@ def machine_variables(objects: ClusterObjects, machine: Object) -> dict[str, t.A
         "control_plane_cluster": objects.name,
         "control_plane_namespace": objects.namespace,
         "control_plane_machine_version": machine["spec"]["version"],
-        "ansible_host": connection.get("host") or first_address(infrastructure) or name,
-        "ansible_python_interpreter": "/usr/bin/python3",
     }
+    if connection.get("inventoryHost") == name:
+        # The user's own inventory has this very host: how it is reached is said there, and must not be written over.
+        return variables
+    variables["ansible_host"] = connection.get("host") or first_address(infrastructure) or name
+    variables["ansible_python_interpreter"] = "/usr/bin/python3"
     if connection.get("user"):
         variables["ansible_user"] = connection["user"]
     if connection.get("port"):

@@ -1,0 +1,302 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Adopt a control plane that was made by hand with kubeadm: read its hosts, write manifest and objects."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import typing as t
+
+from ansible import constants as C
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import sealed
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import (
+    ClusterManifest,
+    read_cluster,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import files
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.yaml_text import to_yaml
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import static_pods
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import adoption_manifest, inventory_pool
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
+    ControlPlaneAction,
+    ControlPlaneFailure,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption_evidence import (
+    Host,
+    Problem,
+    configuration,
+    problems,
+    read_host,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption_writer import (
+    Writer,
+    failing_checks,
+    host_of_machine,
+    is_adopted,
+    other_cluster,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import (
+    Answer,
+    Machine,
+    MachineCaller,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
+
+MANIFEST_MODE = 0o644
+HEADER = """\
+# The control plane of {cluster} as it was found on {hosts}, adopted on {now}.
+# From now on this file says what is wanted: change it, then run the playbooks plan and reconcile.
+"""
+# What host_claim finds wrong that makes the host somebody else's; the rest is what a machine of this provider must have.
+_SOMEBODY_ELSES = ("Claim", "ForeignCluster")
+
+
+class ActionModule(ControlPlaneAction):
+    """See the documentation of the module kubeadm.control_plane.cluster_adoption."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "group": {"type": "str", "required": True},
+        "hosts": {"type": "list", "elements": "str", "default": []},
+        "manifest": {"type": "path", "required": True},
+        "template": {"type": "dict", "default": {}},
+        "replicas": {"type": "int"},
+        "providers": {"type": "dict", "default": {}},
+        "fencing": {"type": "int"},
+    }
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Read every host, refuse with everything that speaks against it, or write what is missing."""
+        self._arguments = arguments
+        self._cluster: str = arguments["cluster"]
+        store = self.open_store(arguments)
+        objects = ClusterObjects.read(store, arguments["namespace"], self._cluster)
+        self._caller = self._machine_caller(store)
+        hosts, notes = self._ask(objects)
+        hub, wrong = configuration(hosts[0])
+        self._refuse(wrong)
+        self._refuse(problems(hosts, hub, now_rfc3339()))
+        self._refuse_another(store, hosts)
+        adopted = is_adopted(objects, hosts)
+        manifest, text, more = self._manifest(hub, hosts, adopted)
+        notes += more + self._drift(hosts, manifest)
+        writer = Writer(store, manifest, hosts, now_rfc3339(), self._call_claim)
+        if not adopted:
+            self._check_claims(writer, hosts)
+        self.check_lock(arguments)
+        if not adopted:
+            writer.write(self._failure_domains(hosts))
+        changes = [*writer.changes, *self._write_manifest(text)]
+        for each in notes:
+            self.display.warning(f"{self._cluster}: {each}")
+        for each in changes:
+            self.progress(self._cluster, f"{'would ' if self.check_mode else ''}{each}")
+        return {
+            "changed": bool(changes),
+            "changes": changes,
+            "notes": notes,
+            "manifest": arguments["manifest"],
+            "machines": {host.name: t.cast(Object, host.node)["name"] for host in hosts},
+        }
+
+    # ---- reading
+
+    def _machine_caller(self, store: Store) -> MachineCaller:
+        # Nothing but inventory hosts is reached: no key of a cluster is needed.
+        del store
+        folder = os.path.join(C.DEFAULT_LOCAL_TMP, "kubeadm", self._arguments["namespace"], self._cluster)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        return MachineCaller(self, self._task_vars, folder)
+
+    def _ask(self, objects: t.Optional[ClusterObjects]) -> tuple[list[Host], list[str]]:
+        names = self._names()
+        recorded = host_of_machine(objects)
+        found: list[Host] = []
+        wrong: list[Problem] = []
+        for name in names:
+            key = sealed.new_key()
+            answer = self._call(
+                Machine(name, recorded.get(name), {"inventoryHost": name}), "node_adoption_info", {"transport_key": key}
+            )
+            if answer.failed:
+                wrong.append(_failed(name, answer))
+                continue
+            host, problem = read_host(name, answer.result, key)
+            if host is not None:
+                found.append(host)
+            elif problem is not None:
+                wrong.append(problem)
+        return self._without_spares(found, wrong)
+
+    def _names(self) -> list[str]:
+        groups, hosts = self._task_vars.get("groups") or {}, self._arguments["hosts"]
+        group = self._arguments["group"]
+        if group not in groups:
+            raise ControlPlaneFailure(
+                f"the inventory has no group {group}, which is to hold the control plane hosts of {self._cluster}; nothing was done. "
+                "Give the inventory that has it (several -i may be given), or correct control_plane_adopt_group."
+            )
+        unknown = [each for each in hosts if each not in (self._task_vars.get("hostvars") or {})]
+        if unknown:
+            raise ControlPlaneFailure(
+                f"the inventory has no host {', '.join(unknown)} (control_plane_adopt_hosts); nothing was done."
+            )
+        return sorted(hosts or groups[group])
+
+    def _without_spares(self, found: list[Host], wrong: list[Problem]) -> tuple[list[Host], list[str]]:
+        """A group may hold hosts that are not yet used; one that is silent matters only while a control plane Node has no host."""
+        if not self._arguments["hosts"] and found:
+            known = {host.node["name"] for host in found if host.node is not None}
+            all_known = {str(each["name"]) for host in found for each in host.workload["nodes"]} <= known
+            spare = [
+                each
+                for each in wrong
+                if each.reason == "NotAControlPlane" or (each.reason == "HostUnreachable" and all_known)
+            ]
+            notes = [f"left out: {each.host}: {each.message}" for each in spare]
+            wrong = [each for each in wrong if each not in spare]
+        else:
+            notes = []
+        self._refuse(wrong)
+        if not found:
+            raise ControlPlaneFailure(f"the group {self._arguments['group']} has no hosts; nothing was done.")
+        return found, notes
+
+    def _call(self, machine: Machine, module: str, call: dict[str, t.Any]) -> Answer:
+        return inventory_pool.call_host(self._caller, machine, module, call)
+
+    # ---- refusing
+
+    def _refuse(self, wrong: t.Sequence[Problem]) -> None:
+        if not wrong:
+            return
+        lines = "".join(f"\n  {each}" for each in wrong)
+        raise ControlPlaneFailure(
+            f"{self._cluster} was not adopted, and nothing was written:{lines}",
+            reasons=sorted({each.reason for each in wrong}),
+        )
+
+    def _refuse_another(self, store: Store, hosts: t.Sequence[Host]) -> None:
+        metadata = {"name": self._cluster, "namespace": self._arguments["namespace"]}
+        differs = other_cluster(store, {"metadata": metadata}, hosts)
+        if differs:
+            text = f"the store {self._arguments['store']['path']} has another cluster of this name already: its Secret {differs} is not these hosts'"
+            self._refuse(
+                [Problem("OtherClusterInStore", "", text, "Adopt it under another name, or give the right store.")]
+            )
+
+    def _check_claims(self, writer: Writer, hosts: t.Sequence[Host]) -> None:
+        """Refuse hosts that are claimed by somebody else or can't be worked with, before anything is written."""
+        wrong = []
+        for host in hosts:
+            machine = Machine(host.name, host.machine_id, {"inventoryHost": host.name})
+            answer = self._call_claim(machine, writer.claim_call(host, writer.claim_id(host)), True)
+            missing = failing_checks(answer)
+            for each in missing:
+                reason = "HostClaimed" if each["check"] in _SOMEBODY_ELSES else "HostUnfit"
+                wrong.append(Problem(reason, host.name, f"{each['message']} ({each['check']})", str(each["fix"])))
+            if answer.failed and not missing:
+                wrong.append(_failed(host.name, answer))
+        self._refuse(wrong)
+
+    def _call_claim(self, machine: Machine, call: dict[str, t.Any], check: bool) -> Answer:
+        before, self._task.check_mode = self._task.check_mode, check or self.check_mode
+        try:
+            return self._call(machine, "host_claim", call)
+        finally:
+            self._task.check_mode = before
+
+    # ---- the manifest
+
+    def _manifest(
+        self, hub: t.Mapping[str, t.Any], hosts: t.Sequence[Host], adopted: bool
+    ) -> tuple[ClusterManifest, str, list[str]]:
+        """The manifest's objects, the text that is still to be written ("" where a file is there), and notes."""
+        path, namespace = self._arguments["manifest"], self._arguments["namespace"]
+        providers = self._arguments["providers"] or None
+        given = self._given(path)
+        if given:
+            manifest = read_cluster(given, namespace, self._cluster, providers)
+            if not adopted:
+                self._refuse_kinds(manifest)
+                self._refuse(adoption_manifest.contradictions(manifest, hub, len(hosts)))
+            return manifest, "", []
+        replicas = self._arguments["replicas"] or len(hosts)
+        template = {"group": self._arguments["group"], **self._arguments["template"]}
+        documents, notes = adoption_manifest.documents_of(hub, hosts, self._cluster, namespace, replicas, template)
+        header = HEADER.format(cluster=self._cluster, hosts=", ".join(host.name for host in hosts), now=now_rfc3339())
+        text = header + "".join(f"---\n{to_yaml(each)}" for each in documents)
+        with tempfile.TemporaryDirectory(dir=C.DEFAULT_LOCAL_TMP) as folder:
+            draft = os.path.join(folder, f"{self._cluster}.yaml")
+            files.write_file(draft, text.encode(), files.SECRET_FILE_MODE)
+            return read_cluster([draft], namespace, self._cluster, providers), text, notes
+
+    def _given(self, path: str) -> list[str]:
+        hostvars = self._task_vars.get("hostvars") or {}
+        known = hostvars[self._cluster].get("control_plane_manifests") if self._cluster in hostvars else None
+        return [str(each) for each in known or []] or ([path] if os.path.exists(path) else [])
+
+    def _refuse_kinds(self, manifest: ClusterManifest) -> None:
+        wanted = (kinds.INVENTORY_CLUSTER, kinds.INVENTORY_MACHINE_TEMPLATE)
+        kind = (manifest.infrastructure_cluster["kind"], manifest.machine_template["kind"])
+        if kind != wanted:
+            text = f"the manifest's infrastructure is {kind[0]} and {kind[1]}, and adopted machines are hosts of the inventory"
+            fix = f"Write {wanted[0]} and {wanted[1]}, or take the manifest away and let one be written."
+            self._refuse([Problem("ManifestContradicts", "", text, fix)])
+
+    def _write_manifest(self, text: str) -> list[str]:
+        path = self._arguments["manifest"]
+        if not text:
+            return []
+        if self.check_mode:
+            self.display.display(f"\n{path}:\n{text}")
+        else:
+            files.write_file(path, text.encode(), MANIFEST_MODE)
+        return [f"write {path}"]
+
+    def _failure_domains(self, hosts: t.Sequence[Host]) -> dict[str, str]:
+        template = self._arguments["template"]
+        variable = template.get("failureDomainVariable")
+        if not variable:
+            return {}
+        hostvars = self._task_vars["hostvars"]
+        found = {host.name: str(hostvars[host.name].get(variable) or "") for host in hosts}
+        missing = sorted(name for name, domain in found.items() if not domain)
+        if missing:
+            raise ControlPlaneFailure(
+                f"host {', '.join(missing)} has no variable {variable}, which is to tell the failure domain; nothing was written. "
+                "Set it in the inventory, or leave failureDomainVariable out of control_plane_adopt_template."
+            )
+        return found
+
+    @staticmethod
+    def _drift(hosts: t.Sequence[Host], manifest: ClusterManifest) -> list[str]:
+        """Flags of static pods that machines made from this manifest would not have."""
+        spec = manifest.control_plane["spec"].get("kubeadmConfigSpec") or {}
+        found = []
+        pods = list(hosts[0].workload["staticPodFlags"])
+        for each in static_pods.drift(pods, spec.get("clusterConfiguration") or {}):
+            words = {
+                "added": "is not in kubeadm-config",
+                "changed": "is not as in kubeadm-config",
+                "missing": "is in kubeadm-config only",
+            }
+            found.append(
+                f"StaticPodDrift: {each['component']} of {each['node']}: --{each['flag']} {words[each['kind']]}"
+            )
+        return found
+
+
+def _failed(name: str, answer: Answer) -> Problem:
+    if not answer.reached:
+        fix = "Check the inventory (ansible_host, ansible_user, keys, bastion) with: ansible -m ansible.builtin.ping."
+        return Problem("HostUnreachable", name, answer.message, fix)
+    if answer.message.startswith("Wrong machine"):
+        return Problem("WrongHost", name, answer.message, "")
+    fix = "Every host must be asked as root: set ansible_become: true where the user is another."
+    return Problem("HostFailed", name, answer.message, fix)

@@ -1,0 +1,118 @@
+#!/usr/bin/python
+
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: node_adoption_info
+short_description: Read what adopting a control plane needs from one of its machines
+version_added: 0.3.0
+author:
+  - kubeadm.control_plane contributors (@kubeadm-control-plane)
+description:
+  - Gives, in one call, the observation that M(kubeadm.control_plane.node_observe) gives, and how the control plane was made -
+    its certificate authorities and keys, the arguments that kubeadm wrote for the kubelet, and whether Cluster API manages
+    machines from within the cluster.
+  - Private keys are returned sealed with O(transport_key) and can be read only by who gave it. Nothing else that is returned is
+    secret. It changes nothing.
+  - The playbook C(adopt) uses it through M(kubeadm.control_plane.cluster_adoption).
+options:
+  transport_key:
+    description: 32 random bytes in hexadecimal, made for this one call.
+    type: str
+    required: true
+  timeout:
+    description: Seconds for each request.
+    type: float
+    default: 3.0
+extends_documentation_fragment:
+  - kubeadm.control_plane._node
+  - kubeadm.control_plane._attributes
+  - kubeadm.control_plane._attributes.info_module
+"""
+
+EXAMPLES = r"""
+- name: Read how a control plane was made
+  kubeadm.control_plane.node_adoption_info:
+    transport_key: "{{ transport_key }}"
+  become: true
+  register: made
+"""
+
+RETURN = r"""
+observation:
+  description: As M(kubeadm.control_plane.node_observe) returns it.
+  returned: success
+  type: dict
+adoption:
+  description: How the control plane was made; null where this machine carries none that answers.
+  returned: success
+  type: dict
+  contains:
+    certificatesDir:
+      description: Where kubeadm keeps the certificates.
+      type: str
+      returned: success
+    public:
+      description: Certificates and the service account's public key as PEM, by purpose.
+      type: dict
+      returned: success
+    sealed:
+      description: The private keys, sealed.
+      type: str
+      returned: success
+    withKey:
+      description: The purposes that have a private key.
+      type: list
+      elements: str
+      returned: success
+    kubeletArguments:
+      description: The kubelet's arguments that kubeadm wrote, each a pair of name and value.
+      type: list
+      elements: list
+      returned: success
+    clusterAPI:
+      description: Whether the cluster serves Cluster API's kinds, and the Machine objects in it.
+      type: dict
+      returned: success
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.sealed import SealError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import adoption_facts
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.collect import Looks, collect
+
+
+def main() -> None:
+    """Run the module."""
+    module = AnsibleModule(
+        argument_spec={
+            "transport_key": {"type": "str", "required": True, "no_log": True},
+            "timeout": {"type": "float", "default": 3.0},
+            **arguments.MACHINE,
+        },
+        supports_check_mode=True,
+    )
+    params = module.params
+    timeout = max(0.1, params["timeout"])
+    try:
+        arguments.check(params, check_mode=module.check_mode)
+        observation = collect(Looks(1, 0.0, timeout))
+        config = (observation["objects"] or {}).get("kubeadmConfig")
+        adoption = None
+        if config is not None:
+            text = str(config["data"].get("ClusterConfiguration") or "")
+            adoption = adoption_facts.read(text, params["transport_key"], timeout)
+    except (NodeError, SealError) as error:
+        module.fail_json(msg=str(error))
+    module.exit_json(changed=False, observation=observation, adoption=adoption)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A control plane made by hand on existing hosts, with the plain kubeadm commands as a person types them."""
+
+from __future__ import annotations
+
+import json
+import re
+import typing as t
+
+from host_pool import NETWORK, VERSION, HostPool
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import endpoint, haproxy
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addresses import network_of
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import DEFAULT_DIRECTORY, Layout
+
+KUBECTL = "KUBECONFIG=/etc/kubernetes/admin.conf kubectl"
+
+
+class ByHand:
+    """A cluster that this collection has never seen, on hosts of a pool, behind a load balancer of its owner's."""
+
+    def __init__(self, pool: HostPool, cluster: str, hosts: t.Sequence[str]) -> None:
+        self.pool = pool
+        self.cluster = cluster
+        self.hosts = list(hosts)
+        self.balancer = ""
+
+    def make(self, configuration: t.Optional[t.Mapping[str, t.Any]] = None) -> None:
+        """Run kubeadm init on the first host and kubeadm join on the others, one after the other."""
+        self.balance(1)
+        documents = [
+            {"apiVersion": "kubeadm.k8s.io/v1beta2", "kind": "InitConfiguration"},
+            {
+                "apiVersion": "kubeadm.k8s.io/v1beta2",
+                "kind": "ClusterConfiguration",
+                "kubernetesVersion": VERSION,
+                "controlPlaneEndpoint": f"{self.balancer}:6443",
+                "networking": {"podSubnet": "10.244.0.0/16"},
+                **(configuration or {}),
+            },
+        ]
+        text = "\n---\n".join(json.dumps(each) for each in documents)
+        ignore = "".join(f" --ignore-preflight-errors={each}" for each in self.pool.needs["ignorePreflightErrors"])
+        skip = "".join(f" --skip-phases={each}" for each in self.pool.needs["skipPhases"])
+        first = self.hosts[0]
+        self.pool.ssh(first, f"umask 077; cat > /root/kubeadm.json <<'END'\n{text}\nEND\n")
+        said = self.pool.ssh(first, f"kubeadm init --config /root/kubeadm.json --upload-certs{ignore}{skip} 2>&1")
+        found = re.search(r"kubeadm join (.*--control-plane --certificate-key \S+)", said.replace("\\\n", " "))
+        assert found, said
+        for number, name in enumerate(self.hosts[1:], start=2):
+            self.balance(number)
+            self.pool.ssh(name, f"kubeadm join {found.group(1)}{ignore} 2>&1")
+        self.kubectl(f"wait --for=condition=Ready pod -n kube-system -l tier=control-plane --timeout=60s")
+
+    def balance(self, count: int) -> None:
+        """Put the first so many hosts behind the load balancer."""
+        servers = [{"name": name, "address": self.pool.addresses[name]} for name in self.hosts[:count]]
+        wanted = endpoint.Wanted("default", self.cluster, None, 6443, haproxy.servers_of(servers))
+        self.balancer = str(endpoint.ensure(Layout(DEFAULT_DIRECTORY), network_of(*NETWORK), wanted)[0]["host"])
+
+    def kubectl(self, arguments: str, host: str = "") -> str:
+        """Run kubectl on a host, by default the first."""
+        return self.pool.ssh(host or self.hosts[0], f"{KUBECTL} {arguments}")
+
+    def remove(self) -> None:
+        """Remove the load balancer."""
+        endpoint.remove(Layout(DEFAULT_DIRECTORY), network_of(*NETWORK), "default", self.cluster)

@@ -1,0 +1,123 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The pool of hosts, which of them a store has taken, and what a host's answer says of a machine."""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.kubeadm.control_plane.plugins.action.inventory_machine_info import judge
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import inventory_pool
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.inventory_pool import PoolError, read_pool
+
+GROUPS = {"pool": ["h3", "h1", "h2"], "empty": []}
+HOSTVARS = {
+    "h1": {"zone": "a", "rack": 7, "ssd": True},
+    "h2": {"zone": "b", "rack": 8},
+    "h3": {"zone": "a", "rack": "7"},
+}
+
+
+def test_hosts_are_in_the_order_of_their_names() -> None:
+    pool = read_pool({"group": "pool"}, GROUPS, HOSTVARS)
+    assert pool.hosts == ("h1", "h2", "h3")
+    assert pool.failure_domains == [] and pool.in_domain("") == ["h1", "h2", "h3"]
+    assert read_pool({"group": "empty"}, GROUPS, HOSTVARS).hosts == ()
+
+
+def test_failure_domains_come_from_a_variable() -> None:
+    pool = read_pool({"group": "pool", "failureDomainVariable": "zone"}, GROUPS, HOSTVARS)
+    assert pool.failure_domains == ["a", "b"]
+    assert pool.in_domain("a") == ["h1", "h3"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "taken"),
+    [({"rack": 7}, ("h1", "h3")), ({"ssd": True}, ("h1",)), ({"ssd": "true", "zone": "a"}, ("h1",))],
+)
+def test_the_selector_compares_text(wanted: dict[str, t.Any], taken: tuple[str, ...]) -> None:
+    """A number in the manifest and a text in the inventory are the same thing to a person."""
+    pool = read_pool({"group": "pool", "selector": {"matchVariables": wanted}}, GROUPS, HOSTVARS)
+    assert pool.hosts == taken
+    assert all("the selector wants" in reason for reason in pool.left_out.values())
+
+
+def test_a_group_that_is_not_there_is_named() -> None:
+    with pytest.raises(PoolError, match=r"no group kubeadm_pool.*-i"):
+        read_pool({"group": "kubeadm_pool"}, GROUPS, HOSTVARS)
+
+
+@pytest.mark.parametrize("zone", [None, "", "not a label!"])
+def test_a_host_without_a_failure_domain_is_named(zone: t.Any) -> None:
+    hostvars = {**HOSTVARS, "h2": {"zone": zone}}
+    with pytest.raises(PoolError, match="host h2 of the group pool has zone="):
+        read_pool({"group": "pool", "failureDomainVariable": "zone"}, GROUPS, hostvars)
+
+
+def stored(store: FileStore, name: str, **status: t.Any) -> dict[str, t.Any]:
+    """An InventoryMachine in the store."""
+    labels = {"cluster.x-k8s.io/cluster-name": "prod"}
+    return store.create(
+        {
+            "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
+            "kind": "InventoryMachine",
+            "metadata": {"name": name, "namespace": "default", "labels": labels},
+            "spec": {"group": "pool"},
+            "status": status,
+        }
+    )
+
+
+def test_what_the_store_has_taken(tmp_path: Path) -> None:
+    """A claim that was only begun takes nothing: the host decides. One that was given back takes nothing either."""
+    store = FileStore(str(tmp_path / "store"))
+    own = stored(store, "m0", claim={"inventoryHost": "h0", "state": "Claimed"}, machineID="00")
+    stored(store, "m1", claim={"inventoryHost": "h1", "state": "Claimed", "machineID": "11"})
+    stored(store, "m2", claim={"inventoryHost": "h2", "state": "Claiming"})
+    stored(store, "m3", claim={"inventoryHost": "h3", "state": "Released"}, machineID="33")
+    stored(store, "m4", connection={"inventoryHost": "h4"}, machineID="44")
+    stored(store, "m5")
+    assert inventory_pool.taken(store, own) == {
+        "h1": "cluster default/prod, machine m1",
+        "h4": "cluster default/prod, machine m4",
+    }
+    assert inventory_pool.known_machine_ids(store, own) == {"11": "h1", "44": "h4"}
+
+
+def test_a_pool_too_small_says_every_host() -> None:
+    pool = read_pool({"group": "pool", "selector": {"matchVariables": {"rack": 7}}}, GROUPS, HOSTVARS)
+    text = inventory_pool.none_fits("m1", "v1.20.2", pool, "a", {"h1": "swap is on", "h3": "not reached"})
+    assert "failure domain a can become machine m1 (Kubernetes v1.20.2)" in text
+    lines = text.splitlines()
+    assert [line.split(":")[0].strip() for line in lines[1:4]] == ["h1", "h2", "h3"]
+    empty = read_pool({"group": "empty"}, GROUPS, HOSTVARS)
+    assert "the group has no hosts" in inventory_pool.none_fits("m1", "v1", empty, "", {})
+
+
+CLAIM = {"id": "id-1", "state": "Claimed"}
+OWN = {"id": "id-1", "machine": "m1", "cluster": "prod"}
+OTHER = {"id": "id-2", "machine": "x1", "cluster": "dev"}
+
+
+@pytest.mark.parametrize(
+    ("claim", "answer", "state", "says"),
+    [
+        (CLAIM, {"machineID": "aa", "claim": OWN, "traces": []}, "running", ""),
+        (CLAIM, {"machineID": "aa", "claim": None, "traces": ["etcd"]}, "running", ""),
+        (CLAIM, {"machineID": "aa", "claim": None, "traces": []}, "missing", "was wiped"),
+        (CLAIM, {"machineID": "aa", "claim": OTHER, "traces": ["etcd"]}, "missing", "machine x1 of cluster dev"),
+        (CLAIM, {"machineID": "bb", "claim": OWN, "traces": []}, "", "answers as somebody else"),
+        (CLAIM, {"machineID": "", "claim": None, "traces": []}, "", "machine-id is missing"),
+        ({}, {"machineID": "aa", "claim": None, "traces": ["etcd"]}, "running", ""),
+        ({}, {"machineID": "aa", "claim": None, "traces": []}, "running", ""),
+    ],
+)
+def test_what_a_host_s_answer_says(claim: dict[str, str], answer: dict[str, t.Any], state: str, says: str) -> None:
+    """Only what the host itself says is evidence; another machine-id says that it is another host, not that ours is gone."""
+    found, message = judge(claim, "aa", "h1", answer)
+    assert found == state and says in message and bool(says) == bool(message)
