@@ -207,7 +207,8 @@ class ActionModule(ControlPlaneAction):
     def _why(answer: Answer) -> str:
         missing = answer.result.get("missing")
         if missing:
-            return "; ".join(f"{each['message']} ({each['check']}). {each['fix']}" for each in missing)
+            found = "; ".join(f"{each['message']} ({each['check']})" for each in missing)
+            return " ".join([f"{found}.", *dict.fromkeys(str(each["fix"]) for each in missing)])
         return answer.message
 
     # ---- release

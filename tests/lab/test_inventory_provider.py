@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 from host_pool import GROUP, HostPool, pool_documents
+from machines import CURL
 from workspace import Run, Workspace, cluster_documents, kill_run
 
 pytestmark = pytest.mark.full
@@ -22,6 +23,12 @@ CLAIM = "/var/lib/kubeadm-control-plane/claim.json"
 ENDPOINTS = {NAME: "10.222.0.240", OTHER: "10.222.0.241"}
 # The lab's load balancer stands for the one that a user of existing hosts has.
 BALANCER = ("-e", "machine_inventory_endpoint_role=kubeadm.control_plane.machine_nspawn")
+# What the roles give every module that works on stored objects.
+STORED = {
+    "cluster": "{{ control_plane_cluster }}",
+    "namespace": "{{ control_plane_namespace }}",
+    "store": "{{ control_plane_store }}",
+}
 NOBODY = "10.222.0.239"
 LEFT = (
     "ls -d /etc/kubernetes/manifests/* /etc/kubernetes/*.conf /etc/kubernetes/pki/* /var/lib/etcd/* "
@@ -65,6 +72,14 @@ class Lab:
         """What the host itself says whose it is."""
         text = self.pool.ssh(host, f"cat {CLAIM} 2>/dev/null || true")
         return dict(json.loads(text)) if text.strip() else None
+
+    def members(self, host: str) -> list[dict[str, t.Any]]:
+        """etcd's members, as the etcd on a host lists them."""
+        return list(
+            json.loads(self.pool.ssh(host, f"{CURL} -X POST -d '{{}}' https://127.0.0.1:2379/v3/cluster/member/list"))[
+                "members"
+            ]
+        )
 
     def machines(self) -> dict[str, dict[str, t.Any]]:
         """The stored machines of the first user by the host's name."""
@@ -168,6 +183,32 @@ def test_a_host_that_answers_as_somebody_else_is_named(lab: Lab) -> None:
     lab.inventory = lab.pool.inventory(variables=lab.variables, host_variables=lab.host_variables)
     assert {host: lab.claim(host) for host in before} == before
     assert lab.play(lab.ours, NAME).succeeded().recap(NAME)["changed"] == 0
+
+
+def test_an_etcd_member_beside_others_is_not_wiped(lab: Lab) -> None:
+    """While the machine's member is one of three its host stays as it is; when the member is gone, the host is wiped and the others go on."""
+    name = lab.machines()[lab.first]["metadata"]["name"]
+    lab.ours.write_playbook(
+        "release.yml",
+        {"kubeadm.control_plane.inventory_machine": {**STORED, "name": name, "state": "absent"}},
+    )
+    before = lab.pool.ssh(lab.first, LEFT)
+    run = lab.play(lab.ours, NAME, "release.yml").failed()
+    assert f"its inventory host {lab.first} was not released" in run.text, run.output[-6000:]
+    assert "would leave a dead member that counts against the quorum" in run.text
+    assert lab.pool.ssh(lab.first, "ls /etc/kubernetes/pki/ca.crt").strip() and before
+
+    member = next(each["ID"] for each in lab.members(lab.busy) if each["name"] == name)
+    lab.ours.write_playbook(
+        "leave.yml",
+        {"kubeadm.control_plane.etcd_member": {"member_id": f"{int(member):016x}", "state": "absent"}},
+        lab.busy,
+    )
+    lab.ours.playbook("leave.yml", "-i", str(lab.inventory)).succeeded()
+    run = lab.play(lab.ours, NAME, "release.yml").succeeded()
+    assert lab.pool.ssh(lab.first, LEFT).split() == []
+    assert len(lab.members(lab.busy)) == 2
+    assert lab.play(lab.ours, NAME, "release.yml").succeeded().recap(NAME)["changed"] == 0
 
 
 def test_what_differs_from_the_claim_is_not_wiped(lab: Lab) -> None:

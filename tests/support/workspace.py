@@ -91,6 +91,13 @@ class Workspace:
         path.write_text(text)
         return path
 
+    def write_playbook(self, name: str, task: dict[str, t.Any], hosts: str = "control_planes") -> Path:
+        """Write a playbook of the user's own with one task."""
+        path = self.folder / name
+        play = {"name": "Own", "hosts": hosts, "gather_facts": False, "tasks": [{"name": "Own task", **task}]}
+        path.write_text(yaml.safe_dump([play], sort_keys=False))
+        return path
+
     @property
     def store(self) -> Path:
         """The store's folder."""

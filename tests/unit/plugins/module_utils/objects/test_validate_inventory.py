@@ -65,10 +65,10 @@ def test_a_missing_group_is_named() -> None:
 
 def test_an_inventory_cluster_has_no_field_that_nobody_reads() -> None:
     report = Report("InventoryCluster default/prod")
-    spec = {"controlPlaneEndpoint": {"host": "api.example.org", "port": 6443}, "endpoint": "api.example.org"}
+    spec = {"controlPlaneEndpoint": {"host": "api.example.org", "port": 6443}, "failureDomain": []}
     validate_cluster.validate_infrastructure_cluster(
         {"kind": "InventoryCluster", "metadata": {"name": "prod"}, "spec": spec}, report
     )
     assert [(each.path, each.fix) for each in report.violations] == [
-        ("spec.endpoint", "Did you mean controlPlaneEndpoint?")
+        ("spec.failureDomain", "Did you mean failureDomains?")
     ]
