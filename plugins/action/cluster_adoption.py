@@ -18,7 +18,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.mani
     read_cluster,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import files
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, plain
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.yaml_text import to_yaml
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import static_pods
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import adoption_manifest, inventory_pool
@@ -72,6 +72,8 @@ class ActionModule(ControlPlaneAction):
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Read every host, refuse with everything that speaks against it, or write what is missing."""
+        # What comes from variables and over connections carries tags, which YAML can't be written with.
+        arguments = plain(arguments)
         self._arguments = arguments
         self._cluster: str = arguments["cluster"]
         store = self.open_store(arguments)
@@ -126,7 +128,7 @@ class ActionModule(ControlPlaneAction):
             if answer.failed:
                 wrong.append(_failed(name, answer))
                 continue
-            host, problem = read_host(name, answer.result, key)
+            host, problem = read_host(name, plain(answer.result), key)
             if host is not None:
                 found.append(host)
             elif problem is not None:
@@ -146,7 +148,7 @@ class ActionModule(ControlPlaneAction):
             raise ControlPlaneFailure(
                 f"the inventory has no host {', '.join(unknown)} (control_plane_adopt_hosts); nothing was done."
             )
-        return sorted(hosts or groups[group])
+        return sorted(plain(list(hosts or groups[group])))
 
     def _without_spares(self, found: list[Host], wrong: list[Problem]) -> tuple[list[Host], list[str]]:
         """A group may hold hosts that are not yet used; one that is silent matters only while a control plane Node has no host."""
@@ -239,7 +241,7 @@ class ActionModule(ControlPlaneAction):
     def _given(self, path: str) -> list[str]:
         hostvars = self._task_vars.get("hostvars") or {}
         known = hostvars[self._cluster].get("control_plane_manifests") if self._cluster in hostvars else None
-        return [str(each) for each in known or []] or ([path] if os.path.exists(path) else [])
+        return [str(each) for each in plain(list(known or []))] or ([path] if os.path.exists(path) else [])
 
     def _refuse_kinds(self, manifest: ClusterManifest) -> None:
         wanted = (kinds.INVENTORY_CLUSTER, kinds.INVENTORY_MACHINE_TEMPLATE)
@@ -265,7 +267,7 @@ class ActionModule(ControlPlaneAction):
         if not variable:
             return {}
         hostvars = self._task_vars["hostvars"]
-        found = {host.name: str(hostvars[host.name].get(variable) or "") for host in hosts}
+        found = {host.name: str(plain(hostvars[host.name].get(variable) or "")) for host in hosts}
         missing = sorted(name for name, domain in found.items() if not domain)
         if missing:
             raise ControlPlaneFailure(

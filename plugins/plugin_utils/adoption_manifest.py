@@ -19,6 +19,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption_evi
 
 Object = dict[str, t.Any]
 DEFAULT_PORT = 6443
+_DEFAULT_AUTHORIZATION = {"name": "authorization-mode", "value": "Node,RBAC"}
 # What kubeadm itself puts into kubeadm-flags.env (app/phases/kubelet/flags.go), by version one or the other.
 _KUBEADMS_OWN = frozenset(
     {
@@ -70,7 +71,10 @@ def cluster_configuration(hub: t.Mapping[str, t.Any], cluster: str) -> Object:
         del configuration["clusterName"]
     if configuration.get("imageRepository") in facts.DEFAULT_REGISTRIES:
         del configuration["imageRepository"]
-    found = canonical(configuration)
+    server = dict(configuration.get("apiServer") or {})
+    # kubeadm writes this one of its own defaults into what it keeps, as if somebody had asked for it.
+    server["extraArgs"] = [each for each in server.get("extraArgs") or [] if each != _DEFAULT_AUTHORIZATION]
+    found = canonical({**configuration, "apiServer": server})
     return {} if found is ABSENT else dict(found)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import typing as t
+import warnings
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
@@ -189,7 +190,10 @@ def load_certificates(pem: str | bytes) -> list[x509.Certificate]:
     need_cryptography()
     data = pem.encode() if isinstance(pem, str) else pem
     try:
-        found = x509.load_pem_x509_certificates(data)
+        with warnings.catch_warnings():
+            # kubeadm gave its authorities the serial number 0 before 1.22: nobody can act on that now.
+            warnings.simplefilter("ignore")
+            found = x509.load_pem_x509_certificates(data)
     except ValueError as error:
         raise _unreadable("a certificate", f"tls.crt holds no certificate in PEM form ({error})") from None
     if not found:
