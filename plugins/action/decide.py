@@ -8,7 +8,6 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, text
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.carried_out import carried_out
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan_document import (
     acting_steps,
@@ -105,7 +104,7 @@ class ActionModule(ControlPlaneAction):
         try:
             if plan is not None:
                 place = plan.where(objects, snapshot, decision)
-            acts = decision["action"] not in names.ENDINGS and carried_out(decision)
+            acts = decision["action"] not in names.ENDINGS
             begins = acts and (place is None or place.step is not None)
         finally:
             write_status(objects, decision, snapshot["now"], begins=begins)
@@ -148,7 +147,6 @@ class ActionModule(ControlPlaneAction):
         act = decision["action"] not in names.ENDINGS
         ahead: list[str] = []
         if act:
-            planning.check_carried_out(objects.name, decision)
             self._check_step_limit(objects, journal, arguments, said)
             step = place.step if place is not None else None
             if plan is not None and step is not None:

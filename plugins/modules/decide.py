@@ -18,7 +18,6 @@ description:
     reasons, the result of every preflight check and etcd's quorum before and after. Writes status and conditions to the stored objects.
   - What changes by itself is waited for with a line of progress every 15 seconds; what a person must change is a failure that says what and how.
   - In check mode the steps until the manifest is reached are shown as M(kubeadm.control_plane.plan) shows them, and returned, and nothing is written anywhere.
-  - A step that this release plans but doesn't carry out is a failure with the reason C(NotCarriedOut).
 options:
   wait_timeout:
     description: For how many seconds at most something that changes by itself is waited for.

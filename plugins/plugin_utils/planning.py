@@ -9,11 +9,6 @@ import os
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names as stable
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.carried_out import (
-    NOT_CARRIED_OUT,
-    carried_out,
-    limit_text,
-)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.fingerprint import fingerprint
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan_document import changed_spec
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan_follow import Position, position
@@ -199,19 +194,6 @@ def refuse_contradictions(problems: t.Sequence[Problem]) -> None:
         raise ControlPlaneFailure(
             "the snapshot contradicts itself, so nothing is decided on it: " + "; ".join(map(str, problems))
         )
-
-
-def check_carried_out(name: str, decision: Object) -> None:
-    """Fail where this release plans the step but does not carry it out."""
-    if carried_out(decision):
-        return
-    why = "; ".join(each["message"] for each in decision["reasons"])
-    raise ControlPlaneFailure(
-        f"{name}: {NOT_CARRIED_OUT}: the next step would be to {verb(decision)} ({why}). {limit_text()} Nothing was changed. "
-        "The playbook kubeadm.control_plane.plan shows every step and why it is safe. Put the spec back to what the machines are, "
-        "or make a new cluster with it.",
-        reason=NOT_CARRIED_OUT,
-    )
 
 
 def absolute(path: t.Optional[str]) -> t.Optional[str]:

@@ -71,9 +71,8 @@ def _step(step: Any, index: int) -> list[Problem]:
             value = (target or {}).get(key)
             if value is not None and not _text(value):
                 found.append(Problem(f"{path}.target.{key}", "it has to be a text or null"))
-    for key in ("carriedOut", "needsApproval"):
-        if not isinstance(step.get(key), bool):
-            found.append(Problem(f"{path}.{key}", "it has to be true or false"))
+    if not isinstance(step.get("needsApproval"), bool):
+        found.append(Problem(f"{path}.needsApproval", "it has to be true or false"))
     return found + _reasons(step, path) + _expects(step.get("expects"), f"{path}.expects")
 
 

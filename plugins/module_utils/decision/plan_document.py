@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import takewhile
 from typing import Any, Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names as stable
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.carried_out import carried_out
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.fingerprint import (
     fingerprint,
@@ -42,12 +42,11 @@ def make_plan(snapshot: Object, created_at: str, names: Optional[Names] = None) 
             {
                 "step": number,
                 **{field: decision.get(field) for field in fields},
-                "carriedOut": carried_out(decision),
                 "needsApproval": asks and decision["action"] not in stable.ENDINGS and _waits_for_consent(view.raw),
                 "expects": {"fingerprint": fingerprint(state), "state": state},
             }
         )
-    end = {key: value for key, value in steps.pop().items() if key not in ("step", "carriedOut", "needsApproval")}
+    end = {key: value for key, value in steps.pop().items() if key not in ("step", "needsApproval")}
     metadata = snapshot["cluster"]["metadata"]
     parts = spec_parts(snapshot)
     first = (steps[0] if steps else end)["expects"]
@@ -68,13 +67,9 @@ def make_plan(snapshot: Object, created_at: str, names: Optional[Names] = None) 
 
 
 def acting_steps(document: Object, approved: bool = False) -> list[Object]:
-    """The steps that reconcile would carry out now: up to the first that this release doesn't, or that waits for consent."""
-    found = []
-    for step in document["steps"]:
-        if not step["carriedOut"] or (step["needsApproval"] and not approved):
-            break
-        found.append(step)
-    return found
+    """The steps that reconcile would carry out now: up to the first that waits for consent."""
+    steps: Iterable[Object] = document["steps"]
+    return list(steps if approved else takewhile(lambda step: not step["needsApproval"], steps))
 
 
 def changed_spec(planned: Mapping[str, str], now: Mapping[str, str]) -> list[str]:

@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.carried_out import limit_text
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.text import verb
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
 
@@ -67,9 +66,7 @@ def _existing(count: int) -> str:
 
 
 def _step(step: Object, known: Collection[str]) -> Iterator[str]:
-    notes = [] if step["carriedOut"] else ["not carried out by this release"]
-    notes += ["wants your consent"] if step["needsApproval"] else []
-    yield f"{step['step']:>4}  {headline(step)}" + (f"   [{', '.join(notes)}]" if notes else "")
+    yield f"{step['step']:>4}  {headline(step)}" + ("   [wants your consent]" if step["needsApproval"] else "")
     for each in step["reasons"]:
         yield from _field("why", each["message"])
     quorum = step.get("quorum")
@@ -134,11 +131,7 @@ def _end(document: Object) -> Iterator[str]:
 
 
 def _limits(document: Object, file: Optional[str]) -> Iterator[str]:
-    stopped = next((step for step in document["steps"] if not step["carriedOut"]), None)
     asks = next((step for step in document["steps"] if step["needsApproval"]), None)
-    if stopped is not None:
-        text = f"NOTE: reconcile stops before step {stopped['step']}. {limit_text()}"
-        yield from ("", *_wrapped(text, "  "))
     if asks is not None:
         how = f"reconcile with -e control_plane_plan_file={file}."
         if not file:

@@ -85,7 +85,7 @@ def look(external: ExternalEtcd, timeout: float = DEFAULT_TIMEOUT_SECONDS) -> di
     wrong = [str(each["message"]) for each in found if not each["healthy"]]
     if ends is not None and ends <= time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()):
         name = external.certificate.name if external.certificate is not None else ""
-        wrong = [f"the client certificate {name} expired at {ends}"] + wrong[:1]
+        wrong = [f"the client certificate {name} expired at {ends}", *wrong[:1]]
     message = "; ".join(wrong)
     if wrong and len(found) > len(wrong) and any(each["healthy"] for each in found):
         message = f"{len(wrong)} of {len(found)} endpoints: {message}"

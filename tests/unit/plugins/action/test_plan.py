@@ -179,7 +179,7 @@ def test_what_if_shows_a_rollout(folder: Folder) -> None:
     folder.wants(version="v1.21.1", kubeadm={"files": []})
     result = folder.what_if(manifests=[str(folder.manifest)])
     assert actions(result) == ["join", "remove"] * 3
-    assert {step["carriedOut"] for step in result["steps"]} == {True} and result["acting"] == 6
+    assert result["acting"] == 6
 
 
 def test_what_if_asks_and_refuses(folder: Folder) -> None:

@@ -102,15 +102,6 @@ def test_a_plan_that_waits_says_for_what() -> None:
     assert "It waits here for what changes by itself:" in found and "(APIUnreachable)" in found
 
 
-def test_what_is_not_carried_out_is_marked_and_said_once_more_at_the_end() -> None:
-    builder = healthy(3, replicas=5)
-    builder.entry("m2")["machine"]["metadata"]["ownerReferences"] = []
-    found = text(builder)
-    assert found.count("[not carried out by this release]") == 1
-    assert "NOTE: reconcile stops before step 1." in found
-    assert "NOTE" not in text(upgrade(healthy(3)))
-
-
 def test_consent_is_asked_for_with_what_to_type() -> None:
     found = text(upgrade(healthy(3)), replace="ask")
     assert "wants your consent" in found
