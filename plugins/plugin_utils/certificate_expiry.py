@@ -39,7 +39,7 @@ def record_expiry(objects: ClusterObjects, caller: Caller, snapshot: Object) -> 
         end = _end(objects, caller, snapshot["workload"], machine)
         if end:
             entries[machine.name]["kubeadmConfig"] = objects.kubeadm_configs[machine.name] = objects.store.modify(
-                KUBEADM_CONFIG, objects.namespace, machine.name, _annotate(key, end)
+                KUBEADM_CONFIG, objects.namespace, str(config["metadata"]["name"]), _annotate(key, end)
             )
 
 

@@ -48,7 +48,10 @@ def machine_kind_of_template(reference: t.Mapping[str, t.Any]) -> tuple[str, str
 
 @dataclass
 class ClusterObjects:
-    """What the store holds of one cluster. ``control_plane`` may be missing only while a deletion is finishing."""
+    """What the store holds of one cluster. ``control_plane`` may be missing only while a deletion is finishing.
+
+    ``infrastructure_machines`` and ``kubeadm_configs`` go by their Machine's name, whatever their own is.
+    """
 
     store: Store
     namespace: str
@@ -95,6 +98,10 @@ class ClusterObjects:
             found.add(machine_kind_of_template(reference))
         for kind in sorted(found):
             objects.infrastructure_machines.update(_by_name(store.list(kind, namespace, {CLUSTER_LABEL: name})))
+        for machine in objects.machines:
+            own, spec = str(machine["metadata"]["name"]), machine["spec"]
+            _call_by_machine(objects.kubeadm_configs, own, (spec.get("bootstrap") or {}).get("configRef"))
+            _call_by_machine(objects.infrastructure_machines, own, spec["infrastructureRef"])
         return objects
 
     def template_reference(self) -> Object:
@@ -200,6 +207,13 @@ def delete_finally(store: Store, reference: tuple[str, str], namespace: str, nam
     if store.get(reference, namespace, name) is not None:
         store.delete(reference, namespace, name)
     return True
+
+
+def _call_by_machine(objects: dict[str, Object], machine: str, reference: t.Optional[Object]) -> None:
+    """Cluster API may have named a Machine's KubeadmConfig and InfraMachine otherwise; here they go by the Machine's name."""
+    name = (reference or {}).get("name")
+    if name in objects and machine not in objects:
+        objects[machine] = objects.pop(name)
 
 
 def _by_name(objects: t.Iterable[Object]) -> dict[str, Object]:

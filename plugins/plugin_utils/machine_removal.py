@@ -21,7 +21,6 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base 
     Waiting,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
-    KUBEADM_CONFIG,
     MACHINE,
     ClusterObjects,
     Object,
@@ -117,12 +116,13 @@ class Removal:
         node = self._node()
         if node and not self._whole_cluster() and self._others():
             self.delete_node(node, self._seconds("nodeDeletionTimeoutSeconds", NODE_DELETION_SECONDS))
-        references = [MACHINE, KUBEADM_CONFIG]
+        config = self._objects.kubeadm_configs.get(self._name)
         infrastructure = self._objects.infrastructure_machines.get(self._name)
-        if infrastructure is not None:
-            references.append(kind_ref_of(infrastructure))
+        own = [
+            (kind_ref_of(each), str(each["metadata"]["name"])) for each in (config, infrastructure) if each is not None
+        ]
         store, namespace = self._objects.store, self._objects.namespace
-        gone = [each for each in references if delete_finally(store, each, namespace, self._name)]
+        gone = [each for each in [(MACHINE, self._name), *own] if delete_finally(store, each[0], namespace, each[1])]
         return {"changed": bool(gone), "ready": True, "msg": "; ".join(self._done) or f"machine {self._name} is gone"}
 
     def delete_node(self, node: str, seconds: int) -> dict[str, t.Any]:
