@@ -23,18 +23,20 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import (
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption_evidence import Host
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+    BOOTSTRAP_STARTED_ANNOTATION,
     CLUSTER,
     CONTROL_PLANE,
     ClusterObjects,
     Object,
     kind_of,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.inventory_pool import CLAIMED, CLAIMING
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer, Machine
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.overlay_store import OverlayStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.status_writer import annotate
 
 PURPOSES = (*secrets.AUTHORITIES, secrets.SERVICE_ACCOUNT, secrets.ETCD_CLIENT)
 INFRASTRUCTURE_MACHINE = (kinds.GROUP_INFRASTRUCTURE, kinds.INVENTORY_MACHINE)
-CLAIMING, CLAIMED = "Claiming", "Claimed"
 _OWN = ("uid", "resourceVersion", "generation", "creationTimestamp")
 # Claims a host, or only checks whether it could be (the last argument).
 Claim = t.Callable[[Machine, dict[str, t.Any], bool], Answer]
@@ -62,21 +64,27 @@ def other_cluster(store: Store, cluster: Object, hosts: t.Sequence[Host]) -> str
 
 
 def is_adopted(objects: t.Optional[ClusterObjects], hosts: t.Sequence[Host]) -> bool:
-    """Tell whether every host's Node has a Machine already that bootstrapped."""
+    """Tell whether every host's Node has a Machine that bootstrapped, and everything that belongs to it."""
     if objects is None or objects.control_plane is None:
         return False
     known = {
-        str(((each.get("status") or {}).get("nodeRef") or {}).get("name") or each["metadata"]["name"])
+        str(((each.get("status") or {}).get("nodeRef") or {}).get("name")): str(each["metadata"]["name"])
         for each in objects.bootstrapped_machines()
     }
-    return all(host.node is not None and host.node["name"] in known for host in hosts)
+    names = [known.get(str(host.node["name"])) if host.node is not None else None for host in hosts]
+    return all(name is not None and name in objects.kubeadm_configs and _claimed(objects, name) for name in names)
+
+
+def _claimed(objects: ClusterObjects, name: str) -> bool:
+    status = (objects.infrastructure_machines.get(name) or {}).get("status") or {}
+    return (status.get("claim") or {}).get("state") not in (None, CLAIMING)
 
 
 class Writer:
     """Writes what is missing, in an order in which any prefix does no harm; ``changes`` says what, in words.
 
-    The manifest's objects come first, then the authorities, then each machine in three writes of which each is whole. A
-    reconcile in between finds control plane Nodes that belong to no machine, and changes nothing.
+    The manifest's objects come first, then the authorities, then each machine, whose Machine object alone says everything that
+    can't be read again. A reconcile in between finds control plane Nodes that belong to no machine, and changes nothing.
     """
 
     def __init__(
@@ -89,6 +97,7 @@ class Writer:
         self._claim = claim
         self._namespace = str(manifest.cluster["metadata"].get("namespace") or "default")
         self._name = str(manifest.cluster["metadata"]["name"])
+        self._new_claims: dict[str, str] = {}
         self.changes: list[str] = []
 
     def write(self, failure_domains: t.Mapping[str, str]) -> None:
@@ -155,15 +164,13 @@ class Writer:
             )
 
     def _machine(self, objects: ClusterObjects, host: Host, kind: str, failure_domain: str) -> None:
-        node = t.cast(Object, host.node)
-        name = str(node["name"])
-        if any(((each.get("status") or {}).get("nodeRef") or {}).get("name") == name for each in objects.machines):
-            return
+        """The Machine first: an InfraMachine without one would look prepared ahead, or left by a Machine that somebody deleted."""
+        name = str(t.cast(Object, host.node)["name"])
         infrastructure, config, machine = self._made(objects, host, kind, failure_domain)
-        self._create(infrastructure)
-        self._claim_host(host, infrastructure)
-        self._create(config)
         self._create(machine)
+        self._create(infrastructure)
+        self._claim_host(host, name)
+        self._create(config)
 
     def _made(
         self, objects: ClusterObjects, host: Host, kind: str, failure_domain: str
@@ -191,33 +198,39 @@ class Writer:
         addresses = [{"type": "InternalIP", "address": node["internalIP"]}] if node.get("internalIP") else []
         addresses.append({"type": "Hostname", "address": name})
         provider = str(node.get("providerID") or f"inventory:///{host.name}/{name}")
+        connection = {"inventoryHost": host.name}
         infrastructure["spec"]["providerID"] = provider
+        # Without its Machine it is never to be taken for a machine prepared ahead, which nobody needs.
+        annotate(infrastructure, {BOOTSTRAP_STARTED_ANNOTATION: "true"})
+        config["status"] = {"initialization": {"dataSecretCreated": True}}
         infrastructure["status"] = {
             "initialization": {"provisioned": True},
             "addresses": addresses,
-            "connection": {"inventoryHost": host.name},
+            "connection": connection,
             "machineID": host.machine_id,
             "state": "running",
-            "claim": {"inventoryHost": host.name, "id": str(uuid.uuid4()), "state": CLAIMING, "claimedAt": self._now},
         }
         machine["spec"].update(providerID=provider, version=str(node["kubeletVersion"]))
         machine["status"] = {
             "nodeRef": {"name": name, "uid": str(node.get("uid") or "")},
             "machineID": host.machine_id,
             "addresses": addresses,
+            "connection": connection,
             "phase": "Running",
             "initialization": {"infrastructureProvisioned": True, "bootstrapDataSecretCreated": True},
             "bootstrap": {"state": "Succeeded", "message": "adopted", "startedAt": node["creationTimestamp"]},
         }
         return infrastructure, config, machine
 
-    def _claim_host(self, host: Host, infrastructure: Object) -> None:
-        """Note on the host whose it is now, so that no other cluster takes it from its pool."""
-        name = str(infrastructure["metadata"]["name"])
-        stored = self._store.get(INFRASTRUCTURE_MACHINE, self._namespace, name) or infrastructure
+    def _claim_host(self, host: Host, name: str) -> None:
+        """Note in the store and then on the host whose it is now, so that no other cluster takes it from its pool."""
+        stored = self._store.get(INFRASTRUCTURE_MACHINE, self._namespace, name) or {}
         claim = (stored.get("status") or {}).get("claim") or {}
-        if claim.get("state") != CLAIMING:
+        if claim.get("state") not in (None, CLAIMING):
             return
+        if not claim:
+            claim = {"inventoryHost": host.name, "id": self.claim_id(host), "state": CLAIMING, "claimedAt": self._now}
+            self._record_claim(name, claim)
         answer = self._claim(
             Machine(name, host.machine_id, {"inventoryHost": host.name}), self.claim_call(host, claim["id"]), False
         )
@@ -226,17 +239,21 @@ class Writer:
                 f"host {host.name} could not be claimed for machine {name}: {answer.message}. What was written so far does no harm; "
                 "put that right and run adopt again: it goes on where this run stopped."
             )
+        self._record_claim(name, {**claim, "state": CLAIMED, "machineID": host.machine_id})
+        self.changes.append(f"claim host {host.name} for machine {name}")
 
-        def claimed(current: Object) -> None:
-            current["status"]["claim"] = {**claim, "state": CLAIMED, "machineID": host.machine_id}
+    def _record_claim(self, name: str, claim: Object) -> None:
+        def record(stored: Object) -> None:
+            stored["status"] = {**(stored.get("status") or {}), "claim": claim}
 
-        self._store.modify(INFRASTRUCTURE_MACHINE, self._namespace, name, claimed)
+        self._store.modify(INFRASTRUCTURE_MACHINE, self._namespace, name, record)
 
     def claim_id(self, host: Host) -> str:
         """The claim that a run before this one began for this host, else one that nobody has."""
         name = str(t.cast(Object, host.node)["name"])
         stored = self._store.get(INFRASTRUCTURE_MACHINE, self._namespace, name) or {}
-        return str(((stored.get("status") or {}).get("claim") or {}).get("id") or uuid.uuid4())
+        known = ((stored.get("status") or {}).get("claim") or {}).get("id")
+        return str(known or self._new_claims.setdefault(name, str(uuid.uuid4())))
 
     def claim_call(self, host: Host, identity: str) -> dict[str, t.Any]:
         """The arguments with which the host is claimed: it carries this cluster already, by its CA."""

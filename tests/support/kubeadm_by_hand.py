@@ -52,7 +52,6 @@ class ByHand:
         for number, name in enumerate(self.hosts[1:], start=2):
             self.balance(number)
             self.pool.ssh(name, f"kubeadm join {found.group(1)}{ignore} 2>&1")
-        self.kubectl(f"wait --for=condition=Ready pod -n kube-system -l tier=control-plane --timeout=60s")
 
     def balance(self, count: int) -> None:
         """Put the first so many hosts behind the load balancer."""
