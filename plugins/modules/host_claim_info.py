@@ -10,7 +10,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: host_claim_info
 short_description: Whose an existing host is, and what a cluster left on it
-version_added: 0.3.0
+version_added: 0.4.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:

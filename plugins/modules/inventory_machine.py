@@ -10,7 +10,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: inventory_machine
 short_description: Claim a host of the inventory for a machine, or release it
-version_added: 0.3.0
+version_added: 0.4.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:

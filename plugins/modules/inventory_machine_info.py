@@ -10,7 +10,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: inventory_machine_info
 short_description: Whether machines that are hosts of the inventory are still there
-version_added: 0.3.0
+version_added: 0.4.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:

@@ -10,7 +10,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: inventory_pool_info
 short_description: The pool of hosts behind a cluster's machine template
-version_added: 0.3.0
+version_added: 0.4.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
