@@ -52,6 +52,8 @@ def machine_variables(objects: ClusterObjects, machine: Object) -> dict[str, t.A
     if connection.get("inventoryHost") == name:
         # The user's own inventory has this very host: how it is reached is said there, and must not be written over.
         return variables
+    if connection.get("inventoryHost"):
+        variables["control_plane_inventory_host"] = connection["inventoryHost"]
     variables["ansible_host"] = connection.get("host") or first_address(infrastructure) or name
     variables["ansible_python_interpreter"] = "/usr/bin/python3"
     if connection.get("user"):

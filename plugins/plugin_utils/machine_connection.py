@@ -144,7 +144,7 @@ class MachineCaller:
         variables = connection_variables(machine, self._task_vars["hostvars"], self._key_directory)
         if machine.machine_id:
             arguments = dict(arguments, machine_id=machine.machine_id)
-        connection = self._connect(variables)
+        connection = self._connect(machine.name, variables)
         action = self._action
         previous = action._connection
         action._connection = connection
@@ -173,7 +173,7 @@ class MachineCaller:
         }
         return {**kept, "ansible_facts": {}, "ansible_delegated_vars": {}, **variables}
 
-    def _connect(self, variables: dict[str, t.Any]) -> t.Any:
+    def _connect(self, machine: str, variables: dict[str, t.Any]) -> t.Any:
         action = self._action
         context = action._play_context.copy()
         name = str(variables.get("ansible_connection", C.DEFAULT_TRANSPORT))
@@ -193,7 +193,17 @@ class MachineCaller:
         connection._shell.set_options(var_options=variables)
         become = variables.get("ansible_become")
         if become is not None and str(become).lower() in ("true", "yes", "1", "on"):
-            plugin = become_loader.get(str(variables.get("ansible_become_method", "ansible.builtin.sudo")))
+            method = str(variables.get("ansible_become_method", "ansible.builtin.sudo"))
+            plugin = become_loader.get(method)
+            if plugin is None:
+                raise AnsibleError(
+                    f"machine {machine}: the become plugin {method!r} was not found (ansible_become_method)"
+                )
+            if not plugin.pipelining:
+                raise AnsibleError(
+                    f"machine {machine}: it becomes root by {method}, for which Ansible writes each call's arguments, secrets among them, to a file "
+                    "on the machine. Nothing was done. Set ansible_become_method to sudo, or another that can pipeline, for this host."
+                )
             plugin.set_options(var_options=variables)
             connection.set_become_plugin(plugin)
         return connection

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import typing as t
 from pathlib import Path
@@ -19,6 +20,8 @@ from workspace import Run, Workspace, cluster_documents
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
 
 NAME = "pool"
+ROOT = Path(__file__).resolve().parents[2]
+CLAIM = Path("/var/lib/kubeadm-control-plane/claim.json")
 HERE = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
 # Nothing listens on port 1: a host that doesn't answer, at once.
 AWAY = {"ansible_host": "127.0.0.1", "ansible_port": 1, "ansible_connection": "ssh"}
@@ -50,6 +53,7 @@ def test_a_pool_in_which_no_host_fits(workspace: Workspace) -> None:
         "away": {**AWAY, "zone": "a", "use": "control-plane"},
         "other": {**HERE, "zone": "a", "use": "worker"},
         "far": {**HERE, "zone": "b", "use": "control-plane"},
+        "su": {**HERE, "zone": "a", "use": "control-plane", "ansible_become": True, "ansible_become_method": "su"},
     }
     spec = {"selector": {"matchVariables": {"use": "control-plane"}}, "failureDomainVariable": "zone"}
     run = reconcile(workspace, hosts, spec).failed()
@@ -61,6 +65,8 @@ def test_a_pool_in_which_no_host_fits(workspace: Workspace) -> None:
         "was not reached",
         "other: the selector wants use=control-plane, and it has worker",
         "far: it is in the failure domain b",
+        "su: machine",
+        "becomes root by su",
         "No host was changed",
         "Safe now?",
     ):
@@ -79,6 +85,31 @@ def test_a_group_that_the_inventory_does_not_have(workspace: Workspace) -> None:
 def test_an_endpoint_is_needed(workspace: Workspace) -> None:
     run = reconcile(workspace, {"here": HERE}, {}, endpoint="").failed()
     assert "no control plane endpoint" in run.text and "spec.controlPlaneEndpoint" in run.text, run.output[-5000:]
+
+
+def test_the_example_folder_works_as_it_is(tmp_path: Path) -> None:
+    """A user's first commands in a copy of it: the plan up to three machines, and the hosts with what holds for them."""
+    folder = tmp_path / "clusters"
+    shutil.copytree(ROOT / "examples" / "existing_hosts", folder)
+    run = Workspace.run(["ansible-playbook", "kubeadm.control_plane.plan"], folder).succeeded()
+    assert run.output.count("join a new machine") == 2 and "3 of 3 replicas, all up to date" in run.text, run.output
+    shown = Workspace.run(["ansible-inventory", "--host", "cp-3"], folder).succeeded()
+    variables = json.loads(shown.output)
+    assert variables["ansible_become"] is True and variables["zone"] == "c"
+    assert "ProxyJump" in variables["ansible_ssh_common_args"]
+    assert not (folder / "store").exists()
+
+
+def test_the_question_that_the_documentation_asks_of_each_host(tmp_path: Path) -> None:
+    """An ad hoc call in check mode names everything at once and writes nothing."""
+    hosts = tmp_path / "hosts.yml"
+    hosts.write_text(yaml.safe_dump({GROUP: {"hosts": {"here": HERE}}}))
+    module = ["-m", "kubeadm.control_plane.host_claim", "--check"]
+    arguments = "id=nobody cluster=prod machine=any kubernetes_version=v1.20.77 controller_time=86400"
+    run = Workspace.run(["ansible", "-i", str(hosts), GROUP, *module, "-a", arguments], tmp_path).failed()
+    for check in ("KubeadmVersion", "KubeletVersion", "ClockSkew"):
+        assert f"({check})" in run.text, run.output
+    assert not CLAIM.exists()
 
 
 class Stored:

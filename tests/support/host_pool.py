@@ -52,6 +52,8 @@ class HostPool:
         names = [f"{self.prefix}-{len(self.addresses) + index + 1}" for index in range(count)]
         public_key = Path(f"{self._key}.pub").read_text()
         for name in names:
+            # What a test left that was killed.
+            machine.remove(self._layout, name)
             wanted = machine.Wanted(name, "default", OWNER, found, public_key)
             made = machine.ensure(self._layout, network_of(*NETWORK), wanted, restart=False, timeout=60)[0]
             self.addresses[name] = made["address"]
