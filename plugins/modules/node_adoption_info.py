@@ -9,7 +9,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: node_adoption_info
 short_description: Read what adopting a control plane needs from one of its machines
-version_added: 0.3.0
+version_added: 0.4.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
