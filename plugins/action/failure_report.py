@@ -24,6 +24,9 @@ SAFETY = {
         "The machines that were members before are as they were. What began on the new machine goes on there or has ended there; "
         "the next run finds it and never starts it twice."
     ),
+    "restore": (
+        "Data that was moved aside is kept. What was begun on the machine goes on there, or was put back as it was; run restore again with the same consent."
+    ),
     "remove": "A member leaves etcd only after the quorum check in the same call; the remaining machines were not changed.",
     "deleteMachines": "The cluster is being deleted; what is left of it is found and deleted by the next run.",
     "deleteInfrastructure": "The machines are gone; what is left of the cluster is found and deleted by the next run.",

@@ -37,8 +37,7 @@ def stored_members(path: str) -> tuple[Member, ...]:
     """
     try:
         with open(path, "rb") as file:
-            database = _Database(file.fileno(), path)
-            entries = list(database.bucket(b"members"))
+            entries = list(Database(file.fileno()).bucket(b"members"))
         members = [_member(key, value) for key, value in entries]
     except (OSError, struct.error, ValueError, KeyError, TypeError) as error:
         raise NodeError(f"etcd's database {path} can't be read: {error}.") from error
@@ -52,13 +51,12 @@ def _member(key: bytes, value: bytes) -> Member:
     return Member(identity, str(fields.get("name") or ""), urls[0], urls[1], fields.get("isLearner") is True)
 
 
-class _Database:
-    """An open file of bbolt's: its pages, and the buckets at its root."""
+class Database:
+    """An open file of bbolt's: its pages, and the buckets at its root. ``pages`` bounds how many of them are read."""
 
-    def __init__(self, descriptor: int, path: str) -> None:
+    def __init__(self, descriptor: int, pages: int = _MAX_PAGES) -> None:
         self._descriptor = descriptor
-        self._path = path
-        self._left = _MAX_PAGES
+        self._left = pages
         metas = [meta for size in _PAGE_SIZES for number in (0, 1) for meta in self._meta(size, number)]
         if not metas:
             raise ValueError("it has no page that tells where its data begins")
@@ -73,6 +71,29 @@ class _Database:
                 for inner, content, nested in self._items(page):
                     if not nested:
                         yield inner, content
+
+    def last_key(self, name: bytes) -> bytes:
+        """The last key of a bucket at the root, b"" where it is empty or there is none."""
+        for key, value, is_bucket in self._items(self._page(self._root)):
+            if is_bucket and key == name:
+                root, _sequence = _BUCKET.unpack_from(value)
+                return self._last(self._page(root) if root else value[_BUCKET.size :])
+        return b""
+
+    def _last(self, page: bytes) -> bytes:
+        _identity, flags, count, _overflow = _PAGE.unpack_from(page)
+        if count == 0:
+            return b""
+        at = _PAGE.size + (count - 1) * _LEAF.size
+        if flags & _BRANCH_FLAG:
+            return self._last(self._page(_BRANCH.unpack_from(page, at)[2]))
+        if not flags & _LEAF_FLAG:
+            raise ValueError("a page is neither a branch nor a leaf")
+        _kind, position, key_size, _value_size = _LEAF.unpack_from(page, at)
+        key = page[at + position : at + position + key_size]
+        if len(key) != key_size:
+            raise ValueError("a page ends before what it holds")
+        return key
 
     def _meta(self, size: int, number: int) -> t.Iterator[tuple[int, int, int]]:
         page = os.pread(self._descriptor, _PAGE.size + _META.size + 8, size * number)

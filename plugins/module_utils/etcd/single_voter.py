@@ -124,7 +124,7 @@ class Recovery:
             raise NodeError(f"{self.places.manifest} is not there, or has {FLAG} already, and no copy of it was kept.")
         self._take_away()
         database = os.path.join(etcd_data(guard.read_text(kept)), "member", "snap", "db")
-        self._until("etcd to stop", lambda: _unused(database), self.bounds.stop)
+        self.wait_for("etcd to stop", lambda: unused(database), self.bounds.stop)
 
     def _copy(self, record: dict[str, t.Any]) -> None:
         source = os.path.join(etcd_data(guard.read_text(self._kept(record))), "member")
@@ -143,7 +143,7 @@ class Recovery:
 
     def _force(self, record: dict[str, t.Any]) -> None:
         self._put(with_flag(guard.read_text(self._kept(record)) + "\n").encode())
-        self._until("etcd to be its only member", lambda: self._alone(record), self.bounds.start, restarts=True)
+        self.wait_for("etcd to be its only member", lambda: self._alone(record), self.bounds.start, restarts=True)
 
     def _restore(self, record: dict[str, t.Any]) -> None:
         self._put_back(record)
@@ -155,7 +155,7 @@ class Recovery:
                 return False
             return self._alone(record)
 
-        self._until(f"etcd to work without {FLAG}", works, self.bounds.start, restarts=True)
+        self.wait_for(f"etcd to work without {FLAG}", works, self.bounds.start, restarts=True)
 
     def _api(self, record: dict[str, t.Any]) -> None:
         server = own_server(self.places.manifests)
@@ -171,7 +171,7 @@ class Recovery:
                 return False
 
         try:
-            self._until("the API server", ready, self.bounds.api, restarts=True)
+            self.wait_for("the API server", ready, self.bounds.api, restarts=True)
         except NodeError as error:
             # etcd is well: what is wrong with the API server now has nothing to do with this.
             record["message"] = str(error)
@@ -213,7 +213,7 @@ class Recovery:
             os.unlink(self.places.manifest)
             _sync(self.places.manifests)
 
-    def _until(self, what: str, condition: t.Callable[[], bool], seconds: float, *, restarts: bool = False) -> None:
+    def wait_for(self, what: str, condition: t.Callable[[], bool], seconds: float, *, restarts: bool = False) -> None:
         """Wait until a condition holds. ``restarts``: after a while the kubelet is restarted, which forgets its back-off.
 
         Raises:
@@ -271,7 +271,7 @@ def perform(places: str) -> None:
     Recovery(Places(**fields)).perform()
 
 
-def _unused(database: str) -> bool:
+def unused(database: str) -> bool:
     """Whether no etcd has its database open: bbolt holds a lock on it."""
     try:
         descriptor = os.open(database, os.O_RDWR | os.O_CLOEXEC)

@@ -1,0 +1,83 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Take a verified snapshot of a cluster's etcd, and bring it home."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import backups
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
+    ControlPlaneAction,
+    ControlPlaneFailure,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import MachineCaller
+
+MODULE = "etcd_snapshot"
+
+
+class ActionModule(ControlPlaneAction):
+    """See the documentation of the module kubeadm.control_plane.cluster_backup."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "name": {"type": "str", "default": "backup"},
+        "directory": {"type": "path", "default": ""},
+        "keep": {"type": "int", "default": 7},
+    }
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Take a snapshot on the first machine that can, bring it home, and remove old ones."""
+        objects = self.open_objects(arguments)
+        if arguments["keep"] < 1:
+            raise ControlPlaneFailure("keep is 0 or less: the backup just taken would be removed. Give 1 or more.")
+        backups.refuse_external(objects, "backed up")
+        caller = self.machine_caller(arguments, objects)
+        prefix = f"{objects.name}-{arguments['name']}"
+        name, taken = self._take(caller, objects, {"name": prefix, "keep": arguments["keep"]})
+        directory = arguments["directory"]
+        folder = backups.folder_of(directory, objects.namespace, objects.name) if directory else ""
+        if self.check_mode:
+            said = f"machine {name} would keep {taken.get('path')}" + (f", and {folder} a copy" if folder else "")
+            return {"changed": True, "msg": said, "machine": name}
+        result = {key: taken[key] for key in _SHOWN if key in taken}
+        result.update(changed=True, machine=name, removed=list(taken.get("removed") or []), warnings=_warnings(taken))
+        said = (
+            f"machine {name} keeps {taken['path']} (revision {taken['revision']}, verified by {taken['verified_by']})"
+        )
+        if folder:
+            result["backup"] = backups.fetch(caller, objects.reach(name), taken, folder)
+            result["removed"] += backups.prune(folder, prefix, arguments["keep"])
+            said += f"; a copy is {result['backup']}"
+        self.progress(objects.name, said)
+        return {**result, "msg": said}
+
+    def _take(
+        self, caller: MachineCaller, objects: ClusterObjects, call: dict[str, t.Any]
+    ) -> tuple[str, dict[str, t.Any]]:
+        """The newest machine first; a member that knows no leader may lack what the others have, and is only taken where all are so."""
+        failures, second = [], None
+        for machine in reversed(objects.bootstrapped_machines()):
+            name = str(machine["metadata"]["name"])
+            answer = caller.call(objects.reach(name), MODULE, call)
+            if answer.failed:
+                failures.append(f"{name}: {redact(answer.message)}")
+            elif not _warnings(answer.result):
+                return name, answer.result
+            else:
+                second = second or (name, answer.result)
+        if second is not None:
+            return second
+        raise ControlPlaneFailure(
+            f"no etcd snapshot of {objects.name} could be taken and verified: {'; '.join(failures) or 'no machine has been bootstrapped'}."
+            " No older backup was removed."
+        )
+
+
+_SHOWN = ("path", "taken_at", "bytes", "sha256", "verified_by", "verify_note", "revision", "cluster_id", "etcd_version")
+
+
+def _warnings(result: t.Mapping[str, t.Any]) -> list[str]:
+    return [str(each) for each in result.get("warnings") or () if "no leader" in str(each)]

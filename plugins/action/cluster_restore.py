@@ -1,0 +1,237 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Restore the etcd of a cluster that lost its quorum on one machine, and give the others up."""
+
+from __future__ import annotations
+
+import json
+import os
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import contents, restore_info
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import backups, restore_choice
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
+    ControlPlaneAction,
+    ControlPlaneFailure,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+    CONTROL_PLANE,
+    MACHINE,
+    ClusterObjects,
+    Object,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.restore_choice import BACKUP, Choice
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.secret_values import secret_value
+
+# On the KubeadmControlPlane: the restore that was begun, or the last one that was done.
+ANNOTATION = kinds.ANNOTATION_PREFIX + "etcd-restore"
+BEGUN, DONE = "Begun", "Done"
+MODULE, INFO = "etcd_restore", "etcd_restore_info"
+CALL_SECONDS = 12
+WHAT_TO_TYPE = "-e control_plane_restore_consent={}"
+
+
+class ActionModule(ControlPlaneAction):
+    """See the documentation of the module kubeadm.control_plane.cluster_restore."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "directory": {"type": "path", "default": ""},
+        "snapshot": {"type": "str", "default": ""},
+        "machine": {"type": "str", "default": ""},
+        "consent": {"type": "str", "default": ""},
+        "timeout": {"type": "int", "default": 1200},
+        "fencing": {"type": "int"},
+        "run": {"type": "str", "default": ""},
+    }
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Look, choose, verify, ask for consent; then stop the others, restore, and mark them for replacement."""
+        objects = self.open_objects(arguments)
+        _refuse(objects)
+        self._caller = self.machine_caller(arguments, objects)
+        consent = arguments["consent"].strip()
+        noted = _noted(objects)
+        if noted.get("state") == BEGUN:
+            choice = restore_choice.of_document(noted["choice"])
+        else:
+            if consent and consent == noted.get("consent"):
+                return self._said(
+                    objects, False, f"this restore was done at {noted.get('at')}; nothing is restored again"
+                )
+            chosen = self._choose(objects, arguments)
+            if chosen is None:
+                return self._said(objects, False, f"etcd of {objects.name} has its quorum: nothing has to be restored")
+            choice = chosen
+            self._verify(objects, choice)
+        text = "\n".join(choice.lines())
+        if self.check_mode:
+            typed = WHAT_TO_TYPE.format(choice.consent)
+            return self._said(objects, True, f"{text}\nIt is done with the consent {typed}", consent=choice.consent)
+        if consent != choice.consent:
+            raise ControlPlaneFailure(_wanted(consent, choice, text), consent=choice.consent)
+        self.check_lock(arguments)
+        journal = self.journal(arguments)
+        details = {"fencing": arguments["fencing"], "message": choice.consent}
+        entry = journal.intent("restore", choice.machine, arguments["run"], details) if arguments["run"] else ""
+        _note(objects, {"state": BEGUN, "choice": choice.document(), "consent": choice.consent})
+        done = self._restore(objects, choice, arguments)
+        at = str(done.get("finishedAt") or "")
+        _note(objects, {"state": DONE, "consent": choice.consent, "at": at})
+        said = (
+            f"etcd of {objects.name} was restored on machine {choice.machine} to revision {choice.source.revision}, from"
+            f" {choice.source.title()}; the data of before is in {done.get('dataBefore') or 'no folder: there was none'} there."
+            " Restart the kubelet of every worker node: it may hold what is no longer true."
+        )
+        if entry:
+            journal.outcome(entry, "succeeded", said)
+        return self._said(objects, True, said, consent=choice.consent, lost=list(choice.give_up))
+
+    def _said(self, objects: ClusterObjects, changed: bool, text: str, **more: t.Any) -> dict[str, t.Any]:
+        for line in text.splitlines():
+            self.progress(objects.name, redact(line))
+        return {"changed": changed, "msg": redact(text), **more}
+
+    def _choose(self, objects: ClusterObjects, arguments: t.Mapping[str, t.Any]) -> t.Optional[Choice]:
+        """What is to be restored, None where etcd works and nobody chose a snapshot."""
+        infos, silent = {}, []
+        names = [str(each["metadata"]["name"]) for each in objects.machines]
+        for name in names:
+            answer = self._caller.call(objects.reach(name), INFO, {})
+            if answer.failed:
+                silent.append(f"{name}: {redact(answer.message)}")
+            else:
+                infos[name] = answer.result
+        for each in silent:
+            self.progress(objects.name, each)
+        if restore_choice.works(infos) and not arguments["snapshot"]:
+            return None
+        folder = backups.folder_of(arguments["directory"], objects.namespace, objects.name)
+        files = restore_info.snapshots(folder) if arguments["directory"] else []
+        snapshot = os.path.expanduser(arguments["snapshot"])
+        if snapshot and os.path.isfile(snapshot):
+            snapshot = os.path.abspath(snapshot)
+            known = {os.path.abspath(each["path"]) for each in files}
+            files = [*files, *(_file(snapshot) if snapshot not in known else [])]
+            files = [{**each, "path": os.path.abspath(each["path"])} for each in files]
+        return restore_choice.choose(
+            objects.name, names, infos, files, snapshot=snapshot, machine=arguments["machine"].strip()
+        )
+
+    def _verify(self, objects: ClusterObjects, choice: Choice) -> None:
+        """Refuse now, before anything is done and anybody is asked, what would be refused later."""
+        if choice.source.kind == BACKUP:
+            authority = secret_value(objects.store, objects.namespace, f"{objects.name}-ca", "tls.crt")
+            try:
+                contents.verified(choice.source.path, authority, choice.source.revision)
+            except NodeError as error:
+                raise ControlPlaneFailure(f"{error} Nothing was done.") from error
+            return
+        if choice.working:
+            # The machine itself refuses while etcd works; the same is verified again when it has stopped.
+            return
+        alive = [name for name in choice.give_up if self._caller.call(objects.reach(name), INFO, {}).reached]
+        call = {"snapshot": choice.source.path, "revision": choice.source.revision}
+        before, self._task.check_mode = self._task.check_mode, True
+        try:
+            answer = self._caller.call(objects.reach(choice.machine), MODULE, call)
+        finally:
+            self._task.check_mode = before
+        if answer.failed and not (alive and answer.result.get("reason") == "OthersAlive"):
+            raise ControlPlaneFailure(f"machine {choice.machine}: {redact(answer.message)}")
+
+    def _restore(self, objects: ClusterObjects, choice: Choice, arguments: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+        path = choice.source.path
+        if choice.source.kind == BACKUP:
+            self.progress(objects.name, f"machine {choice.machine}: the backup is sent there")
+            path = backups.send(self._caller, objects.reach(choice.machine), path)
+        fencing = {"fencing": arguments["fencing"]} if arguments["fencing"] is not None else {}
+        for name in choice.give_up:
+            self._give_up(objects, name, choice)
+            stop = {"state": "stopped", "replace_working": choice.working, **fencing}
+            answer = self._caller.call(objects.reach(name), MODULE, stop)
+            if answer.failed and answer.reached:
+                raise ControlPlaneFailure(
+                    f"machine {name} was not stopped: {redact(answer.message)}. Run restore again."
+                )
+            said = "stopped" if answer.reached else f"not stopped: {redact(answer.message)}"
+            self.progress(objects.name, f"machine {name}: {said}")
+        waiting = self.waiting(objects.name, arguments["timeout"])
+        call = {"snapshot": path, "revision": choice.source.revision, "replace_working": choice.working, **fencing}
+        machine = objects.reach(choice.machine)
+        answer = self._call(machine, call, 0)
+        while answer.result.get("state") == "Running":
+            stage = answer.result.get("stage")
+            if not waiting.again(f"machine {choice.machine}: etcd is restored ({stage})", pause_seconds=0.0):
+                raise ControlPlaneFailure(
+                    f"the restore on machine {choice.machine} did not end within {arguments['timeout']} s and goes on there (now: {stage})."
+                    " Run restore again, with the same consent, to wait for it further."
+                )
+            answer = self._call(machine, call, CALL_SECONDS)
+        self._caller.call(machine, MODULE, {**call, "wait": 0})
+        return answer.result
+
+    def _call(self, machine: t.Any, call: dict[str, t.Any], wait: int) -> Answer:
+        answer = self._caller.call(machine, MODULE, {**call, "wait": wait, "settle": False})
+        if answer.failed:
+            after = (
+                "" if answer.reached else " It may be at work there all the same: run restore again, which finds it."
+            )
+            raise ControlPlaneFailure(f"machine {machine.name}: {redact(answer.message)}{after}")
+        return answer
+
+    @staticmethod
+    def _give_up(objects: ClusterObjects, name: str, choice: Choice) -> None:
+        """Mark a machine: its etcd can never be a part of the cluster again, so it is removed and replaced next."""
+        text = f"etcd was restored on {choice.machine} without it"
+
+        def mark(stored: Object) -> None:
+            bootstrap = stored.setdefault("status", {}).setdefault("bootstrap", {})
+            if bootstrap.get("state") in ("Succeeded", "Failed"):
+                stored["metadata"].setdefault("annotations", {})[kinds.ANNOTATION_REMEDIATE_MACHINE] = ""
+            elif bootstrap.get("state"):
+                bootstrap.update(state="Failed", message=text)
+
+        objects.store.modify(MACHINE, objects.namespace, name, mark)
+
+
+def _file(path: str) -> list[dict[str, t.Any]]:
+    found = restore_info.snapshot(path)
+    if found["revision"] is None:
+        raise ControlPlaneFailure(f"{found['message']} Nothing was done.")
+    return [found]
+
+
+def _refuse(objects: ClusterObjects) -> None:
+    backups.refuse_external(objects, "restored")
+    if objects.going or objects.paused:
+        what = "marked for deletion" if objects.going else "paused"
+        raise ControlPlaneFailure(f"the cluster {objects.name} is {what}. Nothing was done.")
+    if not objects.initialized or objects.control_plane is None:
+        raise ControlPlaneFailure(f"the cluster {objects.name} has never had a control plane. Nothing was done.")
+
+
+def _noted(objects: ClusterObjects) -> dict[str, t.Any]:
+    control_plane = t.cast(Object, objects.control_plane)
+    text = (control_plane["metadata"].get("annotations") or {}).get(ANNOTATION)
+    found = json.loads(text) if text else {}
+    return found if isinstance(found, dict) else {}
+
+
+def _note(objects: ClusterObjects, document: dict[str, t.Any]) -> None:
+    control_plane = t.cast(Object, objects.control_plane)
+
+    def write(stored: Object) -> None:
+        stored["metadata"].setdefault("annotations", {})[ANNOTATION] = json.dumps(document, sort_keys=True)
+
+    objects.store.modify(CONTROL_PLANE, objects.namespace, control_plane["metadata"]["name"], write)
+
+
+def _wanted(consent: str, choice: Choice, text: str) -> str:
+    typed = WHAT_TO_TYPE.format(choice.consent)
+    given = f"The consent that was given, {consent}, is another one.\n" if consent else ""
+    return f"{text}\n{given}Nothing was done. To do this and lose what is named, run again with {typed}"

@@ -1,0 +1,120 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A restore as a task runs it: consent, the order of its steps, what the store notes, what a second run does; machines give recorded answers."""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+import pytest
+from actions import run_action
+from stored_cluster import stored_cluster
+
+from ansible_collections.kubeadm.control_plane.plugins.action.cluster_restore import ActionModule
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER, MACHINE
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer, Machine
+
+CONSENT = "prod:everythingAfterRevision:90:etcdOf:b,c"
+SUCCEEDED = {"state": "Succeeded", "finishedAt": "2026-07-03T14:15:02Z", "dataBefore": "/var/lib/etcd/member-before"}
+
+
+class World:
+    """A stored cluster of a, b and c. a has its data, b hangs on without a quorum, c is not reached."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        stored_cluster(folder, "v1.20.2", {}, {}, dict.fromkeys("abc", "localhost"))
+        self.store = FileStore(str(folder))
+        self.change(
+            CLUSTER, "prod", lambda each: each.update(status={"initialization": {"controlPlaneInitialized": True}})
+        )
+        self.calls: list[tuple[str, str]] = []
+        self.leader: t.Optional[str] = None
+        self.fails = ""
+        monkeypatch.setattr(ActionModule, "machine_caller", lambda *_unused: self)
+
+    def change(self, reference: tuple[str, str], name: str, how: t.Callable[[dict[str, t.Any]], t.Any]) -> None:
+        """Change a stored object."""
+        self.store.modify(reference, "default", name, how)
+
+    def call(self, machine: Machine, module: str, arguments: dict[str, t.Any]) -> Answer:
+        """Answer a call."""
+        if machine.name == "c":
+            return Answer(False, {"msg": "machine c was not reached: timed out"})
+        if module == "etcd_restore_info":
+            etcd = {"answers": bool(self.leader), "leader": self.leader, "members": []}
+            return Answer(True, {"etcd": etcd, "data": {"revision": {"a": 90, "b": 80}[machine.name]}, "snapshots": []})
+        done = arguments.get("state", f"restored {arguments.get('revision')} wait={arguments.get('wait')}")
+        self.calls.append((machine.name, done))
+        if self.fails == machine.name:
+            return Answer(True, {"failed": True, "msg": "no room"})
+        return Answer(True, dict(SUCCEEDED))
+
+    def marked(self) -> list[str]:
+        """The machines that are marked for replacement."""
+        found = []
+        for each in self.store.list(MACHINE, "default"):
+            if kinds.ANNOTATION_REMEDIATE_MACHINE in (each["metadata"].get("annotations") or {}):
+                found.append(each["metadata"]["name"])
+        return sorted(found)
+
+    def run(self, check: bool = False, **arguments: t.Any) -> dict[str, t.Any]:
+        """Run the action."""
+        return run_action("cluster_restore", check=check, cluster="prod", store={"path": str(self.folder)}, **arguments)
+
+
+@pytest.fixture(name="world")
+def _world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    return World(tmp_path, monkeypatch)
+
+
+def test_without_consent_nothing_is_done_and_what_to_type_is_said(world: World) -> None:
+    for given in ("", "yes", CONSENT.replace("90", "91")):
+        refused = world.run(consent=given)
+        assert refused["failed"] and f"-e control_plane_restore_consent={CONSENT}" in refused["msg"]
+        assert "the data of machine a's own etcd" in refused["msg"]
+    told = world.run(check=True)
+    assert not told.get("failed") and told["changed"] and told["consent"] == CONSENT
+    # Only the check whether the machine itself would refuse.
+    assert set(world.calls) == {("a", "restored 90 wait=None")}
+    assert world.marked() == []
+
+
+def test_the_others_are_marked_and_stopped_before_etcd_is_restored(world: World) -> None:
+    done = world.run(consent=CONSENT)
+    assert not done.get("failed"), done
+    assert world.calls[1:] == [("b", "stopped"), ("a", "restored 90 wait=0"), ("a", "restored 90 wait=0")]
+    assert world.marked() == ["b", "c"] and done["lost"] == ["b", "c"]
+    assert "/var/lib/etcd/member-before" in done["msg"]
+    # The same consent again is no second restore; what is in the cluster by now is not lost to it.
+    world.calls.clear()
+    again = world.run(consent=CONSENT)
+    assert (again["changed"], world.calls) == (False, []) and "nothing is restored again" in again["msg"]
+
+
+def test_a_run_that_broke_off_is_gone_on_with_by_the_same_consent(world: World) -> None:
+    world.fails = "a"
+    world.calls.clear()
+    # The look before the consent fails first: nothing is noted then.
+    assert "no room" in world.run(consent=CONSENT)["msg"] and world.marked() == []
+    world.fails = "b"
+    assert "machine b was not stopped: no room" in world.run(consent=CONSENT)["msg"]
+    world.fails = ""
+    # Another choice can't slip in between.
+    assert "Nothing was done" in world.run(consent="prod:everythingAfterRevision:80:etcdOf:a,c")["msg"]
+    assert not world.run(consent=CONSENT).get("failed")
+    assert world.marked() == ["b", "c"]
+
+
+def test_an_etcd_that_works_and_clusters_that_are_none_are_left_alone(world: World) -> None:
+    world.leader = "00000000000000aa"
+    working = world.run(consent=CONSENT)
+    assert (working["changed"], world.calls) == (False, []) and "nothing has to be restored" in working["msg"]
+    world.change(CLUSTER, "prod", lambda each: each["spec"].update(paused=True))
+    assert "is paused" in world.run(consent=CONSENT)["msg"]
+    world.change(CLUSTER, "prod", lambda each: (each["spec"].update(paused=False), each.update(status={}))[1])
+    assert "has never had a control plane" in world.run(consent=CONSENT)["msg"]
