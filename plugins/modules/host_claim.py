@@ -17,8 +17,8 @@ description:
   - With O(state=present), checks that the host has everything that a control plane machine needs and carries nothing of another
     cluster, and then writes whose it is to C(/var/lib/kubeadm-control-plane/claim.json), under the host's own lock, so that no two
     clusters, in whatever stores, ever take the same host.
-  - Checked are root, the machine-id, the versions of kubeadm and kubelet, kubectl, the container runtime's socket, swap, the
-    ports, the clock, an address, the claim of somebody else, and what any cluster left. Everything that is missing is said at once.
+  - Checked are root, the machine-id, the versions of kubeadm and kubelet, kubectl, the programs and kernel settings that kubeadm insists on, the container
+    runtime's socket, swap, the ports, the clock, an address, the claim of somebody else, and what any cluster left. Everything that is missing is said at once.
   - With O(state=absent), undoes what kubeadm made, as M(kubeadm.control_plane.node_bootstrap) with C(state=absent) does, and
     gives the claim up, in one call. A host that carries something else than what was claimed is refused.
   - A claim of the same O(id) that is already there, and a host that was released already, are left as they are.
@@ -72,7 +72,8 @@ options:
     default: {}
   ignore_checks:
     description:
-      - Checks not to insist on, by the names that kubeadm gives them - V(Swap), V(CRI), V(Port-6443), or V(all) of these.
+      - Checks not to insist on, by the names that kubeadm gives them - V(Swap), V(CRI), V(Port-6443), V(FileExisting-conntrack),
+        V(FileContent--proc-sys-net-ipv4-ip_forward), or V(all) of these.
       - What concerns another cluster, the identity or the versions is never waived.
     type: list
     elements: str
@@ -160,7 +161,12 @@ message:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments, host_claim, host_facts
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import (
+    arguments,
+    host_claim,
+    host_facts,
+    host_fitness,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 
 OPTIONS = {
@@ -211,7 +217,7 @@ def present(module: AnsibleModule) -> None:
     # A number that the host kept for a cluster before this one must not count: the claim itself keeps others out.
     arguments.check({"machine_id": params["machine_id"]}, check_mode=module.check_mode)
     mine = host_claim.Claim(params["id"], params["cluster"], params["namespace"], params["machine"])
-    wanted = host_claim.Wanted(
+    wanted = host_fitness.Wanted(
         version=params["kubernetes_version"],
         ports=params["ports"],
         cri_socket=params["cri_socket"],

@@ -14,18 +14,15 @@ import os
 import socket
 import time
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import guard, host_facts, reset
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import guard, host_facts, host_fitness, reset
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host_facts import HostPlaces
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host_fitness import Missing, Wanted
 
-CLOCK_SKEW_SECONDS = 30.0
 END_SECONDS = 30.0
 POLL_SECONDS = 0.25
-# What may be waived, by the names that kubeadm gives its preflight checks.
-IGNORABLE = ("Swap", "CRI", "Port-")
-DEFAULT_PORTS = (6443, 10250, 10257, 10259, 2379, 2380)
 
 
 @dataclass(frozen=True)
@@ -53,38 +50,6 @@ class Claim:
     def owner(self) -> str:
         """Return whose it is, for people."""
         return f"cluster {self.namespace}/{self.cluster}, machine {self.machine}"
-
-
-@dataclass(frozen=True)
-class Missing:
-    """One thing that keeps a host from being used: the check's name, what was found, and what to do."""
-
-    check: str
-    message: str
-    fix: str
-
-    def document(self) -> dict[str, str]:
-        """Return it with JSON names."""
-        return {"check": self.check, "message": self.message, "fix": self.fix}
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What a host must have and be.
-
-    ``now`` is the controller's time in seconds since the epoch; ``known_machine_ids`` are those of other machines, by name;
-    ``ca_cert_hash`` names the cluster that the host may already carry, "" for none.
-    """
-
-    version: str
-    ports: t.Sequence[int] = DEFAULT_PORTS
-    cri_socket: str = ""
-    address: str = ""
-    towards: str = ""
-    now: t.Optional[float] = None
-    known_machine_ids: t.Mapping[str, str] = field(default_factory=dict)
-    ca_cert_hash: str = ""
-    ignore: t.Sequence[str] = ()
 
 
 class Unfit(NodeError):
@@ -138,7 +103,7 @@ def _claim(mine: Claim, wanted: Wanted, where: HostPlaces, *, check: bool) -> tu
         if present.machine_id != identity:
             raise Unfit([_other_machine(present, identity)])
         return present, False
-    missing = lacks(wanted, where)
+    missing = _whose(wanted, where) + host_fitness.lacks(wanted, where)
     if missing:
         raise Unfit(missing)
     made = Claim(
@@ -166,37 +131,6 @@ def _other_machine(present: Claim, identity: str) -> Missing:
     )
 
 
-def lacks(wanted: Wanted, places: HostPlaces) -> list[Missing]:
-    """Return everything that keeps this host from being claimed, [] where nothing does."""
-    found = _whose(wanted, places)
-    if os.geteuid() != 0:
-        text = f"the module runs as user {os.geteuid()}, not as root"
-        found.append(Missing("IsPrivilegedUser", text, "Set ansible_become: true for the host in the inventory."))
-    found += _identity(wanted, places) + _programs(wanted, places)
-    if not wanted.ca_cert_hash:
-        found += _room(wanted, places)
-    problem = host_facts.runtime_problem(places, wanted.cri_socket)
-    if problem:
-        fix = "Install and start a container runtime, or set nodeRegistration.criSocket."
-        found.append(Missing("CRI", f"no container runtime answers ({problem})", fix))
-    if wanted.now is not None and abs(time.time() - wanted.now) > CLOCK_SKEW_SECONDS:
-        text = (
-            f"the clock is {time.time() - wanted.now:+.0f} s off the controller's, more than {CLOCK_SKEW_SECONDS:.0f} s"
-        )
-        found.append(Missing("ClockSkew", text, "Synchronise both clocks (chrony, systemd-timesyncd)."))
-    if not host_facts.own_address(wanted.address, wanted.towards):
-        text = f"{wanted.address} is not an address of this host" if wanted.address else "the host has no route outside"
-        found.append(
-            Missing("Address", text, "Configure the address, or correct the variable that addressVariable names.")
-        )
-    return [each for each in found if not _waived(each.check, wanted.ignore)]
-
-
-def _waived(check: str, ignore: t.Sequence[str]) -> bool:
-    ignored = {name.lower() for name in ignore}
-    return check.startswith(IGNORABLE) and (check.lower() in ignored or "all" in ignored)
-
-
 def _whose(wanted: Wanted, places: HostPlaces) -> list[Missing]:
     try:
         present = read_claim(places)
@@ -221,48 +155,6 @@ def _whose(wanted: Wanted, places: HostPlaces) -> list[Missing]:
             "Take another host, adopt that cluster, or run kubeadm reset there yourself if nobody needs it.",
         )
     ]
-
-
-def _identity(wanted: Wanted, places: HostPlaces) -> list[Missing]:
-    identity = guard.read_text(places.machine_id)
-    if not identity:
-        return [Missing("MachineID", f"{places.machine_id} is empty", "Run systemd-machine-id-setup.")]
-    other = wanted.known_machine_ids.get(identity)
-    if other:
-        fix = "Give each host a machine-id of its own: empty /etc/machine-id and run systemd-machine-id-setup."
-        return [Missing("MachineID", f"it has the machine-id of {other}: one host under two names, or a copy", fix)]
-    return []
-
-
-def _programs(wanted: Wanted, places: HostPlaces) -> list[Missing]:
-    found = []
-    fix = f"Install {wanted.version} of kubeadm and kubelet, and kubectl."
-    asked = (
-        ("kubeadm", "KubeadmVersion", [places.node.kubeadm, "version", "-o", "short"]),
-        ("kubelet", "KubeletVersion", [places.kubelet, "--version"]),
-    )
-    for name, check, words in asked:
-        version = host_facts.version_of(words)
-        if not version:
-            found.append(Missing(check, f"{name} is not there or doesn't run", fix))
-        elif version != wanted.version:
-            found.append(Missing(check, f"{name} is {version}, and {wanted.version} is wanted", fix))
-    if not host_facts.version_of([places.kubectl, "version", "--client", "-o", "yaml"]):
-        found.append(Missing("FileExisting-kubectl", "kubectl is not there or doesn't run", fix))
-    return found
-
-
-def _room(wanted: Wanted, places: HostPlaces) -> list[Missing]:
-    found = []
-    swap = host_facts.swap_devices(places)
-    if swap:
-        fix = "Run swapoff -a and take it out of /etc/fstab, or give Swap in kubeadm.ignorePreflightErrors of the template."
-        found.append(Missing("Swap", f"swap is on: {', '.join(swap)}", fix))
-    taken = host_facts.listening(places)
-    for port in sorted(set(wanted.ports)):
-        if port in taken:
-            found.append(Missing(f"Port-{port}", f"something listens on port {port}", "Stop it, or take another host."))
-    return found
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import os
 import re
+import shutil
 import socket
 import stat
 import typing as t
@@ -22,6 +23,8 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard i
 # kubeadm's own list of container runtimes (kubeadm.md B6).
 CRI_SOCKETS = ("/run/containerd/containerd.sock", "/var/run/crio/crio.sock", "/var/run/cri-dockerd.sock")
 STATIC_PODS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
+# Where systemd looks for programs, and so the units that run kubeadm.
+PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 # The kernel shows 15 characters of a program's name.
 _COMM_LENGTH = 15
 _LISTEN = "0A"
@@ -41,6 +44,7 @@ class HostPlaces:
     kubelet: str = "kubelet"
     kubectl: str = "kubectl"
     cri_sockets: tuple[str, ...] = CRI_SOCKETS
+    path: tuple[str, ...] = PATH
 
     @property
     def claim(self) -> str:
@@ -126,6 +130,16 @@ def version_of(words: t.Sequence[str]) -> str:
     return found.group() if done.returncode == 0 and found else ""
 
 
+def program(name: str, places: HostPlaces) -> str:
+    """Return the path of a program, "" where there is none, also where root's own folders are not in this process's PATH."""
+    return shutil.which(name, path=os.pathsep.join(places.path)) or ""
+
+
+def sysctl(name: str, places: HostPlaces) -> str:
+    """Return a setting of the kernel by its path, such as ``net/ipv4/ip_forward``, "" where there is none."""
+    return guard.read_text(os.path.join(places.proc, "sys", name))
+
+
 def swap_devices(places: HostPlaces) -> list[str]:
     """Return what this host swaps to."""
     lines = guard.read_text(os.path.join(places.proc, "swaps")).splitlines()[1:]
@@ -179,8 +193,8 @@ def own_address(wanted: str = "", towards: str = "") -> str:
             source = _source(str(address[0]), family)
             if source and source not in endpoints:
                 return source
-    for probe, family in _PROBES:
-        source = _source(probe, family)
+    for probe, probe_family in _PROBES:
+        source = _source(probe, probe_family)
         if source and source not in endpoints:
             return source
     return ""

@@ -17,11 +17,12 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import host_claim, host_facts
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import host_claim, host_facts, host_fitness
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import Places
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host_claim import Claim, Release, Unfit, Wanted
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host_claim import Claim, Release, Unfit
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host_facts import HostPlaces
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host_fitness import Wanted
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates
 
 pytestmark = [
@@ -32,6 +33,7 @@ pytestmark = [
 MINE = Claim("id-1", "prod", "default", "prod-1")
 OTHERS = Claim("id-2", "dev", "team", "dev-1")
 WANTED = Wanted("v1.20.2", ports=[], address="127.0.0.1")
+BRIDGE = "FileContent--proc-sys-net-bridge-bridge-nf-call-iptables"
 NOW = "2026-01-01T00:00:00Z"
 
 
@@ -58,12 +60,16 @@ def places(tmp_path: Path) -> t.Iterator[HostPlaces]:
         ("kubeadm", "v1.20.2"),
         ("kubelet", "Kubernetes v1.20.2"),
         ("kubectl", "clientVersion: gitVersion: v1.20.2"),
+        *((name, "") for name in host_fitness.PROGRAMS),
     ):
         program = tmp_path / name
         program.write_text(f"#!/bin/sh\necho '{text}'\n")
         program.chmod(0o755)
     (tmp_path / "proc/net").mkdir(parents=True)
     (tmp_path / "proc/swaps").write_text("Filename Type Size Used Priority\n")
+    for name in host_fitness.SYSCTLS:
+        (tmp_path / "proc/sys" / name).parent.mkdir(parents=True)
+        (tmp_path / "proc/sys" / name).write_text("1\n")
     (tmp_path / "machine-id").write_text("aaaa\n")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as runtime:
         runtime.bind(str(tmp_path / "cri.sock"))
@@ -82,6 +88,7 @@ def places(tmp_path: Path) -> t.Iterator[HostPlaces]:
             kubelet=str(tmp_path / "kubelet"),
             kubectl=str(tmp_path / "kubectl"),
             cri_sockets=(str(tmp_path / "cri.sock"),),
+            path=(str(tmp_path),),
         )
 
 
@@ -188,6 +195,43 @@ def test_what_kubeadm_is_told_to_ignore_is_not_insisted_on(
 ) -> None:
     (tmp_path / "proc/swaps").write_text("Filename\n/dev/sda2 partition 1 0 -2\n")
     assert host_claim.claim(MINE, replace(WANTED, ignore=waived), check=True, places=places)[1]
+
+
+@pytest.mark.parametrize(
+    ("version", "refused"),
+    [
+        ("v1.17.9", {"FileExisting-crictl", BRIDGE}),
+        ("v1.20.2", {"FileExisting-conntrack", "FileExisting-crictl", BRIDGE}),
+        ("v1.31.0", {"FileExisting-conntrack"}),
+        ("v1.34.1", set()),
+    ],
+)
+def test_what_that_version_of_kubeadm_insists_on(
+    places: HostPlaces, tmp_path: Path, version: str, refused: set[str]
+) -> None:
+    """Never more than kubeadm itself would: a newer one needs neither conntrack nor bridged packets in iptables."""
+    for name in ("kubeadm", "kubelet"):
+        (tmp_path / name).write_text(f"#!/bin/sh\necho {version}\n")
+    for name in ("conntrack", "crictl", "proc/sys/net/bridge/bridge-nf-call-iptables"):
+        (tmp_path / name).unlink()
+    wanted = replace(WANTED, version=version)
+    if refused:
+        assert set(problems(places, wanted)) == refused
+    assert host_claim.claim(MINE, replace(wanted, ignore=list(refused)), check=True, places=places)[1]
+
+
+def test_a_kernel_setting_is_named_as_sysctl_does(places: HostPlaces, tmp_path: Path) -> None:
+    (tmp_path / "proc/sys/net/ipv4/ip_forward").write_text("0\n")
+    (tmp_path / "proc/sys/net/bridge/bridge-nf-call-iptables").unlink()
+    found = problems(places)
+    assert "net.ipv4.ip_forward is 0" in found["FileContent--proc-sys-net-ipv4-ip_forward"]
+    assert "not there" in found[BRIDGE]
+
+
+def test_kubectl_is_never_waived(places: HostPlaces, tmp_path: Path) -> None:
+    """It is this collection's own need, not kubeadm's."""
+    (tmp_path / "kubectl").unlink()
+    assert "FileExisting-kubectl" in problems(places, replace(WANTED, ignore=["all", "FileExisting-kubectl"]))
 
 
 def test_a_stranger_s_cluster_is_never_waived(places: HostPlaces) -> None:
