@@ -159,7 +159,7 @@ def _ask(
             arguments["endpoint"] = f"{endpoint['host']}:{endpoint['port']}"
         if wanted:
             arguments["objects"] = wanted
-        workload = _parsed(name, caller.call(objects.reach(name), "node_observe", arguments), failures)
+        workload = _parsed(objects, name, caller.call(objects.reach(name), "node_observe", arguments), failures)
         if workload is None:
             continue
         if workload.get("reachable"):
@@ -181,12 +181,12 @@ def _whole(workload: Object) -> bool:
     )
 
 
-def _parsed(name: str, answer: Answer, failures: list[str]) -> t.Optional[Object]:
+def _parsed(objects: ClusterObjects, name: str, answer: Answer, failures: list[str]) -> t.Optional[Object]:
     if answer.failed:
         failures.append(f"{name}: {answer.message}")
         return None
     raw = answer.result["observation"]
-    return {**parse(raw, name), **observed_beside.facts(raw)}
+    return {**parse(raw, name), **observed_beside.facts(raw, observed_beside.wanted_endpoints(objects))}
 
 
 def unreachable(message: str, endpoint: t.Optional[Object] = None) -> Object:

@@ -13,8 +13,12 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_obje
 _MAX_TEXT = 4096
 
 
-def facts(raw: t.Any) -> Object:
-    """Return ``etcd`` (only where it is external: ``{reachable, message}``) and ``staticPodFlags`` of a raw observation."""
+def facts(raw: t.Any, wanted_endpoints: t.Sequence[str] = ()) -> Object:
+    """Return ``etcd`` (only where it is external: ``{reachable, message}``) and ``staticPodFlags`` of a raw observation.
+
+    ``wanted_endpoints``: those of an external etcd in the spec. What is wrong with others, which a machine still has that was made
+    before they were taken out, holds up nothing: else nobody could ever leave an endpoint that is gone for good.
+    """
     observation = raw if isinstance(raw, dict) else {}
     objects = observation.get("objects")
     found: Object = {
@@ -24,11 +28,30 @@ def facts(raw: t.Any) -> Object:
     if isinstance(external, dict):
         # Without a list of members: whose they are and how many may fail is not this control plane's business.
         message = external.get("message")
-        found["etcd"] = {
-            "reachable": external.get("reachable") is True,
-            "message": message[:_MAX_TEXT] if isinstance(message, str) else "",
-        }
+        text = message[:_MAX_TEXT] if isinstance(message, str) else ""
+        reachable = external.get("reachable") is True
+        if not reachable and _left_behind(external.get("endpoints"), wanted_endpoints):
+            reachable, text = True, ""
+        found["etcd"] = {"reachable": reachable, "message": text}
     return found
+
+
+def wanted_endpoints(objects: ClusterObjects) -> list[str]:
+    """The endpoints of the external etcd that the KubeadmControlPlane's spec names, [] where it has none."""
+    spec = ((objects.control_plane or {}).get("spec") or {}).get("kubeadmConfigSpec") or {}
+    external = ((spec.get("clusterConfiguration") or {}).get("etcd") or {}).get("external") or {}
+    return [str(each) for each in external.get("endpoints") or ()]
+
+
+def _left_behind(endpoints: t.Any, wanted: t.Sequence[str]) -> bool:
+    """Tell whether endpoints that the spec names serve, and all that do not are none of them."""
+    asked = {
+        str(each.get("url")): each.get("healthy") is True
+        for each in (endpoints if isinstance(endpoints, list) else [])
+        if isinstance(each, dict)
+    }
+    mine = [healthy for url, healthy in asked.items() if url in wanted]
+    return bool(mine) and all(mine) and any(not healthy for url, healthy in asked.items() if url not in wanted)
 
 
 def drift(objects: ClusterObjects, pods: t.Optional[t.Sequence[Object]]) -> list[Object]:

@@ -268,6 +268,24 @@ def test_an_external_etcd_is_told_without_members(tmp_path: Path, reachable: boo
     assert machines.asked == (["m3"] if reachable else ["m3", "m3"])
 
 
+@pytest.mark.parametrize(("wanted", "reachable"), [(("a", "b"), True), (("a", "b", "c"), False), (("d",), False)])
+def test_an_endpoint_that_was_taken_out_of_the_spec_holds_up_nothing(
+    tmp_path: Path, wanted: tuple[str, ...], reachable: bool
+) -> None:
+    """The machines that there are still have it; they are replaced by ones that don't, which must not wait for it."""
+    builder = external(healthy(3))
+    used = builder.spec["kubeadmConfigSpec"]["clusterConfiguration"]["etcd"]["external"]
+    used["endpoints"] = [f"https://etcd-{each}:2379" for each in wanted]
+    endpoints = [{"url": f"https://etcd-{each}:2379", "healthy": each != "c"} for each in ("a", "b", "c")]
+    said = {"reachable": False, "message": "1 of 3 endpoints: https://etcd-c:2379 is silent", "endpoints": endpoints}
+
+    def newest(arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        return {**t.cast(Object, answers(builder, None)(arguments)), "externalEtcd": said}
+
+    snapshot, _machines = seen(builder, tmp_path, m3=newest)
+    assert snapshot["workload"]["etcd"] == {"reachable": reachable, "message": "" if reachable else said["message"]}
+
+
 def test_flags_are_compared_with_what_the_machine_was_made_from(tmp_path: Path) -> None:
     """Each machine's own KubeadmConfig, not the spec that may have been changed since."""
     builder = healthy(3)
