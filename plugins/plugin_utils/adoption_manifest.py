@@ -20,6 +20,13 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption_evi
 Object = dict[str, t.Any]
 DEFAULT_PORT = 6443
 _DEFAULT_AUTHORIZATION = {"name": "authorization-mode", "value": "Node,RBAC"}
+# Where a manifest says what kubeadm calls so.
+_FIELDS = {
+    "networking.podSubnet": "spec.clusterNetwork.pods.cidrBlocks",
+    "networking.serviceSubnet": "spec.clusterNetwork.services.cidrBlocks",
+    "networking.dnsDomain": "spec.clusterNetwork.serviceDomain",
+    "controlPlaneEndpoint": "spec.controlPlaneEndpoint",
+}
 # What kubeadm itself puts into kubeadm-flags.env (app/phases/kubelet/flags.go), by version one or the other.
 _KUBEADMS_OWN = frozenset(
     {
@@ -240,26 +247,30 @@ def contradictions(manifest: ClusterManifest, hub: t.Mapping[str, t.Any], machin
     ):
         if wanted != found_there:
             found.append(
-                _contradiction(path, f" the manifest says {wanted or 'nothing'}, and {found_there or 'nothing'} runs")
+                _contradiction(path, f"the manifest says {wanted or 'nothing'}, and {found_there or 'nothing'} runs")
             )
     configuration = dict((control_plane.get("kubeadmConfigSpec") or {}).get("clusterConfiguration") or {})
     wanted = cluster_configuration({"clusterConfiguration": configuration}, name)
     for path in _differences(wanted, cluster_configuration(hub, name)):
         # Values may be secret: paths only.
         where = f"KubeadmControlPlane spec.kubeadmConfigSpec.clusterConfiguration.{path}"
-        found.append(_contradiction(where, " the manifest and kubeadm-config differ"))
+        found.append(_contradiction(where, "the manifest and kubeadm-config differ"))
     return found
 
 
 def _networks(
     given: t.Mapping[tuple[str, ...], t.Any], runs: t.Mapping[tuple[str, ...], t.Any]
 ) -> list[tuple[str, t.Any, t.Any]]:
-    return [(f"Cluster {'.'.join(keys)}", given[keys], runs[keys]) for keys in sorted(runs) if keys != ("clusterName",)]
+    return [
+        (f"Cluster {_FIELDS.get('.'.join(keys), '.'.join(keys))}", given[keys], runs[keys])
+        for keys in sorted(runs)
+        if keys != ("clusterName",)
+    ]
 
 
 def _contradiction(path: str, text: str) -> Problem:
     fix = "Write there what runs, adopt, and change it afterwards; or take the manifest away and let one be written."
-    return Problem("ManifestContradicts", "", f"{path}:{text}", fix)
+    return Problem("ManifestContradicts", "", f"{path}: {text}", fix)
 
 
 def _differences(wanted: t.Any, own: t.Any, path: str = "") -> list[str]:

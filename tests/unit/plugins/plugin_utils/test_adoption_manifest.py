@@ -135,8 +135,8 @@ def another_flag(specs: dict[str, Object]) -> None:
         (nothing, []),
         (another_version, ["spec.version: the manifest says v1.21.0, and v1.20.2 runs"]),
         (another_size, ["spec.replicas: the manifest says 5, and 3 runs"]),
-        (another_network, ["clusterNetwork.pods"]),
-        (another_endpoint, ["controlPlaneEndpoint"]),
+        (another_network, ["Cluster spec.clusterNetwork.pods.cidrBlocks: the manifest says 10.245.0.0/16"]),
+        (another_endpoint, ["Cluster spec.controlPlaneEndpoint: the manifest says 10.0.0.101:6443"]),
         (another_flag, ["clusterConfiguration.apiServer.extraArgs: the manifest and kubeadm-config differ"]),
     ],
 )
