@@ -1,0 +1,214 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A control plane made by hand with plain kubeadm is adopted and managed from then on."""
+
+from __future__ import annotations
+
+import json
+import time
+import typing as t
+from pathlib import Path
+
+import pytest
+import yaml
+from host_pool import HostPool, pool_documents
+from kubeadm_by_hand import KUBECTL, ByHand
+from workspace import Run, Workspace, cluster_documents
+
+CLUSTER, GROUP = "lab-hand", "hand_hosts"
+NOBODY = "10.222.0.239"
+CLAIM = "/var/lib/kubeadm-control-plane/claim.json"
+MANIFESTS = "/etc/kubernetes/manifests"
+
+
+class Lab:
+    """Three machines with a cluster that somebody made by hand, a fourth with kubeadm on it, and a user who wants to adopt."""
+
+    def __init__(self, folder: Path) -> None:
+        self.pool = HostPool(folder, "hand")
+        # The first by name is the spare: the provider takes free hosts by name.
+        [self.spare, *self.hosts] = self.pool.make(4)
+        self.hand = ByHand(self.pool, CLUSTER, self.hosts)
+        self.user = Workspace(folder / "user")
+        self.inventory = self.pool.inventory(GROUP)
+
+    def adopt(self, *more: str, inventory: t.Optional[Path] = None) -> Run:
+        """Run adopt as a user types it."""
+        wanted = ("-e", f"control_plane_adopt={CLUSTER}", "-e", f"control_plane_adopt_group={GROUP}")
+        template = json.dumps({"control_plane_adopt_template": {"kubeadm": self.pool.needs}})
+        return self.user.playbook("adopt", "-i", str(inventory or self.inventory), *wanted, "-e", template, *more)
+
+    def play(self, playbook: str, *more: str) -> Run:
+        """Run a playbook on the adopted cluster."""
+        return self.user.playbook(playbook, "-i", str(self.inventory), "--limit", CLUSTER, *more)
+
+    def written(self) -> list[str]:
+        """Every file that a run left: objects and manifests, not the lock's."""
+        files = [each for each in self.user.store.rglob("*.yaml") if "locks" not in each.parts]
+        return sorted(
+            str(each) for each in [*files, *(self.user.folder / "clusters").iterdir()] if each.name != "store.yaml"
+        )
+
+    def contents(self) -> dict[str, bytes]:
+        """These files with what is in them."""
+        return {each: Path(each).read_bytes() for each in self.written()}
+
+    def claims(self) -> list[str]:
+        """The hosts that carry a claim."""
+        return [each for each in [self.spare, *self.hosts] if self.pool.ssh(each, f"cat {CLAIM} 2>/dev/null || true")]
+
+    def processes(self) -> dict[str, str]:
+        """The processes of the control plane on each of its hosts."""
+        return {each: self.pool.ssh(each, "pgrep -l '^(etcd|kube-.*|kubelet)$'") for each in self.hosts}
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[Lab]:
+    """Machines with kubeadm on them, and the cluster that somebody made of three."""
+    made = Lab(tmp_path_factory.mktemp("adoption"))
+    try:
+        made.hand.make({"apiServer": {"extraArgs": {"audit-log-maxage": "7"}}})
+        yield made
+        if made.user.store.is_dir() and made.user.objects("Cluster"):
+            made.play("delete", "-e", f"control_plane_delete={CLUSTER}").succeeded()
+    finally:
+        made.hand.remove()
+        made.pool.remove()
+
+
+def test_check_mode_shows_what_would_be_written(lab: Lab) -> None:
+    """The manifest is shown, and nothing is written anywhere."""
+    run = lab.adopt("--check").succeeded()
+    assert f"would create Machine default/{lab.hosts[0]}" in run.output
+    assert "kind: KubeadmControlPlane" in run.output
+    assert lab.written() == [] and lab.claims() == []
+
+
+@pytest.mark.full
+def test_what_speaks_against_it(lab: Lab) -> None:
+    """Two names of one machine, a machine that nobody reaches, a manifest that contradicts what runs: shown, and nothing is done."""
+    one, two, three = lab.hosts
+    wrong = {two: {"ansible_host": lab.pool.addresses[one]}}
+    run = lab.adopt(inventory=lab.pool.inventory(GROUP, host_variables=wrong, path="wrong.yml")).failed()
+    assert f"WrongHost: {one}, {two}: these names lead to one and the same machine" in run.text, run.output[-6000:]
+
+    wrong = {three: {"ansible_host": NOBODY}}
+    run = lab.adopt(inventory=lab.pool.inventory(GROUP, host_variables=wrong, path="wrong.yml")).failed()
+    assert f"HostUnreachable: {three}: " in run.text, run.output[-6000:]
+
+    run = lab.adopt(inventory=lab.pool.inventory(GROUP, hosts=[lab.spare, one, two], path="wrong.yml")).failed()
+    assert f"UnknownNode: control plane Node {three} belongs to none of the hosts" in run.text, run.output[-6000:]
+
+    documents = cluster_documents(CLUSTER, replicas=5)
+    pool_documents(documents, {"group": GROUP, "kubeadm": lab.pool.needs}, "10.222.0.238")
+    path = lab.user.write(CLUSTER, yaml.safe_dump_all(documents))
+    run = lab.adopt().failed()
+    assert "KubeadmControlPlane spec.replicas: the manifest says 5, and 3 runs" in run.text, run.output[-6000:]
+    assert (
+        f"Cluster spec.controlPlaneEndpoint: the manifest says 10.222.0.238:6443, and {lab.hand.balancer}:6443 runs"
+        in run.text
+    )
+    assert "spec.kubeadmConfigSpec.clusterConfiguration.apiServer" in run.text
+    path.unlink()
+    assert lab.written() == [] and lab.claims() == []
+
+
+def test_a_cluster_made_by_hand_is_adopted(lab: Lab, artefacts: Path) -> None:
+    """Its manifest says what runs, the plan that follows is empty, and neither adopt nor reconcile changes anything again."""
+    running = lab.processes()
+    began = time.monotonic()
+    run = lab.adopt("-vvv").succeeded()
+    (artefacts / "adopt.log").write_text(f"{time.monotonic() - began:.1f} s\n{run.output}")
+    assert "PRIVATE KEY" not in run.output
+    assert lab.claims() == lab.hosts
+    documents = {
+        each["kind"]: each
+        for each in yaml.safe_load_all((lab.user.folder / "clusters" / f"{CLUSTER}.yaml").read_text())
+    }
+    spec = documents["KubeadmControlPlane"]["spec"]
+    assert (spec["replicas"], spec["version"]) == (3, "v1.20.2")
+    assert spec["kubeadmConfigSpec"]["clusterConfiguration"] == {
+        "apiServer": {"extraArgs": [{"name": "audit-log-maxage", "value": "7"}]}
+    }
+    assert documents["InventoryCluster"]["spec"]["controlPlaneEndpoint"] == {"host": lab.hand.balancer, "port": 6443}
+
+    plan = lab.play("plan").succeeded()
+    assert "nothing to do" in plan.text.lower(), plan.output[-6000:]
+    before = lab.contents()
+    assert lab.adopt().succeeded().recap("localhost")["changed"] == 0
+    assert lab.contents() == before
+    assert lab.play("reconcile").succeeded().recap(CLUSTER)["changed"] == 0
+    assert lab.processes() == running
+
+
+@pytest.mark.full
+def test_a_flag_edited_by_hand_is_shown(lab: Lab) -> None:
+    """Status and plan tell it, and nothing is done about it."""
+    edited = lab.hosts[1]
+    lab.pool.ssh(
+        edited, f"sed -i 's/^    - kube-scheduler$/&\\n    - --kube-api-burst=101/' {MANIFESTS}/kube-scheduler.yaml"
+    )
+    words = f"kube-scheduler of {edited}: --kube-api-burst is neither kubeadm's own nor in the spec"
+    end = time.monotonic() + 120
+    while words not in (run := lab.play("status").succeeded()).text:
+        assert time.monotonic() < end, run.output[-6000:]
+    plan = lab.play("plan").succeeded()
+    assert words in plan.text and "nothing to do" in plan.text.lower(), plan.output[-6000:]
+    assert lab.play("reconcile").succeeded().recap(CLUSTER)["changed"] == 0
+
+
+@pytest.mark.full
+def test_hosts_that_answer_as_somebody_else(lab: Lab) -> None:
+    """An adopted machine is known by its machine-id: a name that leads to another one is refused."""
+    one, two, _three = lab.hosts
+    wrong = {one: {"ansible_host": lab.pool.addresses[two]}, two: {"ansible_host": lab.pool.addresses[one]}}
+    run = lab.adopt(inventory=lab.pool.inventory(GROUP, host_variables=wrong, path="wrong.yml")).failed()
+    assert f"WrongHost: {one}: " in run.text and f"WrongHost: {two}: " in run.text, run.output[-6000:]
+
+
+@pytest.mark.full
+def test_an_adopted_machine_is_replaced_and_old_tokens_work(lab: Lab) -> None:
+    """A fresh host of the group takes its place, the released one carries nothing of kubeadm's, and a token issued before is good there."""
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "before", "annotations": {"kubernetes.io/service-account.name": "default"}},
+        "type": "kubernetes.io/service-account-token",
+    }
+    lab.pool.ssh(lab.hosts[0], f"echo '{json.dumps(secret)}' | {KUBECTL} apply -f -")
+    token = ""
+    end = time.monotonic() + 30
+    while not token:
+        assert time.monotonic() < end
+        token = lab.hand.kubectl("get secret before -o jsonpath={.data.token} | base64 -d")
+    victim = lab.hosts[2]
+    lab.play("remediate", "-e", f"control_plane_machines={victim}").succeeded()
+    assert lab.claims() == sorted([lab.spare, *lab.hosts[:2]])
+    assert (
+        lab.pool.ssh(victim, "ls /etc/kubernetes/manifests /var/lib/etcd 2>/dev/null; pgrep -x etcd || true").split()
+        == []
+    )
+    [new] = [
+        each["status"]["connection"]["inventoryHost"]
+        for each in lab.user.objects("InventoryMachine")
+        if each["metadata"]["name"] not in lab.hosts
+    ]
+    assert new == lab.spare
+    said = lab.pool.ssh(
+        new,
+        f"curl -sS --cacert /etc/kubernetes/pki/ca.crt -H 'Authorization: Bearer {token}' -o /dev/null -w '%{{http_code}}' "
+        f"https://{lab.pool.addresses[new]}:6443/api",
+    )
+    assert said == "200"
+    assert "nothing to do" in lab.play("plan").succeeded().text.lower()
+
+
+@pytest.mark.full
+def test_deleted_everything_is_a_plain_host_again(lab: Lab) -> None:
+    """Every host is back in the pool, whoever made the cluster on it."""
+    lab.play("delete", "-e", f"control_plane_delete={CLUSTER}").succeeded()
+    assert lab.claims() == []
+    for host in [lab.spare, *lab.hosts]:
+        left = lab.pool.ssh(host, "ls /etc/kubernetes/pki/ca.crt /etc/kubernetes/manifests/* 2>/dev/null || true")
+        assert left == "", host
