@@ -100,6 +100,8 @@ keys:
   type: int
 """
 
+import typing as t
+
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import external
@@ -129,21 +131,24 @@ def main() -> None:
         arguments.check(params, check_mode=module.check_mode)
     except NodeError as error:
         module.fail_json(msg=str(error))
-    if params["endpoints"]:
-        pems = (
-            external.Pem(params[name], str(params["names"].get(name, name))) if params[name] else None
-            for name in ("ca", "certificate", "key")
-        )
-        etcd = external.ExternalEtcd(tuple(params["endpoints"]), *pems)
-    else:
-        found = external.of_api_server(read_text(f"{MANIFESTS_DIRECTORY}/kube-apiserver.yaml"))
-        if found is None:
-            module.exit_json(changed=False, etcd=None, keys=None)
-        etcd = found
-    timeout = max(0.1, params["timeout"])
-    answer = external.look(etcd, timeout)
-    keys = external.count_keys(etcd, params["prefix"], timeout) if answer["reachable"] else None
+    etcd = given(params) or external.of_api_server(read_text(f"{MANIFESTS_DIRECTORY}/kube-apiserver.yaml"))
+    answer, keys = None, None
+    if etcd is not None:
+        timeout = max(0.1, params["timeout"])
+        answer = external.look(etcd, timeout)
+        keys = external.count_keys(etcd, params["prefix"], timeout) if answer["reachable"] else None
     module.exit_json(changed=False, etcd=answer, keys=keys)
+
+
+def given(params: dict[str, t.Any]) -> t.Optional[external.ExternalEtcd]:
+    """Return the etcd that the arguments describe, None where they describe none."""
+    if not params["endpoints"]:
+        return None
+    pems = (
+        external.Pem(params[name], str(params["names"].get(name, name))) if params[name] else None
+        for name in ("ca", "certificate", "key")
+    )
+    return external.ExternalEtcd(tuple(params["endpoints"]), *pems)
 
 
 if __name__ == "__main__":
