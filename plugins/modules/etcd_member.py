@@ -8,23 +8,25 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: etcd_member
-short_description: Remove a member from an etcd cluster without losing quorum
+short_description: Remove a member from an etcd cluster, or promote a learner, without losing quorum
 version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
-  - Removes one member, by its ID or by its name. Run it on a control plane node that stays.
+  - Removes one member, by its ID or by its name, or makes a learner vote. Run it on a control plane node that stays.
   - In the same call, every member is asked for its own member list, its status, its alarms and a linearizable read. The
     member is removed only if those that answered agree, at least two of them, and a majority of the members that remain
     is proven healthy. What is unknown counts as unhealthy. The last voter is never removed.
   - If the member leads, leadership moves to a healthy member first. Afterwards the module waits until no member
     that answers lists it any more.
+  - A learner is promoted only if etcd has its quorum now and would still have it if the new voter failed (from one voter to two, if the learner is proven to
+    work), and once its log has 90% of the leader's. Otherwise it says how far the learner is.
   - What it refuses it explains with the figures. There is no option to force it.
 options:
   state:
-    description: The member is to be gone.
+    description: Whether the member is to be gone, or to vote. V(promoted) was added in 0.4.0.
     type: str
-    choices: [absent]
+    choices: [absent, promoted]
     default: absent
   member_id:
     description:
@@ -39,6 +41,11 @@ options:
   cluster_id:
     description: The ID of the etcd cluster that is meant. Another cluster is refused.
     type: str
+  wait:
+    description: With O(state=promoted), for how many seconds at most it is waited until the learner has caught up.
+    type: int
+    default: 0
+    version_added: 0.4.0
 extends_documentation_fragment:
   - kubeadm.control_plane._etcd
   - kubeadm.control_plane._node
@@ -69,6 +76,13 @@ EXAMPLES = r"""
     member_id: 8e9e05c52164694d
     state: absent
   become: true
+
+- name: Finish a join that was cut off before its learner was promoted
+  kubeadm.control_plane.etcd_member:
+    name: prod-control-plane-3
+    state: promoted
+    wait: 60
+  become: true
 """
 
 RETURN = r"""
@@ -82,7 +96,7 @@ reason:
   type: str
   sample: QuorumAtRisk
 member:
-  description: The member that was removed.
+  description: The member that was removed or promoted.
   returned: changed
   type: dict
 quorum:
@@ -91,7 +105,7 @@ quorum:
   type: dict
 new_leader:
   description: The ID of the member that leadership moved to; null where it did not have to move.
-  returned: changed
+  returned: when a member was removed
   type: str
 etcd:
   description:
@@ -148,6 +162,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.members
     Removal,
     remove_member,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.promotion import Promotion, promote_member
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import from_hex
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
@@ -157,10 +172,11 @@ def main() -> None:
     """Run the module."""
     module = AnsibleModule(
         argument_spec={
-            "state": {"type": "str", "choices": ["absent"], "default": "absent"},
+            "state": {"type": "str", "choices": ["absent", "promoted"], "default": "absent"},
             "member_id": {"type": "str"},
             "name": {"type": "str"},
             "cluster_id": {"type": "str"},
+            "wait": {"type": "int", "default": 0},
             **etcd_arguments.ETCD,
             **arguments.MACHINE,
             **arguments.FENCING,
@@ -175,20 +191,24 @@ def main() -> None:
 
     try:
         still_allowed()
-        removal = remove_member(
-            etcd_arguments.cluster(params),
-            member_id=from_hex(params["member_id"]) if params["member_id"] else None,
-            name=params["name"],
-            cluster_id=from_hex(params["cluster_id"]) if params["cluster_id"] else None,
-            check=module.check_mode,
-            before_change=still_allowed,
-        )
+        call: dict[str, t.Any] = {
+            "member_id": from_hex(params["member_id"]) if params["member_id"] else None,
+            "name": params["name"],
+            "cluster_id": from_hex(params["cluster_id"]) if params["cluster_id"] else None,
+            "check": module.check_mode,
+            "before_change": still_allowed,
+        }
+        cluster = etcd_arguments.cluster(params)
+        if params["state"] == "promoted":
+            done = promoted(promote_member(cluster, wait=float(params["wait"]), **call))
+        else:
+            done = result(remove_member(cluster, **call))
     except MembershipError as error:
         figures = {"quorum": quorum(error.verdict)} if error.verdict else {}
         module.fail_json(msg=str(error), reason=error.reason, **figures)
     except (NodeError, ValueError) as error:
         module.fail_json(msg=str(error))
-    module.exit_json(**result(removal))
+    module.exit_json(**done)
 
 
 def quorum(verdict: Verdict) -> dict[str, t.Any]:
@@ -211,6 +231,19 @@ def result(removal: Removal) -> dict[str, t.Any]:
             "before": {"members": before},
             "after": {"members": [text for text in before if text != gone]},
         }
+    return document
+
+
+def promoted(promotion: Promotion) -> dict[str, t.Any]:
+    """Return a promotion as the module's result."""
+    shown = promotion.after or promotion.before
+    document: dict[str, t.Any] = {"changed": promotion.changed, "msg": promotion.message, "etcd": shown.document()}
+    if promotion.verdict is not None:
+        document["quorum"] = quorum(promotion.verdict)
+    if promotion.changed:
+        name = f"{promotion.member.hex_id} {promotion.member.name}"
+        document["member"] = promotion.member.document()
+        document["diff"] = {"before": {"learners": [name], "voters": []}, "after": {"learners": [], "voters": [name]}}
     return document
 
 

@@ -42,7 +42,7 @@ class MembershipError(Exception):
     """A change of the membership was refused, or could not be proven.
 
     ``reason`` is a stable name: NotReachable, WrongCluster, ViewsDisagree, UnknownMember, AmbiguousName, QuorumAtRisk,
-    LeaderUnknown, LeadershipNotMoved, NotProven. ``verdict`` holds the arithmetic where there was one.
+    LeaderUnknown, LeadershipNotMoved, NotInSync, NoSpaceLeft, ConsentMissing, NotProven. ``verdict`` holds the arithmetic where there was one.
     """
 
     def __init__(self, reason: str, message: str, verdict: t.Optional[Verdict] = None) -> None:
@@ -118,7 +118,7 @@ def remove_member(
         MembershipError: refused, or not proven. Anything that was done is told in the message.
     """
     view = cluster.patient_view()
-    _require_evidence(view, cluster_id)
+    require_evidence(view, cluster_id)
     victim = find_member(view, member_id, name)
     if victim is None:
         what = to_hex(member_id) if member_id is not None else f"named {name}"
@@ -170,7 +170,12 @@ def require_cluster(view: View, cluster_id: t.Optional[int]) -> None:
         )
 
 
-def _require_evidence(view: View, cluster_id: t.Optional[int]) -> None:
+def require_evidence(view: View, cluster_id: t.Optional[int]) -> None:
+    """Refuse a change of the membership on too little evidence: members that disagree, or too few that answered.
+
+    Raises:
+        MembershipError: NotReachable, WrongCluster, ViewsDisagree.
+    """
     require_cluster(view, cluster_id)
     if view.agrees is False:
         raise MembershipError("ViewsDisagree", f"{view.disagreement}. Nothing was changed.")

@@ -1,0 +1,182 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A learner that becomes a voter: evidence, arithmetic, the change and its proof in one call, as in membership.py.
+
+A join that was cut off between adding its learner and promoting it leaves one that is never promoted (kubeadm.md A9).
+"""
+
+from __future__ import annotations
+
+import time
+import typing as t
+from dataclasses import dataclass
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.quorum import Figures, Verdict, figures
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import Gateway
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.membership import (
+    CHANGE_TIMEOUT_SECONDS,
+    Cluster,
+    MembershipError,
+    find_member,
+    member_states,
+    require_evidence,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import EtcdError, Member, to_hex
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.view import View
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
+
+# etcd promotes a learner whose log has this share of the leader's (server.go: readyPercentThreshold).
+IN_SYNC = 0.9
+_POLL_SECONDS = 0.25
+
+
+@dataclass(frozen=True)
+class Promotion:
+    """What a promotion did. ``after`` is None where nothing was changed (a voter already, or check mode)."""
+
+    changed: bool
+    message: str
+    member: Member
+    verdict: t.Optional[Verdict]
+    before: View
+    after: t.Optional[View] = None
+
+
+def promote_member(
+    cluster: Cluster,
+    *,
+    member_id: t.Optional[int] = None,
+    name: t.Optional[str] = None,
+    cluster_id: t.Optional[int] = None,
+    wait: float = 0.0,
+    check: bool = False,
+    before_change: t.Callable[[], None] = lambda: None,
+) -> Promotion:
+    """Make a learner vote, or refuse with the arithmetic. A member that votes is no change.
+
+    Args:
+        cluster: how it is reached.
+        member_id, name: the member.
+        cluster_id: the cluster that is meant; another is refused.
+        wait: seconds, at most, until the learner has caught up with the leader.
+        check: stop before anything is changed.
+        before_change: called right before the change, to prove that the caller still may; what it raises ends this.
+
+    Raises:
+        MembershipError: refused (NotReachable, WrongCluster, ViewsDisagree, UnknownMember, AmbiguousName, QuorumAtRisk, LeaderUnknown,
+            NotInSync), or NotProven.
+    """
+    view = cluster.patient_view()
+    require_evidence(view, cluster_id)
+    learner = find_member(view, member_id, name)
+    if learner is None:
+        what = to_hex(member_id) if member_id is not None else f"named {name}"
+        raise MembershipError(
+            "UnknownMember", f"etcd has no member {what}. Nothing was changed: join its machine first."
+        )
+    title = f"{learner.name or 'the member that never started'} ({learner.hex_id})"
+    if not learner.is_learner:
+        return Promotion(False, f"etcd member {title} votes already", learner, None, view)
+    verdict = check_promote(view, learner)
+    if not verdict.allowed:
+        raise MembershipError(
+            "QuorumAtRisk", f"promoting {title} is refused: {verdict.why}. Nothing was changed.", verdict
+        )
+    if not view.leader:
+        raise MembershipError(
+            "LeaderUnknown", f"nobody can say who leads etcd, so {title} can't be promoted. Nothing was changed."
+        )
+    view = _in_sync(cluster, view, learner, wait)
+    if check:
+        return Promotion(True, f"etcd member {title} would be promoted: {verdict.why}", learner, verdict, view)
+    before_change()
+    _promote(cluster, view, learner)
+    return Promotion(
+        True, f"etcd member {title} was promoted: {verdict.why}", learner, verdict, view, _prove(cluster, learner)
+    )
+
+
+def check_promote(view: View, learner: Member) -> Verdict:
+    """Whether one learner more may vote (peers.md I1, I2): etcd has its quorum now, and would have it if the new voter failed.
+
+    From one voter to two that can't be; there, a learner that is proven to work is enough.
+    """
+    states = member_states(view)
+    before = figures(states)
+    works = not view.unhealthy(learner)
+    after = Figures(before.voters + 1, before.healthy + (1 if works and before.voters <= 1 else 0))
+    unsettled = [each.describe() for each in states if each.id != learner.hex_id and not each.settled]
+    if unsettled:
+        return Verdict(False, before, after, f"another change is unfinished: {', '.join(unsettled)}")
+    if not works:
+        return Verdict(False, before, after, f"it is not proven to work: {view.unhealthy(learner)}")
+    if not before.has_quorum:
+        return Verdict(False, before, after, f"etcd has no quorum to commit the change: {before}")
+    if not after.has_quorum:
+        return Verdict(False, before, after, f"{after} if the new voter fails: fewer healthy than the quorum")
+    return Verdict(True, before, after, f"{before}; with the new voter {Figures(after.voters, before.healthy + 1)}")
+
+
+def progress(view: View, learner: Member) -> tuple[int, int]:
+    """Return where the learner's log stands, and the leader's; 0 where it is not known."""
+    found = []
+    for identity in (learner.id, view.leader):
+        witness = view.witnesses.get(identity)
+        status = witness.status if witness is not None else None
+        found.append(status.raft_applied_index or status.raft_index if status is not None else 0)
+    return found[0], found[1]
+
+
+def _in_sync(cluster: Cluster, view: View, learner: Member, wait: float) -> View:
+    deadline = time.monotonic() + wait
+    while True:
+        has, leads = progress(view, learner)
+        if leads and has >= IN_SYNC * leads:
+            return view
+        if time.monotonic() >= deadline:
+            raise MembershipError("NotInSync", _behind(view, learner))
+        time.sleep(_POLL_SECONDS)
+        view = cluster.view()
+
+
+def _behind(view: View, learner: Member) -> str:
+    has, leads = progress(view, learner)
+    share = f" ({100 * has // leads}%)" if leads else ""
+    return (
+        f"{learner.name} ({learner.hex_id}) has not caught up: its log is at {has} of the leader's {leads}{share}, and etcd promotes from"
+        f" {IN_SYNC:.0%}. Nothing was changed. Wait (option wait), and look at the disk and the network of its machine if it stays so."
+    )
+
+
+def _promote(cluster: Cluster, view: View, learner: Member) -> None:
+    url = view.witnesses[view.leader].url
+    try:
+        with Gateway(url, cluster.credentials, CHANGE_TIMEOUT_SECONDS) as gateway:
+            gateway.member_promote(learner.id)
+    except EtcdError as error:
+        if "in sync" in error.detail:
+            raise MembershipError(
+                "NotInSync", f"{_behind(cluster.view(), learner)} etcd said: {error.detail}."
+            ) from error
+        raise MembershipError("QuorumAtRisk", f"{error}. The member was not promoted.") from error
+    except Unreachable:
+        # The change may have been made all the same: what follows looks.
+        return
+
+
+def _prove(cluster: Cluster, learner: Member) -> View:
+    deadline = time.monotonic() + cluster.settle
+    while True:
+        view = cluster.view()
+        known = [listed.get(learner.id) for listed in view.lists]
+        votes = bool(known) and all(each is not None and not each.is_learner for each in known)
+        if votes and view.leader and any(witness.reads for witness in view.witnesses.values()):
+            return view
+        if time.monotonic() >= deadline:
+            raise MembershipError(
+                "NotProven",
+                f"the promotion of {learner.name} ({learner.hex_id}) was asked for, but {cluster.settle:g} s later"
+                f" {'etcd does not serve' if votes else 'not every member lists it as a voter'}. Look at etcd before anything else is done.",
+            )
+        time.sleep(_POLL_SECONDS)
