@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 import typing as t
 
 from ansible import constants as C
@@ -32,10 +33,10 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption_evi
     configuration,
     problems,
     read_host,
+    unfit,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption_writer import (
     Writer,
-    failing_checks,
     host_of_machine,
     is_adopted,
     other_cluster,
@@ -53,8 +54,6 @@ HEADER = """\
 # The control plane of {cluster} as it was found on {hosts}, adopted on {now}.
 # From now on this file says what is wanted: change it, then run the playbooks plan and reconcile.
 """
-# What host_claim finds wrong that makes the host somebody else's; the rest is what a machine of this provider must have.
-_SOMEBODY_ELSES = ("Claim", "ForeignCluster")
 
 
 class ActionModule(ControlPlaneAction):
@@ -88,10 +87,9 @@ class ActionModule(ControlPlaneAction):
         manifest, text, more = self._manifest(hub, hosts, adopted)
         notes += more + self._drift(hosts, manifest)
         writer = Writer(store, manifest, hosts, now_rfc3339(), self._call_claim)
-        if not adopted:
-            self._check_claims(writer, hosts)
         self.check_lock(arguments)
         if not adopted:
+            self._refuse(unfit(hosts, writer.claim_id))
             writer.write(self._failure_domains(hosts))
         changes = [*writer.changes, *self._write_manifest(text)]
         for each in notes:
@@ -122,9 +120,9 @@ class ActionModule(ControlPlaneAction):
         wrong: list[Problem] = []
         for name in names:
             key = sealed.new_key()
-            answer = self._call(
-                Machine(name, recorded.get(name), {"inventoryHost": name}), "node_adoption_info", {"transport_key": key}
-            )
+            machine = Machine(name, recorded.get(name), {"inventoryHost": name})
+            call = {"transport_key": key, "controller_time": time.time()}
+            answer = self._call(machine, "node_adoption_info", call)
             if answer.failed:
                 wrong.append(_failed(name, answer))
                 continue
@@ -192,26 +190,8 @@ class ActionModule(ControlPlaneAction):
                 [Problem("OtherClusterInStore", "", text, "Adopt it under another name, or give the right store.")]
             )
 
-    def _check_claims(self, writer: Writer, hosts: t.Sequence[Host]) -> None:
-        """Refuse hosts that are claimed by somebody else or can't be worked with, before anything is written."""
-        wrong = []
-        for host in hosts:
-            machine = Machine(host.name, host.machine_id, {"inventoryHost": host.name})
-            answer = self._call_claim(machine, writer.claim_call(host, writer.claim_id(host)), True)
-            missing = failing_checks(answer)
-            for each in missing:
-                reason = "HostClaimed" if each["check"] in _SOMEBODY_ELSES else "HostUnfit"
-                wrong.append(Problem(reason, host.name, f"{each['message']} ({each['check']})", str(each["fix"])))
-            if answer.failed and not missing:
-                wrong.append(_failed(host.name, answer))
-        self._refuse(wrong)
-
-    def _call_claim(self, machine: Machine, call: dict[str, t.Any], check: bool) -> Answer:
-        before, self._task.check_mode = self._task.check_mode, check or self.check_mode
-        try:
-            return self._call(machine, "host_claim", call)
-        finally:
-            self._task.check_mode = before
+    def _call_claim(self, machine: Machine, call: dict[str, t.Any]) -> Answer:
+        return self._call(machine, "host_claim", call)
 
     # ---- the manifest
 

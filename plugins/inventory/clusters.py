@@ -17,7 +17,8 @@ description:
     and AWX job slicing work on clusters.
   - Makes one inventory host of every control plane machine that the store knows, in the group of its cluster
     (the cluster's name with every character that a group name can't have replaced by C(_)), in C(control_plane_machines), and in the groups that
-    describe it, C(unhealthy), C(outdated), C(etcd_leader), C(provisioning) and C(failure_domain_NAME).
+    describe it, C(unhealthy), C(outdated), C(etcd_leader), C(provisioning) and C(failure_domain_NAME). A machine that has the very name of its host in
+    your own inventory is in these groups where that inventory is given before this one.
   - Sets C(control_plane_inventory_store) and C(control_plane_inventory_manifests) for all hosts, from which the playbook C(adopt)
     knows where the objects and the manifest of a cluster go that is not here yet.
   - It only reads. The desired state is the manifest; an inventory is never its source.
@@ -185,9 +186,13 @@ class InventoryModule(BaseInventoryPlugin):
         group = self.inventory.add_group(re.sub(r"[^A-Za-z0-9_]", "_", host))
         for machine in objects.machines:
             machine_name = machine["metadata"]["name"]
+            variables = machine_variables(objects, machine)
+            if "ansible_host" not in variables and machine_name not in self.inventory.hosts:
+                # How it is reached is known in the user's own inventory alone; a host of that name made here would hide that it is missing.
+                continue
             self.inventory.add_host(machine_name, group=group)
             self.inventory.add_host(machine_name, group=MACHINES_GROUP)
-            for key, value in machine_variables(objects, machine).items():
+            for key, value in variables.items():
                 self.inventory.set_variable(machine_name, key, value)
             for each in machine_groups(objects, machine):
                 self.inventory.add_host(machine_name, group=self.inventory.add_group(each))

@@ -24,6 +24,9 @@ options:
     description: 32 random bytes in hexadecimal, made for this one call.
     type: str
     required: true
+  controller_time:
+    description: The controller's time in seconds since the epoch, with which the host's clock is compared.
+    type: float
   timeout:
     description: Seconds for each request.
     type: float
@@ -78,6 +81,15 @@ adoption:
       description: Whether the cluster serves Cluster API's kinds, and the Machine objects in it.
       type: dict
       returned: success
+    claim:
+      description: Whose the host is, as M(kubeadm.control_plane.host_claim) returns it; null where nobody has claimed it.
+      type: dict
+      returned: success
+    missing:
+      description: What the host lacks, each with C(check), C(message) and C(fix).
+      type: list
+      elements: dict
+      returned: success
 """
 
 from ansible.module_utils.basic import AnsibleModule
@@ -94,6 +106,7 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "transport_key": {"type": "str", "required": True, "no_log": True},
+            "controller_time": {"type": "float"},
             "timeout": {"type": "float", "default": 3.0},
             **arguments.MACHINE,
         },
@@ -108,7 +121,10 @@ def main() -> None:
         adoption = None
         if config is not None:
             text = str(config["data"].get("ClusterConfiguration") or "")
-            adoption = adoption_facts.read(text, params["transport_key"], timeout)
+            adoption = {
+                **adoption_facts.read(text, params["transport_key"], timeout),
+                **adoption_facts.fitness(observation, params["controller_time"]),
+            }
     except (NodeError, SealError) as error:
         module.fail_json(msg=str(error))
     module.exit_json(changed=False, observation=observation, adoption=adoption)

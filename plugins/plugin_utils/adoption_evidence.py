@@ -21,6 +21,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import obser
 
 Object = dict[str, t.Any]
 AUTHORITIES = ("ca", "etcd", "proxy")
+CLAIM_FILE = "/var/lib/kubeadm-control-plane/claim.json"
 _MACHINE_ANNOTATION = "cluster.x-k8s.io/machine"
 
 
@@ -286,3 +287,21 @@ def material(hosts: t.Sequence[Host], purpose: str) -> t.Optional[tuple[str, t.O
     certificate = next((host.public[purpose] for host in hosts if host.public.get(purpose)), None)
     key = next((host.keys[purpose] for host in hosts if host.keys.get(purpose)), None)
     return (certificate, key) if certificate else None
+
+
+def unfit(hosts: t.Sequence[Host], claim_id: t.Callable[[Host], str]) -> list[Problem]:
+    """What keeps hosts from being machines of the provider machine_inventory; ``claim_id`` gives this cluster's own claim on a host."""
+    found = []
+    for host in hosts:
+        claim = host.adoption.get("claim")
+        if claim and claim.get("id") != claim_id(host):
+            text = (
+                f"it is claimed by cluster {claim.get('namespace')}/{claim.get('cluster')}, machine {claim.get('machine')}, "
+                f"since {claim.get('claimedAt')}"
+            )
+            fix = f"Adopt with the store that knows this cluster. If that is lost, delete {CLAIM_FILE} there and adopt again."
+            found.append(Problem("HostClaimed", host.name, text, fix))
+        for each in host.adoption.get("missing") or []:
+            text = f"{each.get('message')} ({each.get('check')})"
+            found.append(Problem("HostUnfit", host.name, text, str(each.get("fix") or "")))
+    return found

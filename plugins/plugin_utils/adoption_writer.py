@@ -38,8 +38,8 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.status_write
 PURPOSES = (*secrets.AUTHORITIES, secrets.SERVICE_ACCOUNT, secrets.ETCD_CLIENT)
 INFRASTRUCTURE_MACHINE = (kinds.GROUP_INFRASTRUCTURE, kinds.INVENTORY_MACHINE)
 _OWN = ("uid", "resourceVersion", "generation", "creationTimestamp")
-# Claims a host, or only checks whether it could be (the last argument).
-Claim = t.Callable[[Machine, dict[str, t.Any], bool], Answer]
+# Claims a host, or in check mode says whether it could be.
+Claim = t.Callable[[Machine, dict[str, t.Any]], Answer]
 
 
 def host_of_machine(objects: t.Optional[ClusterObjects]) -> dict[str, str]:
@@ -231,9 +231,8 @@ class Writer:
         if not claim:
             claim = {"inventoryHost": host.name, "id": self.claim_id(host), "state": CLAIMING, "claimedAt": self._now}
             self._record_claim(name, claim)
-        answer = self._claim(
-            Machine(name, host.machine_id, {"inventoryHost": host.name}), self.claim_call(host, claim["id"]), False
-        )
+        machine = Machine(name, host.machine_id, {"inventoryHost": host.name})
+        answer = self._claim(machine, self._claim_call(host, claim["id"]))
         if answer.failed:
             raise ControlPlaneFailure(
                 f"host {host.name} could not be claimed for machine {name}: {answer.message}. What was written so far does no harm; "
@@ -255,7 +254,7 @@ class Writer:
         known = ((stored.get("status") or {}).get("claim") or {}).get("id")
         return str(known or self._new_claims.setdefault(name, str(uuid.uuid4())))
 
-    def claim_call(self, host: Host, identity: str) -> dict[str, t.Any]:
+    def _claim_call(self, host: Host, identity: str) -> dict[str, t.Any]:
         """The arguments with which the host is claimed: it carries this cluster already, by its CA."""
         node = t.cast(Object, host.node)
         ca = t.cast(t.Any, adoption_evidence.material(self._hosts, "ca"))[0]
@@ -285,9 +284,4 @@ def _age(host: Host) -> tuple[str, str]:
     return (str(node.get("creationTimestamp") or ""), str(node["name"]))
 
 
-def failing_checks(answer: Answer) -> list[Object]:
-    """What keeps a host from being claimed, as host_claim names it."""
-    return [each for each in answer.result.get("missing") or [] if isinstance(each, dict)]
-
-
-__all__ = ["Writer", "failing_checks", "host_of_machine", "is_adopted", "other_cluster"]
+__all__ = ["Writer", "host_of_machine", "is_adopted", "other_cluster"]

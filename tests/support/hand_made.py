@@ -50,12 +50,12 @@ CONFIGURATION: Object = {
 class HandMade:
     """Hosts of one cluster. A test changes ``configuration``, ``nodes`` or one host's answer before it is read."""
 
-    def __init__(self, count: int = 3, cluster_id: str = "00000000000000c1") -> None:
+    def __init__(self, count: int = 3, cluster_id: str = "00000000000000c1", prefix: str = "host") -> None:
         self.configuration = copy.deepcopy(CONFIGURATION)
         self.cluster_id = cluster_id
         authorities = {name: certificates.new_ca(name, NOW, ALGORITHM) for name in ("ca", "etcd", "proxy")}
         self.pairs = {**authorities, "sa": certificates.new_service_account(ALGORITHM)}
-        self.names = [f"host-{number}" for number in range(1, count + 1)]
+        self.names = [f"{prefix}-{number}" for number in range(1, count + 1)]
         self.nodes = {name: self.node(number, name) for number, name in enumerate(self.names, start=1)}
         # Each host's own answer, changed in place.
         self.changes: dict[str, t.Callable[[Object], None]] = {}

@@ -65,4 +65,4 @@ class ByHand:
 
     def remove(self) -> None:
         """Remove the load balancer."""
-        endpoint.remove(Layout(DEFAULT_DIRECTORY), network_of(*NETWORK), "default", self.cluster)
+        endpoint.remove(Layout(DEFAULT_DIRECTORY), "default", self.cluster)

@@ -13,9 +13,15 @@ import typing as t
 from dataclasses import dataclass
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import external
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import sealed
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import (
+    host_claim,
+    host_facts,
+    host_fitness,
+    sealed,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates import PKI_DIRECTORY
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError, read_text
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host_facts import HostPlaces
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import (
     ADMIN_KUBECONFIG,
@@ -79,8 +85,46 @@ def read(configuration: str, key: str, timeout: float, places: t.Optional[Places
     }
 
 
+def fitness(
+    observation: t.Mapping[str, t.Any], now: t.Optional[float], places: t.Optional[HostPlaces] = None
+) -> Object:
+    """Return whose this host is and what it lacks of what a machine of the provider machine_inventory must have.
+
+    Args:
+        observation: what collect.py found here.
+        now: the controller's time in seconds since the epoch, None where the clocks are not to be compared.
+
+    Returns:
+        ``claim`` (as host_claim.py documents it, None where nobody has claimed it) and ``missing`` ([{check, message, fix}]).
+    """
+    where = places or HostPlaces()
+    missing = []
+    claim = None
+    try:
+        claim = host_claim.read_claim(where)
+    except NodeError as error:
+        missing.append({"check": "Claim", "message": error.what, "fix": error.fix})
+    carried = host_facts.ca_cert_hash(where)
+    version = host_facts.version_of([where.kubelet, "--version"])
+    wanted = host_fitness.Wanted(version, address=_own_address(observation), now=now, ca_cert_hash=carried)
+    missing += [each.document() for each in host_fitness.lacks(wanted, where)]
+    return {"claim": claim.document() if claim is not None else None, "missing": missing}
+
+
+def _own_address(observation: t.Mapping[str, t.Any]) -> str:
+    """The internal address that the Node of this host has, "" where that isn't known."""
+    identity = (observation.get("machine") or {}).get("machineID")
+    for node in (observation.get("objects") or {}).get("nodes") or []:
+        status = node.get("status") or {}
+        if identity and (status.get("nodeInfo") or {}).get("machineID") == identity:
+            found = [each.get("address") for each in status.get("addresses") or [] if each.get("type") == "InternalIP"]
+            return str(found[0]) if found else ""
+    return ""
+
+
 def _material(directory: str, manifest: str) -> tuple[dict[str, str], dict[str, str]]:
-    public, private = {}, {}
+    public: dict[str, str] = {}
+    private: dict[str, str] = {}
     elsewhere = external.of_api_server(manifest)
     for purpose, (certificate, key) in _FILES.items():
         if purpose == "etcd" and elsewhere is not None:

@@ -10,7 +10,7 @@ import typing as t
 import pytest
 from hand_made import HandMade
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption_evidence import configuration
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption_evidence import configuration, unfit
 
 Object = dict[str, t.Any]
 
@@ -146,3 +146,31 @@ def test_a_configuration_that_is_none(hand: HandMade) -> None:
     [host, *_others] = hand.hosts()
     hub, wrong = configuration(host)
     assert hub == {} and [each.reason for each in wrong] == ["NotMadeByKubeadm"]
+
+
+def test_a_host_that_another_store_has_claimed(hand: HandMade) -> None:
+    """A claim of this cluster's own, from a run that was killed, is none."""
+    claim = {
+        "id": "one",
+        "namespace": "default",
+        "cluster": "other",
+        "machine": "m-1",
+        "claimedAt": "2026-01-01T00:00:00Z",
+    }
+    hand.changes["host-2"] = lambda answer: answer["adoption"].update(claim=claim)
+    [problem] = unfit(hand.hosts(), lambda host: "two")
+    assert (problem.reason, problem.host) == ("HostClaimed", "host-2")
+    assert "cluster default/other, machine m-1" in problem.message
+    assert unfit(hand.hosts(), lambda host: "one") == []
+
+
+def test_a_host_that_lacks_something(hand: HandMade) -> None:
+    missing = {
+        "check": "ClockSkew",
+        "message": "the clock is +90 s off the controller's",
+        "fix": "Synchronise both clocks.",
+    }
+    hand.changes["host-3"] = lambda answer: answer["adoption"].update(missing=[missing])
+    assert [str(each) for each in unfit(hand.hosts(), lambda host: "")] == [
+        "HostUnfit: host-3: the clock is +90 s off the controller's (ClockSkew). Synchronise both clocks."
+    ]

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import json
 import stat
+import subprocess
 import typing as t
 from pathlib import Path
 
@@ -85,12 +87,11 @@ class Adoption:
         writer.write(domains or {})
         return writer.changes
 
-    def claim(self, machine: Machine, call: Object, check: bool) -> Answer:
+    def claim(self, machine: Machine, call: Object) -> Answer:
         """Stands in for a host with the module host_claim."""
         if machine.name == self.refusing:
             return Answer(True, {"failed": True, "msg": "the disk is full"})
-        if not check:
-            assert self.claimed.setdefault(machine.name, call["id"]) == call["id"], "a host was claimed twice"
+        assert self.claimed.setdefault(machine.name, call["id"]) == call["id"], "a host was claimed twice"
         return Answer(True, {"changed": True})
 
     def objects(self) -> ClusterObjects:
@@ -133,6 +134,12 @@ def test_nothing_is_left_to_do(adoption: Adoption) -> None:
     }
 
 
+def test_a_second_time_changes_nothing(adoption: Adoption) -> None:
+    adoption.run()
+    before = adoption.contents()
+    assert adoption.run() == [] and adoption.contents() == before
+
+
 def test_the_keys_are_kept_and_readable_by_their_owner_alone(adoption: Adoption) -> None:
     adoption.run()
     secrets = sorted((adoption.path / "default" / "secret").glob("*.yaml"))
@@ -167,12 +174,10 @@ def test_killed_before_any_write(tmp_path: Path) -> None:
             pass
         if not completed:
             harmless(adoption)
-        adoption.run()
+            adoption.run()
         assert is_adopted(adoption.objects(), adoption.hand.hosts())
         assert sorted(adoption.contents()) == sorted(whole.contents())
         assert decide(adoption.snapshot())["action"] == "none"
-        before = adoption.contents()
-        assert adoption.run() == [] and adoption.contents() == before
         writes += 1
     assert writes > 15
 
@@ -218,3 +223,22 @@ def test_a_version_in_the_middle_of_an_upgrade(adoption: Adoption) -> None:
     adoption.run()
     versions = {each["metadata"]["name"]: each["spec"]["version"] for each in adoption.objects().machines}
     assert versions == {"cp-1": "v1.19.9", "cp-2": VERSION, "cp-3": VERSION}
+
+
+def test_a_machine_of_its_hosts_name_is_no_host_of_our_making(adoption: Adoption) -> None:
+    """How it is reached is known in the user's inventory alone: where that is missing, the machine must not look reachable."""
+    adoption.hand = HandMade(prefix="cp")
+    adoption.run()
+    folder = adoption.path.parent
+    (folder / "inventory.clusters.yml").write_text("plugin: kubeadm.control_plane.clusters\nstore: {path: store}\n")
+    (folder / "hosts.yml").write_text("all: {hosts: {cp-1: {ansible_host: 10.0.0.1}, cp-2: {}}}\n")
+
+    def listed(*sources: str) -> Object:
+        command = ["ansible-inventory", "--list", *(word for each in sources for word in ("-i", each))]
+        return dict(json.loads(subprocess.run(command, cwd=folder, check=True, capture_output=True).stdout))
+
+    alone = listed("inventory.clusters.yml")
+    assert sorted(alone["_meta"]["hostvars"]) == ["prod"]
+    both = listed("hosts.yml", "inventory.clusters.yml")
+    assert both["prod"]["hosts"] == ["cp-1", "cp-2"]
+    assert both["_meta"]["hostvars"]["cp-1"]["ansible_host"] == "10.0.0.1"
