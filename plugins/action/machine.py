@@ -46,9 +46,14 @@ class ActionModule(ControlPlaneAction):
         objects = self.open_objects(arguments, store)
         if arguments["state"] == "absent":
             return self._absent(objects, arguments)
+        before = _names(objects)
         if self.check_mode:
-            return {"changed": True}
-        return self._present(objects, arguments)
+            known = arguments["name"]
+            changed = not known or objects.machine(known) is None
+            after = sorted({*before, known or "a new one"})
+            return {"changed": changed, **_difference(before, after)}
+        done = self._present(objects, arguments)
+        return {**done, **_difference(before, _names(objects))}
 
     @staticmethod
     def _absent(objects: ClusterObjects, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -64,7 +69,9 @@ class ActionModule(ControlPlaneAction):
         if arguments["remediation"]:
             machine_objects.record_remediation(objects, arguments["remediation"])
         objects.store.delete(MACHINE, objects.namespace, name)
-        return {"changed": True, "msg": f"machine {name} is marked for deletion"}
+        before = _names(objects)
+        after = [each if each != name else f"{name} (marked for deletion)" for each in before]
+        return {"changed": True, "msg": f"machine {name} is marked for deletion", **_difference(before, after)}
 
     def _present(self, objects: ClusterObjects, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         if objects.control_plane is None or objects.machine_template is None:
@@ -103,6 +110,14 @@ class ActionModule(ControlPlaneAction):
             if not is_provisioned(match):
                 prepared.append(machine_for_provider(match, None))
         return prepared
+
+
+def _names(objects: ClusterObjects) -> list[str]:
+    return sorted(str(each["metadata"]["name"]) for each in objects.machines)
+
+
+def _difference(before: list[str], after: list[str]) -> dict[str, t.Any]:
+    return {"diff": {"before": {"machines": before}, "after": {"machines": after}}} if before != after else {}
 
 
 def _usable(objects: ClusterObjects, infrastructure: Object, failure_domain: str, name: t.Optional[str]) -> bool:

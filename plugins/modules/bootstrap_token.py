@@ -49,7 +49,9 @@ attributes:
     details:
       - In check mode no token is made up, so RV(token) is not returned.
   diff_mode:
-    support: none
+    support: full
+    details:
+      - The diff names tokens by their IDs.
   idempotent:
     support: partial
     details:
@@ -128,6 +130,10 @@ def main() -> None:
             result = absent(module, client) if params["state"] == "absent" else present(module, client)
     except (NodeError, ApiError, Unreachable, ValueError) as error:
         module.fail_json(msg=f"The bootstrap token is not as wanted: {error}")
+    if result["changed"]:
+        known = [str(result.get("token_id", "a new one"))]
+        before, after = (known, []) if params["state"] == "absent" else ([], known)
+        result["diff"] = {"before": {"tokens": before}, "after": {"tokens": after}}
     module.exit_json(**result)
 
 

@@ -77,7 +77,7 @@ attributes:
     details:
       - Every refusal is the same as without check mode. A snapshot that would do (O(max_age)) is not looked for.
   diff_mode:
-    support: none
+    support: full
   idempotent:
     support: partial
     details:
@@ -233,7 +233,8 @@ def main() -> None:
     for warning in taken.warnings:
         module.warn(warning)
     known = taken.kept.document() if taken.kept else {"path": taken.path}
-    module.exit_json(changed=taken.changed, msg=message(taken), removed=taken.removed, **known)
+    diff = {"before": {"snapshots": taken.removed}, "after": {"snapshots": [taken.path]}} if taken.changed else {}
+    module.exit_json(changed=taken.changed, msg=message(taken), removed=taken.removed, diff=diff, **known)
 
 
 def message(taken: Taken) -> str:

@@ -74,7 +74,7 @@ attributes:
     details:
       - RV(pods) lists the pods that would go, and RV(message) says which of them could not be evicted now.
   diff_mode:
-    support: none
+    support: full
   idempotent:
     support: full
 seealso:
@@ -189,7 +189,18 @@ def main() -> None:
         pods=list(report.pods),
         volumes=list(report.volumes),
         started_at=report.started_at,
+        diff=diff(module.params, report),
     )
+
+
+def diff(params: t.Mapping[str, t.Any], report: Report) -> dict[str, t.Any]:
+    """Return what changed, or would, of the Node."""
+    if not report.changed:
+        return {}
+    drained = {"schedulable": False, "pods that go": list(report.pods)}
+    states = ({"schedulable": True}, drained)
+    before, after = states if params["state"] == "present" else states[::-1]
+    return {"before": before, "after": after, "before_header": params["name"], "after_header": params["name"]}
 
 
 def drain(params: t.Mapping[str, t.Any], *, check: bool) -> Report:

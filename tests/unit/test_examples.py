@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import typing as t
 from pathlib import Path
 
@@ -56,3 +57,21 @@ def test_examples_fit_the_options(path: Path) -> None:
     for given in used:
         assert set(given) <= set(known)
         assert {name for name, option in known.items() if option.get("required")} <= set(given)
+
+
+@pytest.mark.parametrize("name", ["standalone_modules.md", "etcd_snapshots.md"])
+def test_examples_of_a_page_fit_the_options(name: str) -> None:
+    """The tasks that a page shows are such that the modules accept them."""
+    text = (ROOT / "docs" / name).read_text()
+    found = [
+        entry
+        for block in re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+        for entry in yaml.safe_load(block)
+    ]
+    tasks = [task for entry in found for task in entry.get("tasks", [entry])]
+    used = [(key[len(PREFIX) :], task[key] or {}) for task in tasks for key in task if key.startswith(PREFIX)]
+    assert used, "the page shows no module"
+    for module, given in used:
+        known = options(documents(ROOT / "plugins" / "modules" / f"{module}.py")["DOCUMENTATION"])
+        assert set(given) <= set(known), module
+        assert {key for key, option in known.items() if option.get("required")} <= set(given), module

@@ -12,10 +12,11 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from etcd_cluster import EtcdCluster
+from etcd_cluster import EtcdCluster, until
 from tasks import Playbook
 
 SNAPSHOT, LEADER = "kubeadm.control_plane.etcd_snapshot", "kubeadm.control_plane.etcd_leader"
+ALARM = "kubeadm.control_plane.etcd_alarm"
 
 
 @pytest.fixture(name="run")
@@ -87,3 +88,57 @@ def test_leadership_as_a_playbook_moves_it(cluster: EtcdCluster, run: t.Any) -> 
     assert not again["changed"]
     assert (refused["reason"], refused["failed"]) == ("LeadershipNotMoved", True)
     assert "nobody: etcd has no member of that name" in refused["msg"]
+
+
+def test_alarms_as_a_playbook_lists_and_disarms_them(cluster: EtcdCluster, run: t.Any) -> None:
+    bad = cluster.id_of("m3")
+    with cluster.gateway(cluster.members[0]) as gateway:
+        gateway._post(
+            "alarm", "/v3/maintenance/alarm", {"action": "ACTIVATE", "memberID": str(bad), "alarm": "CORRUPT"}
+        )
+    options = {"endpoints": [cluster.members[0].client_url], "alarm": "CORRUPT"}
+    consent = {**options, "state": "disarmed", "corrupt_member": f"{bad:016x}"}
+    seen, refused, told, done, again = run(
+        (ALARM, dict(options)),
+        (ALARM, {**options, "state": "disarmed"}),
+        (ALARM, {**consent, "check": True}),
+        (ALARM, dict(consent)),
+        (ALARM, dict(consent)),
+    )
+    raised = [{"memberID": f"{bad:016x}", "alarm": "CORRUPT"}]
+    assert (seen["changed"], seen["alarms"], len(seen["sizes"])) == (False, raised, 3)
+    assert (refused["failed"], refused["reason"]) == (True, "ConsentMissing")
+    assert told["changed"] and done["changed"] and not again["changed"]
+    assert told["diff"] == done["diff"] == {"before": {"alarms": raised}, "after": {"alarms": []}}
+    assert done["alarms"] == again["alarms"] == []
+
+
+def test_a_learner_as_a_playbook_promotes_it(make_cluster: t.Callable[..., EtcdCluster], tmp_path: Path) -> None:
+    own = make_cluster(1)
+    late = own.add("late", learner=True)
+    with own.gateway(own.members[0]) as gateway:
+        until("the learner has its name", lambda: "late" in [each.name for each in gateway.member_list().members])
+    files = own.credentials
+    options = {
+        "endpoints": [own.members[0].client_url],
+        "ca_file": files.ca_file,
+        "certificate_file": files.certificate_file,
+        "key_file": files.key_file,
+        "name": "late",
+        "state": "promoted",
+        "wait": 30,
+    }
+    results = []
+    for number, check in enumerate((True, False, False)):
+        found = tmp_path / f"{number}.json"
+        keep = {"content": "{{ result | to_json }}", "dest": str(found), "mode": "0600"}
+        task = {"name": "Promote", "kubeadm.control_plane.etcd_member": options, "register": "result"}
+        kept = {"name": "Keep", "ansible.builtin.copy": keep, "check_mode": False}
+        until("the learner has its name", lambda: own.id_of("late"))
+        Playbook(tmp_path, "", "kubectl").play([{**task, "check_mode": check, "diff": True}, kept])
+        results.append(json.loads(found.read_text()))
+    told, done, again = results
+    assert told["changed"] and done["changed"] and not again["changed"]
+    assert done["quorum"]["before"]["voters"] == 1 and done["quorum"]["after"]["voters"] == 2
+    assert done["diff"]["after"]["voters"] == [f"{own.id_of('late'):016x} late"] and late.process is not None
+    assert not done["etcd"]["members"][1]["isLearner"]
