@@ -175,7 +175,10 @@ def _cluster_api(where: Places, timeout: float) -> Object:
             if group is None:
                 return {"served": False, "machines": [], "message": ""}
             version = str((group.get("preferredVersion") or {}).get("version") or "")
-            machines = [_machine(item) for item in client.list(f"/apis/{_GROUP}/{version}/machines")]
+            kinds = (client.get(f"/apis/{_GROUP}/{version}") or {}).get("resources") or []
+            # Other kinds of the group may be there without this one.
+            there = any(each.get("name") == "machines" for each in kinds)
+            machines = [_machine(item) for item in client.list(f"/apis/{_GROUP}/{version}/machines")] if there else []
         return {"served": True, "machines": machines, "message": ""}
     except (Unreachable, ApiError, NodeError, ValueError) as error:
         return {"served": None, "machines": [], "message": str(error)}
