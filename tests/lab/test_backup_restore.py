@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Two of three machines lose their power: etcd is restored from a backup with consent, and there are three healthy machines again."""
+"""Backups; and two of three machines that lose their power: etcd is restored with consent, and there are three healthy machines again."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import json
 import re
 import shutil
 import stat
+import sys
 import time
 import typing as t
 from pathlib import Path
 
 import pytest
+import yaml
 from machines import Machines
 from workspace import Workspace, kill_run
 
@@ -25,8 +27,8 @@ BOUND_SECONDS = 240
 
 @pytest.fixture(scope="module")
 def machines(workspace: Workspace) -> Machines:
-    """Three machines that work, with something in the cluster."""
-    workspace.manifest(NAME, replicas=3)
+    """One machine that works, with something in the cluster."""
+    workspace.manifest(NAME, replicas=1)
     workspace.playbook("reconcile", "--limit", NAME).succeeded()
     found = Machines(workspace, NAME)
     write(found, "written-before")
@@ -54,9 +56,16 @@ def backup(workspace: Workspace, *arguments: str) -> Path:
     return sorted((workspace.folder / "backups" / "default" / NAME).glob("*.db"))[-1]
 
 
+def figure(text: str, seconds: float) -> None:
+    """Show a figure where the output is shown."""
+    sys.stdout.write(f"\nfigure: {text}: {seconds:.1f} s\n")
+
+
 def test_a_backup_is_verified_brought_home_and_for_its_owner_alone(workspace: Workspace, machines: Machines) -> None:
     """Of three, the newest two are kept; every one has its facts beside it."""
-    path = backup(workspace, "-vvv", "-e", "control_plane_backup_keep=2")
+    begun = time.monotonic()
+    path = backup(workspace, "-e", "control_plane_backup_keep=2")
+    figure("the playbook backup, snapshot verified and brought home", time.monotonic() - begun)
     facts = json.loads(path.with_suffix(".json").read_text())
     assert facts["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
     assert facts["verified_by"] in ("etcdctl", "etcdutl") and facts["revision"] > 1
@@ -68,11 +77,81 @@ def test_a_backup_is_verified_brought_home_and_for_its_owner_alone(workspace: Wo
     assert len([name for name in kept if name.endswith(".db")]) == 2 and len(kept) == 4 and path.name not in kept
 
 
+def test_the_standalone_modules_run_on_a_node_as_their_page_shows_them(
+    workspace: Workspace, machines: Machines
+) -> None:
+    """Every task of docs/standalone_modules.md that needs nothing but a node, in check mode; what only reads and the snapshot for real."""
+    [name] = machines.names()
+    page = (Path(__file__).parents[2] / "docs" / "standalone_modules.md").read_text()
+    blocks = re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    tasks = [task for block in blocks for task in yaml.safe_load(block)]
+    tasks = [{**task, "check_mode": True, "diff": True} for task in tasks if "debug" not in str(list(task))]
+    for task in tasks:
+        for module in ("preflight", "node_drain"):
+            options = task.get(f"kubeadm.control_plane.{module}")
+            if options and "version" in options:
+                # The node carries a cluster already, and no such endpoint exists: a report.
+                options.update(control_plane_endpoint="", report_only=True)
+            elif options and module == "node_drain":
+                options["name"] = name
+    results = on_node(workspace, machines, tasks)
+    assert len(results) == len(tasks)
+    failed = [each.get("msg") for each in results if each.get("failed")]
+    # It has one voter, and nothing that could be promoted: these are refused, the first with the arithmetic of a single one.
+    assert all("etcd has no member" in str(text) or "is the only voter" in str(text) for text in failed), failed
+    report, snapshot = on_node(
+        workspace,
+        machines,
+        [
+            {"kubeadm.control_plane.preflight": {"existing": True, "ignore": ["Mem", "NumCPU"]}},
+            {"kubeadm.control_plane.etcd_snapshot": {"name": "figure", "keep": 1}},
+        ],
+    )
+    assert report["fit"] and {each["name"] for each in report["checks"]} >= {
+        "ControlPlane",
+        "Port-2379",
+        "CgroupVersion",
+    }
+    assert snapshot["verified_by"] in ("etcdctl", "etcdutl")
+    figure("preflight, one call over SSH", report["took"])
+    figure(f"etcd_snapshot with its verification, {snapshot['bytes'] >> 20} MiB", snapshot["took"])
+
+
+def on_node(workspace: Workspace, machines: Machines, tasks: list[dict[str, t.Any]]) -> list[dict[str, t.Any]]:
+    """Run tasks on the first machine as somebody's own playbook does; return their results, each with the seconds that it took."""
+    [name, *_others] = machines.names()
+    machines.ssh(name, "true")
+    folder = workspace.folder
+    variables = {
+        "ansible_host": machines.infrastructure(name)["status"]["connection"]["host"],
+        "ansible_user": "root",
+        "ansible_hostname": name,
+        "ansible_ssh_private_key_file": str(folder / f"{NAME}.key"),
+        "ansible_ssh_common_args": "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR",
+    }
+    (folder / "node.json").write_text(json.dumps({"all": {"hosts": {name: variables}}}))
+    steps: list[dict[str, t.Any]] = []
+    for index, task in enumerate(tasks):
+        kept = {key: value for key, value in task.items() if key not in ("until", "retries", "delay", "failed_when")}
+        steps.append({"ansible.builtin.set_fact": {"begun": "{{ now().timestamp() }}"}})
+        steps.append({**kept, "register": f"result_{index}", "ignore_errors": True})
+        steps.append({"ansible.builtin.set_fact": {f"took_{index}": "{{ now().timestamp() - begun | float }}"}})
+    shown = ", ".join(f"result_{index} | combine({{'took': took_{index} | float}})" for index in range(len(tasks)))
+    found = folder / "node.result.json"
+    keep = {"content": "{{ [" + shown + "] | to_json }}", "dest": str(found), "mode": "0600"}
+    steps.append({"ansible.builtin.copy": keep, "delegate_to": "localhost", "check_mode": False, "diff": False})
+    (folder / "node.yml").write_text(json.dumps([{"hosts": "all", "gather_facts": False, "tasks": steps}]))
+    workspace.run([workspace.program, "-i", "node.json", "node.yml"], folder).succeeded()
+    return list(json.loads(found.read_text()))
+
+
 @pytest.mark.full
 def test_after_the_loss_of_two_machines_nothing_is_done_without_consent(
     workspace: Workspace, machines: Machines
 ) -> None:
     """The run says what is lost and what to type; an old backup, a foreign one and a broken one are told apart."""
+    workspace.manifest(NAME, replicas=3)
+    workspace.playbook("reconcile", "--limit", NAME).succeeded()
     kept = backup(workspace)
     write(machines, "written-later")
     names = machines.names()
@@ -106,7 +185,9 @@ def test_restored_from_the_backup_and_three_again(workspace: Workspace, machines
     while "etcd-restore.json" not in machines.ssh(survivor, "ls /var/lib/kubeadm-control-plane"):
         assert run.poll() is None and time.monotonic() < end, (workspace.folder / "restore.log").read_text()
     kill_run(run)
+    begun = time.monotonic()
     done = run_restore(workspace, kept, *consent).succeeded()
+    figure("etcd restored and two machines replaced", time.monotonic() - begun)
     assert f"was restored on machine {survivor} to revision" in done.text
     assert config_maps(machines) == ["configmap/written-before"]
     names = machines.names()
