@@ -75,6 +75,7 @@ class ActionModule(ControlPlaneAction):
         arguments = plain(arguments)
         self._arguments = arguments
         self._cluster: str = arguments["cluster"]
+        self._require_place(arguments["manifest"])
         store = self.open_store(arguments)
         objects = ClusterObjects.read(store, arguments["namespace"], self._cluster)
         self._caller = self._machine_caller(store)
@@ -222,6 +223,22 @@ class ActionModule(ControlPlaneAction):
         hostvars = self._task_vars.get("hostvars") or {}
         known = hostvars[self._cluster].get("control_plane_manifests") if self._cluster in hostvars else None
         return [str(each) for each in plain(list(known or []))] or ([path] if os.path.exists(path) else [])
+
+    def _require_place(self, path: str) -> None:
+        if self._given(path):
+            return
+        hint = "Give a file with -e control_plane_adopt_manifest=FILE"
+        if not path:
+            raise ControlPlaneFailure(
+                f"where the manifest of {self._cluster} is to be written is not known; nothing was done. {hint}, or give the inventory of the "
+                "plugin kubeadm.control_plane.clusters a pattern such as manifests: [clusters/*.yaml]."
+            )
+        folder = os.path.dirname(os.path.abspath(path))
+        if not os.path.isdir(folder):
+            raise ControlPlaneFailure(
+                f"the folder {folder}, in which the manifest of {self._cluster} is to be written, does not exist; nothing was done. Make it, "
+                f"or choose another. {hint}."
+            )
 
     def _refuse_kinds(self, manifest: ClusterManifest) -> None:
         wanted = (kinds.INVENTORY_CLUSTER, kinds.INVENTORY_MACHINE_TEMPLATE)

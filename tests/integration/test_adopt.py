@@ -55,3 +55,15 @@ def test_everything_that_speaks_against_it_is_told_at_once(user: Workspace) -> N
     assert "prod was not adopted, and nothing was written:" in run.text
     assert "NotAControlPlane: one: it carries no control plane" in run.text
     assert "HostUnreachable: two: " in run.text
+
+
+def test_a_manifest_that_has_no_place(user: Workspace) -> None:
+    """Told before any host is asked."""
+    run = adopt(user, {"two": NOBODY}, *NAMED, "-e", "control_plane_adopt_manifest=missing/prod.yaml")
+    assert "missing, in which the manifest of prod is to be written, does not exist; nothing was done" in run.text
+    inventory = user.folder / "inventory.clusters.yml"
+    inventory.write_text(
+        inventory.read_text().replace("  - clusters/*.yaml\n", "").replace("manifests:", "manifests: []")
+    )
+    run = adopt(user, {"two": NOBODY}, *NAMED)
+    assert "where the manifest of prod is to be written is not known; nothing was done" in run.text
