@@ -176,12 +176,13 @@ class ActionModule(ControlPlaneAction):
 
     def _from_configuration(self) -> dict[str, t.Any]:
         """What the machine's own configuration says of ports and of the runtime's socket."""
-        config = (self._objects.kubeadm_configs.get(self._name) or self._objects.control_plane or {}).get("spec") or {}
+        control_plane: Object = self._objects.control_plane or {}
+        config = (self._objects.kubeadm_configs.get(self._name) or control_plane).get("spec") or {}
         config = config.get("kubeadmConfigSpec", config)
         join = config.get("joinConfiguration") or {}
         part = join or config.get("initConfiguration") or {}
         local = (join.get("controlPlane") or {}).get("localAPIEndpoint") or part.get("localAPIEndpoint") or {}
-        spec = (self._objects.control_plane or {}).get("spec", {}).get("kubeadmConfigSpec", {})
+        spec = control_plane.get("spec", {}).get("kubeadmConfigSpec", {})
         external = ((spec.get("clusterConfiguration") or {}).get("etcd") or {}).get("external")
         found: dict[str, t.Any] = {
             "ports": [int(local.get("bindPort") or 6443), 10250, 10257, 10259, *([] if external else [2379, 2380])]
