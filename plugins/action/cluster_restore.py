@@ -67,14 +67,18 @@ class ActionModule(ControlPlaneAction):
             if chosen is None:
                 return self._said(objects, False, f"etcd of {objects.name} has its quorum: nothing has to be restored")
             choice = chosen
+            self._refuse_alive(choice)
             self._verify(objects, choice)
         text = "\n".join(choice.lines())
         if self.check_mode:
             typed = WHAT_TO_TYPE.format(choice.consent)
             return self._said(objects, True, f"{text}\nIt is done with the consent {typed}", consent=choice.consent)
         if consent != choice.consent:
-            raise ControlPlaneFailure(_wanted(consent, choice, text), consent=choice.consent)
+            begun = noted.get("state") == BEGUN
+            raise ControlPlaneFailure(_wanted(consent, choice, text, begun), consent=choice.consent)
         self.check_lock(arguments)
+        if noted.get("state") != BEGUN:
+            self._forget(objects, choice)
         journal = self.journal(arguments)
         details = {"fencing": arguments["fencing"], "message": choice.consent}
         entry = journal.intent("restore", choice.machine, arguments["run"], details) if arguments["run"] else ""
@@ -82,6 +86,8 @@ class ActionModule(ControlPlaneAction):
         done = self._restore(objects, choice, arguments)
         at = str(done.get("finishedAt") or "")
         _note(objects, {"state": DONE, "consent": choice.consent, "at": at})
+        # Noted first: a run that ends in between must not find an etcd that works, and nothing that says why.
+        self._forget(objects, choice)
         said = (
             f"etcd of {objects.name} was restored on machine {choice.machine} to revision {choice.source.revision}, from"
             f" {choice.source.title()}; the data of before is in {done.get('dataBefore') or 'no folder: there was none'} there."
@@ -98,7 +104,8 @@ class ActionModule(ControlPlaneAction):
 
     def _choose(self, objects: ClusterObjects, arguments: t.Mapping[str, t.Any]) -> t.Optional[Choice]:
         """What is to be restored, None where etcd works and nobody chose a snapshot."""
-        infos, silent = {}, []
+        infos: dict[str, Object] = {}
+        silent = []
         names = [str(each["metadata"]["name"]) for each in objects.machines]
         for name in names:
             answer = self._caller.call(objects.reach(name), INFO, {})
@@ -108,6 +115,7 @@ class ActionModule(ControlPlaneAction):
                 infos[name] = answer.result
         for each in silent:
             self.progress(objects.name, each)
+        self._infos = infos
         if restore_choice.works(infos) and not arguments["snapshot"]:
             return None
         folder = backups.folder_of(arguments["directory"], objects.namespace, objects.name)
@@ -122,6 +130,27 @@ class ActionModule(ControlPlaneAction):
             objects.name, names, infos, files, snapshot=snapshot, machine=arguments["machine"].strip()
         )
 
+    def _refuse_alive(self, choice: Choice) -> None:
+        """Refuse where an etcd listens that can't be stopped: beside what is restored it could go on as a second cluster."""
+        stoppable = {info["etcd"].get("memberID") for info in self._infos.values()}
+        for info in self._infos.values():
+            for member in info["etcd"]["members"]:
+                if member.get("listens") and member["id"] not in stoppable:
+                    raise ControlPlaneFailure(
+                        f"the etcd member {member['name'] or member['id']} listens at {member['listens']}, and its machine can't be reached to"
+                        f" stop it. Beside what is restored on {choice.machine} it could go on as a second cluster. Nothing was done. Make its"
+                        " machine reachable, or cut its power."
+                    )
+
+    def _forget(self, objects: ClusterObjects, choice: Choice) -> None:
+        """Have the machine take note of a success, so that the next restore there is another one."""
+        machine = objects.reach(choice.machine)
+        answer = self._caller.call(machine, INFO, {})
+        known = answer.result.get("restore") or {}
+        if not answer.failed and known.get("state") == "Succeeded":
+            call = {"snapshot": known["snapshot"], "revision": known["revision"], "wait": 0, "settle": True}
+            self._caller.call(machine, MODULE, call)
+
     def _verify(self, objects: ClusterObjects, choice: Choice) -> None:
         """Refuse now, before anything is done and anybody is asked, what would be refused later."""
         if choice.source.kind == BACKUP:
@@ -134,14 +163,14 @@ class ActionModule(ControlPlaneAction):
         if choice.working:
             # The machine itself refuses while etcd works; the same is verified again when it has stopped.
             return
-        alive = [name for name in choice.give_up if self._caller.call(objects.reach(name), INFO, {}).reached]
         call = {"snapshot": choice.source.path, "revision": choice.source.revision}
         before, self._task.check_mode = self._task.check_mode, True
         try:
             answer = self._caller.call(objects.reach(choice.machine), MODULE, call)
         finally:
             self._task.check_mode = before
-        if answer.failed and not (alive and answer.result.get("reason") == "OthersAlive"):
+        # Those that listen can be stopped, or this would have ended before.
+        if answer.failed and answer.result.get("reason") != "OthersAlive":
             raise ControlPlaneFailure(f"machine {choice.machine}: {redact(answer.message)}")
 
     def _restore(self, objects: ClusterObjects, choice: Choice, arguments: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
@@ -150,7 +179,8 @@ class ActionModule(ControlPlaneAction):
             self.progress(objects.name, f"machine {choice.machine}: the backup is sent there")
             path = backups.send(self._caller, objects.reach(choice.machine), path)
         fencing = {"fencing": arguments["fencing"]} if arguments["fencing"] is not None else {}
-        for name in choice.give_up:
+        there = [name for name in choice.give_up if objects.machine(name) is not None]
+        for name in there:
             self._give_up(objects, name, choice)
             stop = {"state": "stopped", "replace_working": choice.working, **fencing}
             answer = self._caller.call(objects.reach(name), MODULE, stop)
@@ -172,7 +202,6 @@ class ActionModule(ControlPlaneAction):
                     " Run restore again, with the same consent, to wait for it further."
                 )
             answer = self._call(machine, call, CALL_SECONDS)
-        self._caller.call(machine, MODULE, {**call, "wait": 0})
         return answer.result
 
     def _call(self, machine: t.Any, call: dict[str, t.Any], wait: int) -> Answer:
@@ -231,7 +260,9 @@ def _note(objects: ClusterObjects, document: dict[str, t.Any]) -> None:
     objects.store.modify(CONTROL_PLANE, objects.namespace, control_plane["metadata"]["name"], write)
 
 
-def _wanted(consent: str, choice: Choice, text: str) -> str:
+def _wanted(consent: str, choice: Choice, text: str, begun: bool) -> str:
     typed = WHAT_TO_TYPE.format(choice.consent)
     given = f"The consent that was given, {consent}, is another one.\n" if consent else ""
+    if begun:
+        return f"{text}\n{given}This restore was begun and has not ended. This run did nothing. To go on with it, run again with {typed}"
     return f"{text}\n{given}Nothing was done. To do this and lose what is named, run again with {typed}"

@@ -219,4 +219,4 @@ def consent_of(text: str) -> str:
     """What a run says that is to be typed."""
     found = re.findall(r"-e control_plane_restore_consent=(\S+)", text)
     assert found, text
-    return str(found[-1]).rstrip("\"',")
+    return str(found[-1]).rstrip("\"',}")

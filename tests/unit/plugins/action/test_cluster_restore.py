@@ -35,6 +35,8 @@ class World:
         self.calls: list[tuple[str, str]] = []
         self.leader: t.Optional[str] = None
         self.fails = ""
+        self.restore: t.Optional[dict[str, t.Any]] = None
+        self.members: list[dict[str, t.Any]] = []
         monkeypatch.setattr(ActionModule, "machine_caller", lambda *_unused: self)
 
     def change(self, reference: tuple[str, str], name: str, how: t.Callable[[dict[str, t.Any]], t.Any]) -> None:
@@ -46,12 +48,21 @@ class World:
         if machine.name == "c":
             return Answer(False, {"msg": "machine c was not reached: timed out"})
         if module == "etcd_restore_info":
-            etcd = {"answers": bool(self.leader), "leader": self.leader, "members": []}
-            return Answer(True, {"etcd": etcd, "data": {"revision": {"a": 90, "b": 80}[machine.name]}, "snapshots": []})
+            identity = {"a": "00aa", "b": "00bb"}[machine.name]
+            etcd = {"answers": bool(self.leader), "leader": self.leader, "memberID": identity, "members": self.members}
+            known = {"a": 90, "b": 80}[machine.name]
+            found = {"etcd": etcd, "data": {"revision": known}, "snapshots": [], "restore": self.restore}
+            return Answer(True, found)
+        if arguments.get("settle") and arguments.get("wait") == 0:
+            self.calls.append((machine.name, "settle"))
+            self.restore = None
+            return Answer(True, dict(SUCCEEDED))
         done = arguments.get("state", f"restored {arguments.get('revision')} wait={arguments.get('wait')}")
         self.calls.append((machine.name, done))
         if self.fails == machine.name:
             return Answer(True, {"failed": True, "msg": "no room"})
+        if done.startswith("restored") and arguments.get("wait") is not None:
+            self.restore = {"state": "Succeeded", "snapshot": "", "revision": arguments["revision"]}
         return Answer(True, dict(SUCCEEDED))
 
     def marked(self) -> list[str]:
@@ -87,7 +98,7 @@ def test_without_consent_nothing_is_done_and_what_to_type_is_said(world: World) 
 def test_the_others_are_marked_and_stopped_before_etcd_is_restored(world: World) -> None:
     done = world.run(consent=CONSENT)
     assert not done.get("failed"), done
-    assert world.calls[1:] == [("b", "stopped"), ("a", "restored 90 wait=0"), ("a", "restored 90 wait=0")]
+    assert world.calls[1:] == [("b", "stopped"), ("a", "restored 90 wait=0"), ("a", "settle")]
     assert world.marked() == ["b", "c"] and done["lost"] == ["b", "c"]
     assert "/var/lib/etcd/member-before" in done["msg"]
     # The same consent again is no second restore; what is in the cluster by now is not lost to it.
@@ -105,7 +116,8 @@ def test_a_run_that_broke_off_is_gone_on_with_by_the_same_consent(world: World) 
     assert "machine b was not stopped: no room" in world.run(consent=CONSENT)["msg"]
     world.fails = ""
     # Another choice can't slip in between.
-    assert "Nothing was done" in world.run(consent="prod:everythingAfterRevision:80:etcdOf:a,c")["msg"]
+    other = world.run(consent="prod:everythingAfterRevision:80:etcdOf:a,c")["msg"]
+    assert "was begun and has not ended" in other and CONSENT in other
     assert not world.run(consent=CONSENT).get("failed")
     assert world.marked() == ["b", "c"]
 
@@ -118,3 +130,30 @@ def test_an_etcd_that_works_and_clusters_that_are_none_are_left_alone(world: Wor
     assert "is paused" in world.run(consent=CONSENT)["msg"]
     world.change(CLUSTER, "prod", lambda each: (each["spec"].update(paused=False), each.update(status={}))[1])
     assert "has never had a control plane" in world.run(consent=CONSENT)["msg"]
+
+
+def test_an_etcd_that_lives_where_nobody_can_stop_it_ends_it_before_anybody_is_asked(world: World) -> None:
+    world.members = [
+        {"id": "00bb", "name": "b", "listens": "10.0.0.2:2380"},
+        {"id": "00cc", "name": "c", "listens": ""},
+    ]
+    assert not world.run(check=True).get("failed"), "b can be stopped"
+    world.members[1]["listens"] = "10.0.0.3:2380"
+    refused = world.run(consent=CONSENT)
+    assert refused["failed"] and "member c listens at 10.0.0.3:2380" in refused["msg"] and world.marked() == []
+
+
+def test_what_an_earlier_restore_left_is_not_taken_for_this_one(world: World) -> None:
+    world.restore = {"state": "Succeeded", "snapshot": "", "revision": 90}
+    assert not world.run(consent=CONSENT).get("failed")
+    assert world.calls[1:] == [("a", "settle"), ("b", "stopped"), ("a", "restored 90 wait=0"), ("a", "settle")]
+
+
+def test_machines_that_were_replaced_meanwhile_are_none_of_its_business(world: World) -> None:
+    world.fails = "b"
+    assert world.run(consent=CONSENT)["failed"]
+    world.fails = ""
+    world.calls.clear()
+    world.store.delete(MACHINE, "default", "b")
+    assert not world.run(consent=CONSENT).get("failed")
+    assert world.calls == [("a", "restored 90 wait=0"), ("a", "settle")]
