@@ -177,7 +177,8 @@ class ActionModule(ControlPlaneAction):
     def _from_configuration(self) -> dict[str, t.Any]:
         """What the machine's own configuration says of ports and of the runtime's socket."""
         control_plane: Object = self._objects.control_plane or {}
-        config = (self._objects.kubeadm_configs.get(self._name) or control_plane).get("spec") or {}
+        stored: Object = self._objects.kubeadm_configs.get(self._name) or control_plane
+        config: Object = stored.get("spec") or {}
         config = config.get("kubeadmConfigSpec", config)
         join = config.get("joinConfiguration") or {}
         part = join or config.get("initConfiguration") or {}
