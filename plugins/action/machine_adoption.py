@@ -25,4 +25,6 @@ class ActionModule(ControlPlaneAction):
         objects = self.open_objects(arguments)
         self.check_lock(arguments)
         changes = machine_adoption.adopt(objects, arguments["machines"])
+        for each in changes:
+            self.progress(objects.name, f"{'would ' if self.check_mode else ''}{each}")
         return {"changed": bool(changes), "changes": changes}

@@ -145,6 +145,35 @@ def test_a_cluster_made_by_hand_is_adopted(lab: Lab, artefacts: Path) -> None:
 
 
 @pytest.mark.full
+def test_machine_objects_without_a_controller(lab: Lab) -> None:
+    """As an older Cluster API left them: all are taken over in one step, the spec is made from their KubeadmConfigs, and no machine is touched."""
+    running = lab.processes()
+    manifest = lab.user.folder / "clusters" / f"{CLUSTER}.yaml"
+    original = manifest.read_text()
+    documents = [each for each in yaml.safe_load_all(original) if each]
+    before = documents[1]["spec"].pop("kubeadmConfigSpec")
+    manifest.write_text(yaml.safe_dump_all(documents))
+    for kind in ("machine", "kubeadmcontrolplane"):
+        for path in lab.user.store.glob(f"default/{kind}.*/*.yaml"):
+            document = yaml.safe_load(path.read_text())
+            document["metadata"].pop("ownerReferences", None)
+            document["spec"].pop("kubeadmConfigSpec", None)
+            path.write_text(yaml.safe_dump(document))
+    plan = lab.play("plan").succeeded()
+    assert all(host in plan.text for host in lab.hosts) and "without a controller" in plan.text, plan.output[-6000:]
+    run = lab.play("reconcile").succeeded()
+    assert all(f"adopt Machine {host}" in run.text for host in lab.hosts), run.output[-6000:]
+    owners = [each["metadata"]["ownerReferences"][0] for each in lab.user.objects("Machine")]
+    assert [(each["kind"], each["controller"]) for each in owners] == [("KubeadmControlPlane", True)] * 3
+    [control_plane] = lab.user.objects("KubeadmControlPlane")
+    assert control_plane["spec"]["kubeadmConfigSpec"]["clusterConfiguration"] == before["clusterConfiguration"]
+    assert lab.play("reconcile").succeeded().recap(CLUSTER)["changed"] == 0
+    manifest.write_text(original)
+    assert "nothing to do" in lab.play("plan").succeeded().text.lower()
+    assert lab.processes() == running
+
+
+@pytest.mark.full
 def test_a_flag_edited_by_hand_is_shown(lab: Lab) -> None:
     """Status and plan tell it, and nothing is done about it."""
     edited = lab.hosts[1]
