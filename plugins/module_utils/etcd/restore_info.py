@@ -41,15 +41,12 @@ def _etcd(unit: Unit) -> dict[str, t.Any]:
         seen = membership(places)
     except NodeError as error:
         return {"answers": False, "leader": None, "memberID": None, "members": [], "message": str(error)}
-    members = [
-        {**member.document(), "listens": member.id != seen.own and unit.restore.listens(seen.addresses(member.id))}
-        for member in seen.members
-    ]
+    listening = unit.listening(seen)
     return {
         "answers": seen.answered,
         "leader": to_hex(seen.leader) if seen.leader else None,
         "memberID": to_hex(seen.own) if seen.own else None,
-        "members": [{**each, "listens": each["listens"] or ""} for each in members],
+        "members": [{**each.document(), "listens": listening.get(each.id, "")} for each in seen.members],
         "message": "" if seen.answered else "it does not answer; this is what its database holds",
     }
 

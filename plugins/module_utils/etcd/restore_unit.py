@@ -11,6 +11,7 @@ import shutil
 import sys
 import time
 import typing as t
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.quorum import Figures
@@ -158,8 +159,9 @@ class Unit:
                 f"etcd has its quorum: member {to_hex(seen.own)} knows the leader {to_hex(seen.leader)} ({_figures(seen, 0)}).",
                 "Nothing was changed. What etcd holds would be lost for what the snapshot holds; if that is meant, set replace_working.",
             )
+        listening = self.listening(seen)
         for member in seen.members:
-            where = "" if member.id == seen.own else self.restore.listens(seen.addresses(member.id))
+            where = listening.get(member.id, "")
             if where:
                 raise RestoreError(
                     "OthersAlive",
@@ -167,6 +169,12 @@ class Unit:
                     f" here it could go on as a second cluster ({_figures(seen, 1)}).",
                     "Nothing was changed. Stop it first (state=stopped on its machine), or cut its machine's power.",
                 )
+
+    def listening(self, seen: Membership) -> dict[int, str]:
+        """Where each other member listens, "" for one that does not; all are asked at once, for a dead one takes its time."""
+        others = [member.id for member in seen.members if member.id != seen.own]
+        with ThreadPoolExecutor(max_workers=max(1, len(others))) as pool:
+            return dict(zip(others, pool.map(lambda each: self.restore.listens(seen.addresses(each)), others)))
 
     def seen(self) -> t.Optional[Membership]:
         """Whom etcd on this machine counts among its members; None where it was stopped and its data moved aside."""

@@ -196,7 +196,7 @@ def _whose(wanted: Wanted, where: HostPlaces) -> list[Check]:
             checks.append(
                 Check(name, False, ERROR, f"nothing listens on port {port}", f"Look why {wants_it} does not.")
             )
-        elif holder and wants_it and holder.split(" ")[0] != wants_it[:_COMM_LENGTH]:
+        elif holder and wants_it and holder.partition(" ")[0] != wants_it[:_COMM_LENGTH]:
             text = f"{holder} listens on port {port}, which is {wants_it}'s"
             checks.append(Check(name, False, ERROR, text, "Stop it: the control plane needs the port."))
         else:
