@@ -31,12 +31,16 @@ class Lab:
         [self.spare, *self.hosts] = self.pool.make(4)
         self.hand = ByHand(self.pool, CLUSTER, self.hosts)
         self.user = Workspace(folder / "user")
-        self.inventory = self.pool.inventory(GROUP)
+        racks = dict(zip([*self.hosts, self.spare], ("a", "b", "c", "c")))
+        self.inventory = self.pool.inventory(
+            GROUP, host_variables={name: {"rack": each} for name, each in racks.items()}
+        )
 
     def adopt(self, *more: str, inventory: t.Optional[Path] = None) -> Run:
         """Run adopt as a user types it."""
         wanted = ("-e", f"control_plane_adopt={CLUSTER}", "-e", f"control_plane_adopt_group={GROUP}")
-        template = json.dumps({"control_plane_adopt_template": {"kubeadm": self.pool.needs}})
+        more_of_it = {"kubeadm": self.pool.needs, "failureDomainVariable": "rack"}
+        template = json.dumps({"control_plane_adopt_template": more_of_it})
         return self.user.playbook("adopt", "-i", str(inventory or self.inventory), *wanted, "-e", template, *more)
 
     def play(self, playbook: str, *more: str) -> Run:
@@ -133,6 +137,7 @@ def test_a_cluster_made_by_hand_is_adopted(lab: Lab, artefacts: Path) -> None:
         "apiServer": {"extraArgs": [{"name": "audit-log-maxage", "value": "7"}]},
         "clusterName": "kubernetes",
     }
+    assert [each["spec"]["failureDomain"] for each in lab.user.objects("Machine")] == ["a", "b", "c"]
     assert documents["InventoryCluster"]["spec"]["controlPlaneEndpoint"] == {"host": lab.hand.balancer, "port": 6443}
 
     plan = lab.play("plan").succeeded()
