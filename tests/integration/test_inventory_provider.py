@@ -157,6 +157,41 @@ class Stored:
         return dict(found["status"])
 
 
+def test_a_machine_with_the_name_of_its_host_is_hidden_with_its_inventory(workspace: Workspace) -> None:
+    """As adopted machines have it: the clusters' inventory has a host of that name, but not how it is reached."""
+    store = FileStore(str(workspace.store))
+    cluster, control_plane = cluster_documents("prod", replicas=1)[:2]
+    labels = {"cluster.x-k8s.io/cluster-name": "prod", "cluster.x-k8s.io/control-plane": ""}
+    metadata = {"name": "away", "namespace": "default", "labels": labels}
+    reference = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "InventoryMachine", "name": "away"}
+    spec = {"clusterName": "prod", "version": "v1.20.2", "infrastructureRef": reference}
+    for document in (
+        cluster,
+        control_plane,
+        {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "metadata": metadata, "spec": spec},
+        {
+            "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
+            "kind": "InventoryMachine",
+            "metadata": metadata,
+            "spec": {"group": GROUP},
+            "status": claimed("away"),
+        },
+    ):
+        store.create(document)
+    arguments = {"cluster": "prod", "store": {"path": str(workspace.store)}, "names": ["away"]}
+    workspace.write_playbook("look.yml", {"kubeadm.control_plane.inventory_machine_info": arguments})
+    hidden = workspace.playbook("look.yml").succeeded()
+    assert "its inventory host away is not in this run's inventory" in hidden.text, hidden.output
+    hosts = workspace.folder / "hosts.yml"
+    hosts.write_text(yaml.safe_dump({GROUP: {"hosts": {"away": AWAY}}}))
+    for order in (
+        ("-i", str(hosts), "-i", "inventory.clusters.yml"),
+        ("-i", "inventory.clusters.yml", "-i", str(hosts)),
+    ):
+        run = Workspace.run(["ansible-playbook", *order, "look.yml"], workspace.folder).succeeded()
+        assert "not in this run's inventory" not in run.text, run.output
+
+
 def claimed(host: str, state: str = "Claimed") -> dict[str, t.Any]:
     """The status of a machine with that host."""
     claim = {"inventoryHost": host, "id": "id-1", "state": state}
