@@ -78,7 +78,7 @@ class ActionModule(ControlPlaneAction):
         self._require_place(arguments["manifest"])
         store = self.open_store(arguments)
         objects = ClusterObjects.read(store, arguments["namespace"], self._cluster)
-        self._caller = self._machine_caller(store)
+        self._caller = self._inventory_caller()
         hosts, notes = self._ask(objects)
         hub, wrong = configuration(hosts[0])
         self._refuse(wrong)
@@ -107,9 +107,8 @@ class ActionModule(ControlPlaneAction):
 
     # ---- reading
 
-    def _machine_caller(self, store: Store) -> MachineCaller:
+    def _inventory_caller(self) -> MachineCaller:
         # Nothing but inventory hosts is reached: no key of a cluster is needed.
-        del store
         folder = os.path.join(C.DEFAULT_LOCAL_TMP, "kubeadm", self._arguments["namespace"], self._cluster)
         os.makedirs(folder, mode=0o700, exist_ok=True)
         return MachineCaller(self, self._task_vars, folder)
@@ -210,6 +209,7 @@ class ActionModule(ControlPlaneAction):
                 self._refuse(adoption_manifest.contradictions(manifest, hub, len(hosts)))
             return manifest, "", []
         replicas = self._arguments["replicas"] or len(hosts)
+        self._refuse(adoption_manifest.even_replicas(hub, len(hosts), replicas))
         template = {"group": self._arguments["group"], **self._arguments["template"]}
         documents, notes = adoption_manifest.documents_of(hub, hosts, self._cluster, namespace, replicas, template)
         header = HEADER.format(cluster=self._cluster, hosts=", ".join(host.name for host in hosts), now=now_rfc3339())

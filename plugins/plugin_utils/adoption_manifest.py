@@ -226,6 +226,22 @@ def _document(api_version: str, kind: str, name: str, namespace: str, spec: Obje
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": namespace}, "spec": spec}
 
 
+def even_replicas(hub: t.Mapping[str, t.Any], machines: int, replicas: int) -> list[Problem]:
+    """Refuse an even number of replicas where each machine has a member of etcd: no manifest may say so (kcp-behaviour.md §1.18)."""
+    if not _stacked(hub) or replicas % 2:
+        return []
+    text = f"{machines} machines have a member of etcd each, and the manifest can't ask for {replicas} replicas: an even number survives no more failures"
+    fix = (
+        "Say which odd number is wanted: -e control_plane_adopt_replicas=N. The plan then shows the machine that is to come or go, and nothing "
+        "is done before you run reconcile."
+    )
+    return [Problem("EvenReplicas", "", text, fix)]
+
+
+def _stacked(hub: t.Mapping[str, t.Any]) -> bool:
+    return not ((hub.get("clusterConfiguration") or {}).get("etcd") or {}).get("external")
+
+
 def contradictions(manifest: ClusterManifest, hub: t.Mapping[str, t.Any], machines: int) -> list[Problem]:
     """Where a manifest that a user gives says something else than what runs; nothing of it is taken over then."""
     name = str(manifest.cluster["metadata"]["name"])
@@ -240,9 +256,11 @@ def contradictions(manifest: ClusterManifest, hub: t.Mapping[str, t.Any], machin
     given["spec"]["controlPlaneEndpoint"] = own or {}
     found = []
     control_plane = manifest.control_plane["spec"]
+    # An even number can't be written where etcd is stacked: any odd one agrees with it.
+    counted = control_plane.get("replicas") if _stacked(hub) and machines % 2 == 0 else machines
     for path, wanted, found_there in (
         ("KubeadmControlPlane spec.version", control_plane.get("version"), version_of(hub)),
-        ("KubeadmControlPlane spec.replicas", control_plane.get("replicas"), machines),
+        ("KubeadmControlPlane spec.replicas", control_plane.get("replicas"), counted),
         *_networks(cluster_values(given), cluster_values(runs)),
     ):
         if wanted != found_there:

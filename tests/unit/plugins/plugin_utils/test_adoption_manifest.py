@@ -148,3 +148,15 @@ def test_a_manifest_that_contradicts_what_runs(
     assert len(found) == len(words), found
     assert all(word in str(each) for word, each in zip(words, found)), found
     assert "30" not in "".join(each.message for each in found)
+
+
+def test_an_even_number_of_machines(hand: HandMade, tmp_path: Path) -> None:
+    """Somebody stopped at two: the user says where it is to go, in an argument or in a manifest of their own."""
+    hub = hand.hub()
+    [problem] = adoption_manifest.even_replicas(hub, 2, 2)
+    assert problem.reason == "EvenReplicas" and "control_plane_adopt_replicas" in problem.fix
+    assert adoption_manifest.even_replicas(hub, 2, 3) == []
+    assert adoption_manifest.contradictions(read(hand, tmp_path, nothing), hub, 2) == []
+    external = {"endpoints": ["https://10.0.1.1:2379"]}
+    elsewhere = {"clusterConfiguration": {**hub["clusterConfiguration"], "etcd": {"external": external}}}
+    assert adoption_manifest.even_replicas(elsewhere, 2, 2) == []
