@@ -85,7 +85,7 @@ class ActionModule(ControlPlaneAction):
         _note(objects, {"state": BEGUN, "choice": choice.document(), "consent": choice.consent})
         done = self._restore(objects, choice, arguments)
         at = str(done.get("finishedAt") or "")
-        _note(objects, {"state": DONE, "consent": choice.consent, "at": at})
+        _note(objects, {"state": DONE, "consent": choice.consent, "at": at}, self._cluster_id(objects, choice))
         # Noted first: a run that ends in between must not find an etcd that works, and nothing that says why.
         self._forget(objects, choice)
         said = (
@@ -141,6 +141,17 @@ class ActionModule(ControlPlaneAction):
                         f" stop it. Beside what is restored on {choice.machine} it could go on as a second cluster. Nothing was done. Make its"
                         " machine reachable, or cut its power."
                     )
+
+    def _cluster_id(self, objects: ClusterObjects, choice: Choice) -> str:
+        """The restored etcd's own ID: what reconcile recorded of the one before would be another cluster to it."""
+        answer = self._caller.call(objects.reach(choice.machine), INFO, {})
+        found = (answer.result.get("etcd") or {}).get("clusterID")
+        if answer.failed or not found:
+            raise ControlPlaneFailure(
+                f"etcd was restored on machine {choice.machine}, and does not say which cluster it is: {redact(answer.message)}."
+                " Run restore again, with the same consent."
+            )
+        return str(found)
 
     def _forget(self, objects: ClusterObjects, choice: Choice) -> None:
         """Have the machine take note of a success, so that the next restore there is another one."""
@@ -251,11 +262,13 @@ def _noted(objects: ClusterObjects) -> dict[str, t.Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _note(objects: ClusterObjects, document: dict[str, t.Any]) -> None:
+def _note(objects: ClusterObjects, document: dict[str, t.Any], cluster_id: str = "") -> None:
     control_plane = t.cast(Object, objects.control_plane)
 
     def write(stored: Object) -> None:
         stored["metadata"].setdefault("annotations", {})[ANNOTATION] = json.dumps(document, sort_keys=True)
+        if cluster_id:
+            stored.setdefault("status", {})["etcdClusterID"] = cluster_id
 
     objects.store.modify(CONTROL_PLANE, objects.namespace, control_plane["metadata"]["name"], write)
 

@@ -40,12 +40,14 @@ def _etcd(unit: Unit) -> dict[str, t.Any]:
     try:
         seen = membership(places)
     except NodeError as error:
-        return {"answers": False, "leader": None, "memberID": None, "members": [], "message": str(error)}
+        nothing = {"answers": False, "leader": None, "memberID": None, "clusterID": None, "members": []}
+        return {**nothing, "message": str(error)}
     listening = unit.listening(seen)
     return {
         "answers": seen.answered,
         "leader": to_hex(seen.leader) if seen.leader else None,
         "memberID": to_hex(seen.own) if seen.own else None,
+        "clusterID": to_hex(seen.cluster_id) if seen.cluster_id else None,
         "members": [{**each.document(), "listens": listening.get(each.id, "")} for each in seen.members],
         "message": "" if seen.answered else "it does not answer; this is what its database holds",
     }

@@ -15,7 +15,11 @@ from stored_cluster import stored_cluster
 from ansible_collections.kubeadm.control_plane.plugins.action.cluster_restore import ActionModule
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER, MACHINE
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+    CLUSTER,
+    CONTROL_PLANE,
+    MACHINE,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer, Machine
 
 CONSENT = "prod:everythingAfterRevision:90:etcdOf:b,c"
@@ -50,6 +54,7 @@ class World:
         if module == "etcd_restore_info":
             identity = {"a": "00aa", "b": "00bb"}[machine.name]
             etcd = {"answers": bool(self.leader), "leader": self.leader, "memberID": identity, "members": self.members}
+            etcd["clusterID"] = "00000000000000ff"
             known = {"a": 90, "b": 80}[machine.name]
             found = {"etcd": etcd, "data": {"revision": known}, "snapshots": [], "restore": self.restore}
             return Answer(True, found)
@@ -101,6 +106,9 @@ def test_the_others_are_marked_and_stopped_before_etcd_is_restored(world: World)
     assert world.calls[1:] == [("b", "stopped"), ("a", "restored 90 wait=0"), ("a", "settle")]
     assert world.marked() == ["b", "c"] and done["lost"] == ["b", "c"]
     assert "/var/lib/etcd/member-before" in done["msg"]
+    # The restored etcd is another cluster, which the next observation must not be surprised by.
+    [plane] = world.store.list(CONTROL_PLANE, "default")
+    assert plane["status"]["etcdClusterID"] == "00000000000000ff"
     # The same consent again is no second restore; what is in the cluster by now is not lost to it.
     world.calls.clear()
     again = world.run(consent=CONSENT)

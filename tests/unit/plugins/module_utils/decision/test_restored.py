@@ -15,11 +15,12 @@ pytestmark = pytest.mark.once
 
 
 def restored(count: int, ready: str = "Unknown", pods: bool = True) -> Builder:
-    """A control plane of so many machines, of which m1 alone has a member; the Nodes of the others are what the snapshot knew."""
+    """A control plane of so many machines, of which m1 alone has a member; the others are dead, their Nodes what the snapshot knew."""
     builder = healthy(count).leads("m1")
     for number in range(2, count + 1):
         name = f"m{number}"
         builder.without_member(name).annotate(kinds.ANNOTATION_REMEDIATE_MACHINE, "", name).node(name, ready=ready)
+        builder.entry(name)["infrastructureMachine"]["status"]["state"] = "dead"
         if not pods:
             builder.workload["pods"].pop(name, None)
     return builder
