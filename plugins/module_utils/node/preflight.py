@@ -15,6 +15,7 @@ import re
 import socket
 import sys
 import typing as t
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.external import ExternalEtcd, look
@@ -106,14 +107,17 @@ def look_at(wanted: Wanted, places: t.Optional[HostPlaces] = None) -> list[Check
     wanted = replace(wanted, version=version, ports=ports)
     minor = _MINOR.match(version)
     number = int(minor.group(1)) if minor else -1
-    found = [_python(), *_fitness(wanted, where), *_whose(wanted, where)]
-    found += _cgroups(number, where) + _size(where) + _disks(where) + _names(wanted)
-    if not wanted.existing:
-        found += _images(wanted, where)
-    if wanted.endpoint:
-        found.append(_endpoint(wanted))
-    if wanted.etcd is not None:
-        found.append(_external_etcd(wanted.etcd, wanted.timeout))
+    # Each group waits for programs or for other hosts: together they take as long as the slowest.
+    groups: list[t.Callable[[], list[Check]]] = [
+        lambda: [_python(), *_fitness(wanted, where)],
+        lambda: _whose(wanted, where),
+        lambda: _cgroups(number, where) + _size(where) + _disks(where) + _names(wanted),
+        lambda: [] if wanted.existing else _images(wanted, where),
+        lambda: [_endpoint(wanted)] if wanted.endpoint else [],
+        lambda: [] if wanted.etcd is None else [_external_etcd(wanted.etcd, wanted.timeout)],
+    ]
+    with ThreadPoolExecutor(max_workers=len(groups)) as pool:
+        found = [check for checks in pool.map(lambda group: group(), groups) for check in checks]
     ignored = {name.lower() for name in wanted.ignore}
     return [replace(each, severity=WARNING) if _ignored(each, ignored) else each for each in found]
 
