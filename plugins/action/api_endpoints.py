@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import typing as t
+from urllib.parse import urlsplit
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import api_endpoints
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.compare_and_swap import Read
@@ -33,10 +34,20 @@ class ActionModule(WorkloadAction):
     ) -> tuple[tuple[Read, ...], Planner]:
         """The endpoint that is given, or the cluster's."""
         nodes = arguments["removed_nodes"]
-        endpoint = arguments["endpoint"] or (objects.endpoint() if objects is not None else None)
+        endpoint = arguments["endpoint"] or (_endpoint(objects) if objects is not None else None)
         if not nodes and not endpoint:
             raise ControlPlaneFailure(
                 "there is nothing to correct: give removed_nodes, endpoint, or a cluster that has an endpoint; nothing was done."
             )
         server = api_endpoints.server_url(endpoint["host"], int(endpoint.get("port") or 6443)) if endpoint else None
         return api_endpoints.READS, functools.partial(api_endpoints.plan, removed_nodes=nodes, server=server)
+
+
+def _endpoint(objects: ClusterObjects) -> t.Optional[dict[str, t.Any]]:
+    """What kubeadm was told: the user's own controlPlaneEndpoint, else the Cluster's (kubeadm/bootstrap.py, cluster_defaults)."""
+    spec = (objects.control_plane or {}).get("spec", {}).get("kubeadmConfigSpec") or {}
+    written = str((spec.get("clusterConfiguration") or {}).get("controlPlaneEndpoint") or "")
+    if not written:
+        return objects.endpoint()
+    parts = urlsplit(f"//{written}")
+    return {"host": parts.hostname, "port": parts.port or 6443}

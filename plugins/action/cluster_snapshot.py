@@ -31,9 +31,9 @@ class ActionModule(ControlPlaneAction):
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Take a snapshot on the first machine that can, or say why none is taken."""
         objects = self.open_objects(arguments)
-        if self.check_mode:
-            return {"changed": True}
         waived = self._waived(objects)
+        if self.check_mode:
+            return {"changed": not waived, "taken": False, "msg": waived or "a snapshot would be taken and verified"}
         if waived:
             self.progress(objects.name, waived)
             self._record(arguments, waived)
@@ -70,7 +70,7 @@ class ActionModule(ControlPlaneAction):
     def _waived(objects: ClusterObjects) -> str:
         control_plane = objects.control_plane or {}
         annotations = control_plane.get("metadata", {}).get("annotations") or {}
-        if kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT in annotations:
+        if kinds.waives_snapshot(annotations):
             return f"no etcd snapshot is taken: the annotation {kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT} waives it"
         configuration = control_plane.get("spec", {}).get("kubeadmConfigSpec", {}).get("clusterConfiguration") or {}
         if (configuration.get("etcd") or {}).get("external") is not None:

@@ -14,10 +14,10 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base 
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
     CLUSTER,
-    FOLLOWED_STATUS,
     MACHINE,
     ClusterObjects,
     Object,
+    follow_infrastructure,
 )
 
 
@@ -67,15 +67,7 @@ class ActionModule(ControlPlaneAction):
     @staticmethod
     def _follow_machine(objects: ClusterObjects, machine: Object, infrastructure: Object) -> bool:
         def follow(stored: Object) -> None:
-            status = stored.setdefault("status", {})
-            if infrastructure["spec"].get("providerID"):
-                stored["spec"]["providerID"] = infrastructure["spec"]["providerID"]
-            provisioned = bool(infrastructure["status"].get("initialization", {}).get("provisioned"))
-            status["initialization"] = {**status.get("initialization", {}), "infrastructureProvisioned": provisioned}
-            # A copy of how to reach it outlives the loss of the provider's own object.
-            for key in FOLLOWED_STATUS:
-                if infrastructure["status"].get(key):
-                    status[key] = infrastructure["status"][key]
+            follow_infrastructure(stored, infrastructure)
 
         return objects.store.modify(MACHINE, objects.namespace, machine["metadata"]["name"], follow) != machine
 

@@ -19,6 +19,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base 
     ControlPlaneFailure,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+    BOOTSTRAP_TOKEN_ANNOTATION,
     KUBEADM_CONFIG,
     MACHINE,
     ClusterObjects,
@@ -30,7 +31,6 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider imp
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.secret_values import secret_value
 
 CALL_SECONDS = 12
-TOKEN_ANNOTATION = "kubeadm.control-plane/bootstrap-token-id"
 
 
 class ActionModule(ControlPlaneAction):
@@ -180,7 +180,9 @@ class ActionModule(ControlPlaneAction):
         token = tokens.new_token()
 
         def remember(stored: Object) -> None:
-            stored["metadata"].setdefault("annotations", {})[TOKEN_ANNOTATION] = token.split(".", maxsplit=1)[0]
+            stored["metadata"].setdefault("annotations", {})[BOOTSTRAP_TOKEN_ANNOTATION] = token.split(".", maxsplit=1)[
+                0
+            ]
 
         objects.store.modify(KUBEADM_CONFIG, objects.namespace, self._name, remember)
         call = {"state": "present", "token": token}
@@ -197,7 +199,7 @@ class ActionModule(ControlPlaneAction):
 
     def _drop_token(self, objects: ClusterObjects, caller: MachineCaller) -> None:
         config = objects.store.get(KUBEADM_CONFIG, objects.namespace, self._name) or {}
-        token_id = config.get("metadata", {}).get("annotations", {}).get(TOKEN_ANNOTATION)
+        token_id = config.get("metadata", {}).get("annotations", {}).get(BOOTSTRAP_TOKEN_ANNOTATION)
         if not token_id:
             return
         for each in objects.bootstrapped_machines():
@@ -208,6 +210,6 @@ class ActionModule(ControlPlaneAction):
         # Not deleted: the token ends by itself within minutes, so that is no reason to fail a machine that joined.
 
         def forget(stored: Object) -> None:
-            stored["metadata"].get("annotations", {}).pop(TOKEN_ANNOTATION, None)
+            stored["metadata"].get("annotations", {}).pop(BOOTSTRAP_TOKEN_ANNOTATION, None)
 
         objects.store.modify(KUBEADM_CONFIG, objects.namespace, self._name, forget)

@@ -15,8 +15,8 @@ description:
   - Makes one inventory host of every Cluster that the manifests or the store name, in the group C(control_planes).
     The playbooks of this collection run on these hosts; one host is one cluster, and C(forks), C(--limit), C(serial)
     and AWX job slicing work on clusters.
-  - Makes one inventory host of every control plane machine that the store knows, in the group of its cluster
-    (the cluster's name with every character that a group name can't have replaced by C(_)), in C(control_plane_machines), and in the groups that
+  - Makes one inventory host of every control plane machine that the store knows, in the group of its cluster's machines
+    (C(NAME_machines), with every character that a group name can't have replaced by C(_)), in C(control_plane_machines), and in the groups that
     describe it, C(unhealthy), C(outdated), C(etcd_leader), C(provisioning) and C(failure_domain_NAME). A machine that has the very name of its host in
     your own inventory is in these groups where that inventory is given before this one.
   - Sets C(control_plane_inventory_store) and C(control_plane_inventory_manifests) for all hosts, from which the playbook C(adopt)
@@ -183,7 +183,8 @@ class InventoryModule(BaseInventoryPlugin):
             return
         if objects is None:
             return
-        group = self.inventory.add_group(re.sub(r"[^A-Za-z0-9_]", "_", host))
+        # Never the cluster's own name: --limit prod would take the group, and so no cluster at all.
+        group = self.inventory.add_group(re.sub(r"[^A-Za-z0-9_]", "_", host) + "_machines")
         for machine in objects.machines:
             machine_name = machine["metadata"]["name"]
             variables = machine_variables(objects, machine)

@@ -16,8 +16,8 @@ author:
 description:
   - Runs M(kubeadm.control_plane.etcd_snapshot) on a machine of the cluster's control plane and leaves the snapshot there. The machines are asked one after
     the other, the newest first, until one has taken it.
-  - A snapshot is not taken, which is no failure, where the KubeadmControlPlane has the annotation C(kubeadm.control-plane/skip-etcd-snapshot); that is said
-    and recorded in the journal. Nor is one taken of an external etcd.
+  - A snapshot is not taken, which is no failure, where the KubeadmControlPlane has the annotation C(kubeadm.control-plane/skip-etcd-snapshot) with
+    another value than V(false); that is said and recorded in the journal. Nor is one taken of an external etcd.
 options:
   name:
     description: What the snapshot is for. Its file's name begins with the cluster's and this.
@@ -43,7 +43,7 @@ attributes:
   check_mode:
     support: partial
     details:
-      - Check mode says that something would change and looks no further.
+      - Check mode says whether a snapshot would be taken, and asks no machine.
   diff_mode:
     support: none
   idempotent:
@@ -65,12 +65,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: What was kept where, or why nothing was.
-  returned: success, not in check mode
+  description: What was kept where, or why nothing was; in check mode, whether anything would be.
+  returned: success
   type: str
 taken:
-  description: Whether a snapshot was taken.
-  returned: success, not in check mode
+  description: Whether a snapshot was taken; V(false) in check mode.
+  returned: success
   type: bool
 machine:
   description: The machine that keeps it.

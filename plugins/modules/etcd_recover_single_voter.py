@@ -18,7 +18,7 @@ description:
     node the only one, with its data, by starting it once with C(--force-new-cluster).
   - It is refused unless, in the same call, the member on this node lists itself and the voter O(member_id) and nobody else, knows no leader, and
     nothing listens at the addresses of the other, each of O(looks) times. It never does anything to a cluster of three.
-  - Before anything is changed a snapshot is kept, and then a copy of the data of the stopped member, both below
+  - etcd is stopped first. Then its data is copied, and a snapshot is made of that copy, before anything of the data is changed. Both are kept below
     C(/var/lib/kubeadm-control-plane/recover-single-voter), readable by root alone. It is refused where the disk has no room for them.
   - etcd's static pod manifest is taken away, put there with the flag until etcd is its only member, and put back as it was. Whatever fails on the
     way, it is put back. Then etcd must work without the flag, and the API server is waited for; the kubelet may be restarted, so that it starts them
@@ -93,7 +93,7 @@ state:
   returned: success
   type: str
 stage:
-  description: Where it is, or where it failed - C(snapshot), C(stop), C(copy), C(force), C(restore), C(api), C(done).
+  description: Where it is, or where it failed - C(start), C(stop), C(copy), C(force), C(restore), C(api), C(done).
   returned: always, unless refused
   type: str
 message:
@@ -105,7 +105,7 @@ memberID:
   returned: always, unless refused
   type: str
 snapshot:
-  description: The snapshot that was kept before anything was changed.
+  description: The snapshot that was made of the copy of the stopped member's data, before that data was changed.
   returned: always, unless refused
   type: dict
   contains:

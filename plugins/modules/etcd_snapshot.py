@@ -48,6 +48,12 @@ options:
         a new one, after its hash was looked at again. With V(0), a new one is always taken.
     type: int
     default: 0
+  purpose:
+    description:
+      - What it is taken for, in words; kept with its facts. With O(max_age), only a snapshot that was taken for the same
+        O(purpose) will do. Where it is left out, one that was taken for anything will.
+    type: str
+    default: ""
   cluster_id:
     description: The ID of the etcd cluster that is meant. Another cluster is refused.
     type: str
@@ -152,6 +158,10 @@ etcd_version:
   description: The version of that member.
   returned: success, not in check mode
   type: str
+purpose:
+  description: What it was taken for.
+  returned: success, not in check mode
+  type: str
 removed:
   description: Older snapshots that were removed.
   returned: success
@@ -192,6 +202,7 @@ def main() -> None:
             "keep": {"type": "int", "default": 5},
             "verify": {"type": "str", "choices": [RESTORE, HASH], "default": RESTORE},
             "max_age": {"type": "int", "default": 0},
+            "purpose": {"type": "str", "default": ""},
             "cluster_id": {"type": "str"},
             "endpoint": {"type": "str", "default": LOCAL_MEMBER},
             "ca_file": {"type": "path", "default": KUBEADM_CREDENTIALS.ca_file},
@@ -219,6 +230,7 @@ def main() -> None:
             params["verify"],
             params["max_age"],
             from_hex(params["cluster_id"]) if params["cluster_id"] else None,
+            params["purpose"],
         )
         with Gateway(params["endpoint"], credentials) as gateway:
             taken = take(gateway, wanted, image_tool, check=module.check_mode, before_change=still_allowed)

@@ -24,6 +24,8 @@ SECRET = ("", kinds.SECRET)
 # made anew from what was left of a machine.
 BOOTSTRAP_STARTED_ANNOTATION = kinds.ANNOTATION_PREFIX + "bootstrap-started"
 RESTORED_ANNOTATION = kinds.ANNOTATION_PREFIX + "restored"
+# Written on a KubeadmConfig before kubeadm join is started with that bootstrap token, and taken off when the join was seen to have succeeded.
+BOOTSTRAP_TOKEN_ANNOTATION = kinds.ANNOTATION_PREFIX + "bootstrap-token-id"
 # What a Machine's status keeps of its InfraMachine's.
 FOLLOWED_STATUS = ("addresses", "machineID", "connection")
 CLUSTER_LABEL = kinds.LABEL_CLUSTER_NAME
@@ -191,6 +193,19 @@ class ClusterObjects:
     def _with_bootstrap(self, state: str) -> list[Object]:
         found = [each for each in self.machines if each.get("status", {}).get("bootstrap", {}).get("state") == state]
         return sorted(found, key=lambda each: (each["metadata"].get("creationTimestamp", ""), each["metadata"]["name"]))
+
+
+def follow_infrastructure(machine: Object, infrastructure: Object) -> None:
+    """Write on a Machine, in place, what its InfraMachine says of it. How to reach it outlives the loss of the InfraMachine then."""
+    status = machine.setdefault("status", {})
+    if (infrastructure.get("spec") or {}).get("providerID"):
+        machine["spec"]["providerID"] = infrastructure["spec"]["providerID"]
+    known = infrastructure.get("status") or {}
+    provisioned = bool((known.get("initialization") or {}).get("provisioned"))
+    status["initialization"] = {**(status.get("initialization") or {}), "infrastructureProvisioned": provisioned}
+    for key in FOLLOWED_STATUS:
+        if known.get(key):
+            status[key] = known[key]
 
 
 def delete_finally(store: Store, reference: tuple[str, str], namespace: str, name: str) -> bool:

@@ -36,6 +36,10 @@ class Machine:
     connection: t.Mapping[str, t.Any]
 
 
+class NoAddress(AnsibleError):
+    """The store doesn't know how to connect to a machine."""
+
+
 @dataclass(frozen=True)
 class Answer:
     """What a machine answered. ``reached`` is False where the connection failed; SSH failing says nothing of health."""
@@ -63,7 +67,8 @@ def connection_variables(machine: Machine, hostvars: t.Mapping[str, t.Any], key_
         key_directory: an existing private folder that holds ``ssh_key``; ``known_hosts`` files are written to it.
 
     Raises:
-        AnsibleError: the machine names an inventory host that this run doesn't have, or has no address.
+        NoAddress: the machine has no address.
+        AnsibleError: the machine names an inventory host that this run doesn't have.
     """
     inventory_host = machine.connection.get("inventoryHost")
     variables: dict[str, t.Any] = {"ansible_python_interpreter": NODE_PYTHON}
@@ -80,8 +85,8 @@ def connection_variables(machine: Machine, hostvars: t.Mapping[str, t.Any], key_
     else:
         host = machine.connection.get("host")
         if not host:
-            raise AnsibleError(
-                f"machine {machine.name} has no address in the store yet (status.connection.host of its infrastructure machine); "
+            raise NoAddress(
+                f"machine {machine.name} has no address in the store (status.connection.host of its infrastructure machine); "
                 "its infrastructure provider records it when the machine has booted."
             )
         variables.update(
@@ -141,7 +146,11 @@ class MachineCaller:
         if machine.connection.get("released"):
             # Whatever answers there now is not this machine any more, though it has the same machine-id.
             return Answer(False, {"msg": f"machine {machine.name} was not asked: it has given its host back"})
-        variables = connection_variables(machine, self._task_vars["hostvars"], self._key_directory)
+        try:
+            variables = connection_variables(machine, self._task_vars["hostvars"], self._key_directory)
+        except NoAddress as error:
+            # One machine of which that got lost must not keep the others from being asked, or the cluster from being deleted.
+            return Answer(False, {"msg": _first_line(error)})
         if machine.machine_id:
             arguments = dict(arguments, machine_id=machine.machine_id)
         connection = self._connect(machine.name, variables)

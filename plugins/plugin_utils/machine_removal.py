@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import hooks, names
@@ -34,7 +35,11 @@ DRAIN_SECONDS = 600
 VOLUME_DETACH_SECONDS = 300
 NODE_DELETION_SECONDS = 10
 CALL_SECONDS = 12
+# What a removal was decided on is not older than this when a member is taken out.
+FRESH_SECONDS = 60.0
 SNAPSHOTS_KEPT = 5
+# A removal that is begun again so soon is served by the snapshot that it took before.
+SNAPSHOT_SECONDS = 300
 
 
 class Action(t.Protocol):
@@ -63,15 +68,22 @@ class Removal:
         caller: reaches the machines.
         objects: the cluster's objects, just read.
         arguments: the action's arguments (see the module machine_removal).
+        clock: seconds that only ever grow, for how old what it was decided on is.
     """
 
     def __init__(
-        self, action: Action, caller: Caller, objects: ClusterObjects, arguments: t.Mapping[str, t.Any]
+        self,
+        action: Action,
+        caller: Caller,
+        objects: ClusterObjects,
+        arguments: t.Mapping[str, t.Any],
+        clock: t.Callable[[], float] = time.monotonic,
     ) -> None:
         self._action = action
         self._caller = caller
         self._objects = objects
         self._arguments = arguments
+        self._clock = clock
         self._name: str = arguments["name"] or ""
         self._machine: Object = objects.machine(self._name) or {}
         self._done: list[str] = []
@@ -79,24 +91,43 @@ class Removal:
     def take_out(self) -> dict[str, t.Any]:
         """Bring a marked machine to where its provider may delete it, and tell whether it is there.
 
-        Not ready means that a deletion hook holds it: the next decision waits for that. A machine of a control plane that is
-        deleted as a whole is ready at once (kcp-behaviour.md §1.16), and so is one beside which there is no other.
+        Not ready means that a deletion hook holds it, which the next decision waits for, or that its drain took long: the next
+        decision looks at the other machines anew. A machine of a control plane that is deleted as a whole is ready at once
+        (kcp-behaviour.md §1.16), and so is one beside which there is no other and that never carried the control plane.
         """
         if not self._machine.get("metadata", {}).get("deletionTimestamp"):
             raise ControlPlaneFailure(
                 f"machine {self._name} is not marked for deletion; nothing was done. Mark it first: kubeadm.control_plane.machine with state=absent."
             )
-        if self._whole_cluster() or not self._others():
+        if self._whole_cluster():
+            return {**self._result(True), "node": ""}
+        if not self._others():
+            self._require_nothing_to_lose()
             return {**self._result(True), "node": ""}
         if self._held(kinds.HOOK_PRE_DRAIN, not hooks.drained(self._machine)):
             return {**self._result(False), "node": self._node()}
+        begun = self._clock()
         self._move_leadership()
         self._drain()
+        if self._clock() - begun >= FRESH_SECONDS:
+            # Upstream checks the others' components again, too (kcp-behaviour.md §1.10 step 6): the next decision does.
+            self._done.append("its drain took a while: what it was decided on is looked at again")
+            return {**self._result(False), "node": self._node()}
         if self._held(kinds.HOOK_PRE_TERMINATE, self._stage() != names.WAITING_FOR_INFRASTRUCTURE):
             return {**self._result(False), "node": self._node()}
         self.remove_member()
+        # What follows, the machine's end, asks nobody: a run that stood still during the drain ends here.
+        self._action.check_lock(self._arguments)
         self._say(names.WAITING_FOR_INFRASTRUCTURE, "")
         return {**self._result(True), "node": self._node()}
+
+    def _require_nothing_to_lose(self) -> None:
+        """Refuse the end of the only machine that is known to carry the control plane."""
+        if ((self._machine.get("status") or {}).get("bootstrap") or {}).get("state") == "Succeeded":
+            raise ControlPlaneFailure(
+                f"machine {self._name} is the only one in the store that carries the control plane of {self._objects.name}: it was not taken "
+                "out, and nothing was done. Where the store has lost the other Machines, put them back; to end the cluster, run the playbook delete."
+            )
 
     def remove_member(self) -> dict[str, t.Any]:
         """Take the etcd member out, after a verified snapshot on a machine that stays; nothing where there is none to take out."""
@@ -148,9 +179,11 @@ class Removal:
         marked = (self._objects.cluster, self._objects.control_plane or {})
         return any(each.get("metadata", {}).get("deletionTimestamp") for each in marked)
 
-    def _others(self) -> list[str]:
+    def _others(self, newest_first: bool = False) -> list[str]:
         """The machines to ask: those that carry the control plane and stay, the ready ones first, those that go as well last."""
         machines = [each for each in self._objects.bootstrapped_machines() if each["metadata"]["name"] != self._name]
+        if newest_first:
+            machines.reverse()
         machines.sort(key=lambda each: (bool(each["metadata"].get("deletionTimestamp")), not is_true(each, "Ready")))
         return [str(each["metadata"]["name"]) for each in machines]
 
@@ -231,11 +264,20 @@ class Removal:
 
     def _snapshot(self) -> None:
         control_plane = self._objects.control_plane or {}
-        if kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT in (control_plane.get("metadata", {}).get("annotations") or {}):
+        if kinds.waives_snapshot(control_plane.get("metadata", {}).get("annotations") or {}):
             self._done.append(f"no etcd snapshot was taken ({kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT} is set)")
             return
         self._progress("an etcd snapshot is taken and verified")
-        answer = self._ask_each("etcd_snapshot", {"name": snapshot_name(self._objects), "keep": SNAPSHOTS_KEPT})
+        call = {
+            "name": snapshot_name(self._objects),
+            "keep": SNAPSHOTS_KEPT,
+            # Each try's own snapshot would push those of other removals out of the few that are kept; another
+            # removal's will not do, however young: it lacks what was written before this one.
+            "purpose": f"removal of etcd member {self._arguments['member_id']}",
+            "max_age": SNAPSHOT_SECONDS,
+        }
+        # A snapshot goes with its machine: the oldest that stays is the one that a rollout takes out next.
+        answer = self._ask_each("etcd_snapshot", call, newest_first=True)
         if not isinstance(answer, Answer):
             raise ControlPlaneFailure(
                 f"no etcd snapshot could be taken and verified ({answer}), and none of {self._objects.name}'s members is taken out without one. "
@@ -257,12 +299,14 @@ class Removal:
             f"{what} was not taken out of the control plane ({module}): {answer}. Its infrastructure was left as it is."
         )
 
-    def _ask_each(self, module: str, call: dict[str, t.Any], refusal_ends: bool = False) -> t.Union[Answer, str]:
+    def _ask_each(
+        self, module: str, call: dict[str, t.Any], refusal_ends: bool = False, newest_first: bool = False
+    ) -> t.Union[Answer, str]:
         """The first answer of a machine that stays, or in words why there is none."""
         if self._arguments["fencing"] is not None:
             call = dict(call, fencing=self._arguments["fencing"])
         failures = []
-        for other in self._others():
+        for other in self._others(newest_first):
             answer = self._caller.call(self._objects.reach(other), module, call)
             if not answer.failed:
                 return answer

@@ -10,17 +10,20 @@ quorum's check, a drain and a snapshot. Without the Machine its infrastructure w
 from __future__ import annotations
 
 import copy
+import functools
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
     BOOTSTRAP_STARTED_ANNOTATION,
+    BOOTSTRAP_TOKEN_ANNOTATION,
     FOLLOWED_STATUS,
     MACHINE,
     RESTORED_ANNOTATION,
     ClusterObjects,
     Object,
+    follow_infrastructure,
     machine_kind_of_template,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_objects import (
@@ -28,9 +31,11 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_obje
     machine_metadata,
     machine_object,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import (
     FAILURE_DOMAIN_ANNOTATION,
     VERSION_ANNOTATION,
+    is_provisioned,
 )
 
 
@@ -39,13 +44,14 @@ def restore(objects: ClusterObjects) -> list[str]:
 
     A Machine is made from its InfraMachine and its KubeadmConfig and is marked for deletion at once. An InfraMachine is made from its
     Machine, which stays. A KubeadmConfig is not made anew: what is not known of a machine counts as up to date (kcp-behaviour.md §1.4).
-    ``objects`` is brought up to date.
+    ``objects`` is brought up to date. Machines get what can't be told any more once their InfraMachine is gone.
 
     Raises:
         ControlPlaneFailure: of an initialized cluster no Machine is left that would stay. That is a lost store, not a wish.
     """
     if objects.control_plane is None or objects.going or objects.paused:
         return []
+    _follow(objects)
     lost = _lost(objects)
     if lost and objects.initialized and not any(_stays(machine) for machine in objects.machines):
         raise _all_gone(objects, lost)
@@ -63,6 +69,20 @@ def restore(objects: ClusterObjects) -> list[str]:
             changes.append(f"mark Machine {objects.namespace}/{name} for deletion")
     objects.machines.sort(key=lambda each: str(each["metadata"]["name"]))
     return changes
+
+
+def _follow(objects: ClusterObjects) -> None:
+    # A machine that was prepared ahead was made when it had no Machine yet that could have followed.
+    for index, machine in enumerate(objects.machines):
+        name = str(machine["metadata"]["name"])
+        infrastructure = objects.infrastructure_machines.get(name) or {}
+        same_kind = infrastructure.get("kind") == machine["spec"]["infrastructureRef"]["kind"]
+        if same_kind and is_provisioned(infrastructure):
+            change = functools.partial(follow_infrastructure, infrastructure=infrastructure)
+            altered = copy.deepcopy(machine)
+            change(altered)
+            if altered != machine:
+                objects.machines[index] = objects.store.modify(MACHINE, objects.namespace, name, change)
 
 
 def _stays(machine: Object) -> bool:
@@ -142,14 +162,28 @@ def _machine(objects: ClusterObjects, name: str) -> Object:
     # A remediation that is under way waits for the replacement, which this is not.
     annotations.pop(kinds.ANNOTATION_REMEDIATION_FOR, None)
     known = infrastructure.get("status") or {}
-    # Failed before there was a control plane, which is removed on evidence alone; else it may carry a member like any other.
-    message = "its Machine was deleted from the store"
     made["status"] = {
         **{key: known[key] for key in FOLLOWED_STATUS if known.get(key)},
         "initialization": {"infrastructureProvisioned": bool((known.get("initialization") or {}).get("provisioned"))},
-        "bootstrap": {"state": "Succeeded" if objects.initialized else "Failed", "message": message},
+        "bootstrap": _bootstrap(objects, name),
     }
     return made
+
+
+def _bootstrap(objects: ClusterObjects, name: str) -> Object:
+    """What is to be taken for the state of the bootstrap of a machine whose Machine is gone, and the record of it with that."""
+    made = {"message": "its Machine was deleted from the store"}
+    if not objects.initialized:
+        # Before there was a control plane it is removed on evidence alone.
+        return {"state": "Failed", **made}
+    config = objects.kubeadm_configs.get(name) or {"metadata": {}}
+    if BOOTSTRAP_TOKEN_ANNOTATION in (config["metadata"].get("annotations") or {}):
+        # Nobody saw the end of its join: the machine is asked, and kubeadm waited for, before it is removed. When it began went with the
+        # Machine; counted from now it is waited for too long rather than not long enough.
+        return {"state": "Running", "startedAt": now_rfc3339(), **made}
+    # It may carry a member like any other. So may one without a KubeadmConfig: taken for under way, a machine that has no record of a
+    # bootstrap (adopted, say) would then count as one that was never started, which goes without etcd being asked.
+    return {"state": "Succeeded", **made}
 
 
 def _all_gone(objects: ClusterObjects, lost: t.Sequence[str]) -> ControlPlaneFailure:

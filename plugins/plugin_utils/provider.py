@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import hooks
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
 
@@ -41,12 +43,14 @@ VERSION_ANNOTATION = "kubeadm.control-plane/prepared-version"
 
 
 def endpoint_servers(objects: ClusterObjects) -> list[dict[str, str]]:
-    """Return the machines behind the endpoint: every one that has an address and isn't being deleted."""
+    """Return the machines behind the endpoint: every one that has an address and whose deletion has not begun."""
     servers = []
     for machine in objects.machines:
         name = machine["metadata"]["name"]
         address = first_address(objects.infrastructure_machines.get(name))
-        if address and not machine["metadata"].get("deletionTimestamp"):
+        # One whose deletion a pre-drain hook holds still does its work.
+        held = hooks.hooks(machine, kinds.HOOK_PRE_DRAIN) and not hooks.drained(machine)
+        if address and (held or not machine["metadata"].get("deletionTimestamp")):
             servers.append({"name": name, "address": address})
     return servers
 

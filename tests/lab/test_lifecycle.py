@@ -212,7 +212,11 @@ def test_inventory_has_clusters_machines_and_groups(workspace: Workspace, machin
     command = ["ansible-inventory", "-i", "inventory.clusters.yml", "--list"]
     groups = json.loads(Workspace.run(command, workspace.folder).succeeded().output)
     assert groups["control_planes"]["hosts"] == [NAME]
-    assert sorted(groups["lab_life"]["hosts"]) == sorted(groups["control_plane_machines"]["hosts"]) == machines.names()
+    assert (
+        sorted(groups["lab_life_machines"]["hosts"])
+        == sorted(groups["control_plane_machines"]["hosts"])
+        == machines.names()
+    )
     assert groups["etcd_leader"]["hosts"] == [machines.etcd_leader()]
     assert [len(groups[f"failure_domain_{each}"]["hosts"]) for each in "abc"] == [1, 1, 1]
     assert not {"unhealthy", "outdated", "provisioning"} & set(groups)

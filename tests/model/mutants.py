@@ -137,8 +137,8 @@ MUTANTS: tuple[Mutant, ...] = (
         (
             (
                 "decide.py",
-                "    running = [\n        machine for machine in view.live if machine.bootstrap == names.RUNNING",
-                "    running = [\n        machine for machine in view.live if machine.bootstrap == 0",
+                "    running = [\n        machine\n        for machine in view.machines\n        if machine.bootstrap == names.RUNNING",
+                "    running = [\n        machine\n        for machine in view.machines\n        if machine.bootstrap == 0",
             ),
         ),
         ("create 3",),

@@ -109,6 +109,16 @@ class Machines:
         leader = self.etcd("/v3/maintenance/status")["leader"]
         return str(next(member["name"] for member in self.etcd_members() if member["ID"] == leader))
 
+    def let_lead(self, name: str) -> None:
+        """Have etcd's leader hand over to this member; a leader answers when the other one leads."""
+        leader = self.etcd_leader()
+        if leader != name:
+            identity = next(each["ID"] for each in self.etcd_members() if each["name"] == name)
+            body = json.dumps({"targetID": identity})
+            path = "https://127.0.0.1:2379/v3/maintenance/transfer-leadership"
+            self.ssh(leader, f"{CURL} --fail -X POST -d '{body}' {path}")
+            assert self.etcd_leader() == name
+
     def kubectl(self, *arguments: str) -> str:
         """Run kubectl on one machine."""
         command = " ".join(f"'{each}'" for each in arguments)

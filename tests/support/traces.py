@@ -38,3 +38,9 @@ def traces(*needles: str) -> list[str]:
         for folder, names, files in os.walk(root):
             found += [f"path {folder}/{name}" for name in names + files if any(needle in name for needle in needles)]
     return found
+
+
+def left_of(machine: str) -> list[str]:
+    """What is left of one machine of a cluster that lives on: the others' etcd and records name it for as long as they live."""
+    own = (f"--machine={machine}", f"/machines/{machine}")
+    return [each for each in traces(machine) if each.startswith("link") or any(part in each for part in own)]

@@ -13,4 +13,5 @@ use_venv "$(main_venv)"
 if [ "$(id -u)" -eq 0 ]; then
   "$REPO/tests/tools/image.sh"
 fi
-run_pytest integration tests/integration
+# They mostly wait for elections and servers that start, so three at a time suit two CPUs. A file's tests share its processes.
+run_pytest integration -n 3 --dist loadfile tests/integration

@@ -14,7 +14,7 @@ for venv in "$VENV_LATEST" "$VENV_OLDEST"; do
   [ -e "$venv/.complete" ] || continue
   name="unit, ansible-core $(core_version "$venv")"
   say "$name"
-  (use_venv "$venv" && run_pytest "$name" "${select[@]}" tests/unit)
+  (use_venv "$venv" && run_pytest "$name" -n 2 --dist loadfile "${select[@]}" tests/unit)
   select=(-m "not once")
 done
 

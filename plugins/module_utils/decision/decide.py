@@ -209,7 +209,11 @@ def _machines(context: Context) -> Outcome:
     if recovery is not None:
         return recovery
     running = [
-        machine for machine in view.live if machine.bootstrap == names.RUNNING and not machine.infrastructure_gone
+        machine
+        for machine in view.machines
+        if machine.bootstrap == names.RUNNING
+        and not machine.infrastructure_gone
+        and (not machine.deleting or _may_still_join(view, machine))
     ]
     if running:
         return go_on(context, running[0])
@@ -225,6 +229,11 @@ def _machines(context: Context) -> Outcome:
     if view.initialized is False:
         return _config_missing(view)
     return _living(context)
+
+
+def _may_still_join(view: View, machine: MachineView) -> bool:
+    """Whether kubeadm may still be at work on a machine that is to go: its member could come right after the look that found none."""
+    return machine.started is not None and view.now - machine.started < names.JOIN_BOUND
 
 
 def _forming(context: Context) -> Outcome:

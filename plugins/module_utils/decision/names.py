@@ -88,6 +88,8 @@ STALE_DELETION = 900
 SETTLING = 300
 PATIENCE = 60
 NODE_READY_PATIENCE = 120
+# For how long kubeadm join may still be at work on a machine that nobody wants any more: the run's own bound for a bootstrap.
+JOIN_BOUND = 900
 CLOCK_SKEW_LIMIT = 30
 # kcp-behaviour.md §1.0: min healthy period default.
 MIN_HEALTHY_PERIOD = 3600

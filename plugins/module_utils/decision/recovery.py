@@ -32,6 +32,8 @@ QUORUM_LOST = "QuorumLostAtSecondVoter"
 RECOVERING = "RecoveringSingleVoter"
 SECOND_VOTER_LOST = "SecondVoterLost"
 CONSENT = "Consent"
+RECORD_UNREADABLE = "RecoveryRecordUnreadable"
+_UNIT = "kubeadm-control-plane-recover-"
 # A recovery of which the machine says this is gone on with, whatever else holds: etcd may stand with --force-new-cluster there.
 _UNFINISHED = ("Running", "Interrupted", "Succeeded")
 
@@ -129,6 +131,13 @@ def _unfinished(view: View) -> Optional[Outcome]:
     machine = next((each for each in view.machines if each.name == view.workload.get("via")), None)
     if record.get("state") not in _UNFINISHED or machine is None:
         return None
+    if not record.get("memberID"):
+        text = f"what machine {machine.name} has recorded of a recovery of etcd can't be read: {clip(record.get('message')) or 'no reason given'}"
+        fix = (
+            f"Look at /var/lib/kubeadm-control-plane/recover-single-voter.json on {machine.name}. Where no unit {_UNIT}* runs there and "
+            "/etc/kubernetes/manifests/etcd.yaml is there without --force-new-cluster, remove that file and reconcile."
+        )
+        return block(RECORD_UNREADABLE, text, fix)
     lost = clip(record.get("lost"), 80)
     text = f"the recovery of etcd on machine {machine.name} from the loss of {lost or 'its second voter'} was begun"
     outcome = Outcome(names.RECOVER_SINGLE_VOTER, [reason(RECOVERING, text)])

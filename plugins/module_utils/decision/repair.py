@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, View
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
 
@@ -23,7 +24,10 @@ def beyond_repair(view: View, machine: MachineView) -> str:
         )
     if not view.managed_etcd or machine.member is not None or machine.node is None:
         return ""
-    unfinished = any(not each.settled for each in view.members) or view.settling
+    # That another machine joined a short while ago says nothing of this one, whose join was done before.
+    began = machine.started is not None and view.now - machine.started < names.SETTLING
+    joining = began or any(each.bootstrap == names.RUNNING for each in view.machines)
+    unfinished = joining or any(not each.settled for each in view.members)
     known = view.etcd_known and view.etcd.get("memberListAgrees") is True and not unfinished
     if known and view.lasting(machine.machine, "EtcdMemberHealthy"):
         return "its etcd member was removed, and etcd never takes back a member with the data of one that was removed"

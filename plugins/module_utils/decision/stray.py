@@ -25,6 +25,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.tro
     unmanaged_nodes,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.names import is_dns_subdomain
 
 Object = dict[str, Any]
 
@@ -57,7 +58,13 @@ def remove_stray(context: Context) -> Optional[Outcome]:
         fix = "Bring the other members back to health first; without a majority only a snapshot helps."
         outcome = block("CannotBeRemediated", f"{text}, and removing it is refused: {why}", fix)
     else:
-        outcome = Outcome(names.REMOVE_MEMBER, [reason("StrayMember", text)], target(None, member=member.id))
+        # What no Node can be named is in none of kubeadm's records either.
+        node = {"node": member.name} if is_dns_subdomain(member.name) else {}
+        outcome = Outcome(
+            names.REMOVE_MEMBER,
+            [reason("StrayMember", text)],
+            {**target(None, member=member.id), **node},
+        )
         outcome.leadership = _hand_over(view, context, member)
     order = "A member without a machine gives no vote that can be counted on, and raises the number of votes needed."
     outcome.quorum = verdict.certificate(view.leader_title, order)

@@ -13,6 +13,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.members
     MembershipError,
     find_member,
     move_leader,
+    require_candidate,
     require_cluster,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import Member
@@ -67,6 +68,7 @@ def hand_over(
     title = f"{leader.name} ({leader.hex_id})"
     if member is None or member.id != leader.id:
         return Handover(False, f"etcd's leader is {title}: nothing to move", leader, view)
+    require_candidate(view, leader, to)
     if check:
         return Handover(True, f"leadership of etcd would move away from {title}", leader, view)
     before_change()

@@ -264,6 +264,17 @@ def move_leader(cluster: Cluster, view: View, leader: Member, to: t.Sequence[str
     )
 
 
+def require_candidate(view: View, leader: Member, to: t.Sequence[str] = ()) -> None:
+    """Refuse where no member could take the leadership over now. Raises MembershipError: LeadershipNotMoved."""
+    able, reasons = _candidates(view, leader, to)
+    if not able:
+        said = "; ".join(reasons) or "no healthy voter to move to"
+        raise MembershipError(
+            "LeadershipNotMoved",
+            f"etcd member {leader.name} ({leader.hex_id}) leads, and no other can take that over ({said}). Nothing was changed.",
+        )
+
+
 def _candidates(view: View, leader: Member, to: t.Sequence[str]) -> tuple[list[Member], list[str]]:
     """Return the members to try, best first, and why those that were asked for are left out."""
     able = [m for m in view.members if m.id != leader.id and not m.is_learner and not view.unhealthy(m)]

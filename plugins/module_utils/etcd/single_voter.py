@@ -131,7 +131,11 @@ class Recovery:
         copy = os.path.join(record["folder"], "etcd-data")
         partial = f"{copy}.partial"
         shutil.rmtree(partial, ignore_errors=True)
-        shutil.copytree(source, os.path.join(partial, "member"))
+        with contextlib.ExitStack() as held:
+            # A kubelet that sees late that the manifest is gone starts etcd once more: it waits for this lock before it writes anything.
+            database = os.path.join(source, "snap", "db")
+            self._until("etcd to stay stopped", lambda: _held(database, held), self.bounds.stop)
+            shutil.copytree(source, os.path.join(partial, "member"))
         os.chmod(partial, 0o700)
         record["snapshot"] = make_snapshot(
             os.path.join(partial, "member", "snap", "db"), os.path.join(record["folder"], "snapshot.db")
@@ -273,17 +277,23 @@ def perform(places: str) -> None:
 
 def unused(database: str) -> bool:
     """Whether no etcd has its database open: bbolt holds a lock on it."""
+    with contextlib.ExitStack() as held:
+        return _held(database, held)
+
+
+def _held(database: str, held: contextlib.ExitStack) -> bool:
+    """Take bbolt's lock of a database until ``held`` ends; False where an etcd has it."""
     try:
         descriptor = os.open(database, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
         return True
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
     except BlockingIOError:
-        return False
-    finally:
         os.close(descriptor)
+        return False
+    held.callback(os.close, descriptor)
+    return True
 
 
 def _processes() -> t.Iterator[list[str]]:

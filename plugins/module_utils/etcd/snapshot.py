@@ -65,6 +65,7 @@ class Wanted:
         verify: RESTORE (by etcd's own tool, where there is one) or HASH.
         max_age: seconds; one that is not older is taken instead. 0: always a new one.
         cluster_id: the etcd cluster that is meant; another is refused.
+        purpose: what it is taken for, kept with its facts; one that was taken for something else is not taken instead.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Wanted:
     verify: str = RESTORE
     max_age: int = 0
     cluster_id: t.Optional[int] = None
+    purpose: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,7 @@ class Kept:
     member_id: str
     etcd_version: str
     verify: str
+    purpose: str = ""
 
     def document(self) -> dict[str, t.Any]:
         """Return it with the names of the file beside it and of the module's result."""
@@ -108,6 +111,7 @@ class Kept:
             "cluster_id": self.cluster_id,
             "member_id": self.member_id,
             "etcd_version": self.etcd_version,
+            "purpose": self.purpose,
         }
 
 
@@ -163,14 +167,16 @@ def take(
             saved = _save(gateway, os.path.join(work, "snapshot.db"))
             kept = _verified(saved, wanted, tool, work)
             kept = replace(kept, path=path, taken_at=time.strftime(_TIME, time.gmtime(stamp)))
-            kept = replace(kept, cluster_id=to_hex(status.cluster_id), etcd_version=status.version)
+            kept = replace(
+                kept, cluster_id=to_hex(status.cluster_id), etcd_version=status.version, purpose=wanted.purpose
+            )
             document = {**kept.document(), "verify": kept.verify}
             write_atomically(_facts(path), (json.dumps(document, indent=2, sort_keys=True) + "\n").encode())
             os.rename(saved.path, path)
             _sync(wanted.directory)
         finally:
             _clean(work)
-        return Taken(True, path, kept, _prune(wanted), _warnings(status))
+        return Taken(True, path, kept, _prune(wanted, path), _warnings(status))
 
 
 def matches_its_hash(path: str) -> bool:
@@ -309,26 +315,32 @@ def _all(wanted: Wanted, suffix: str = "db") -> list[str]:
 
 
 def _recent(wanted: Wanted, status: Status, now: float) -> t.Optional[Kept]:
-    """Return the newest snapshot of the name if it will do, by the node's clock."""
-    found = _all(wanted)[-1:] if wanted.max_age > 0 else []
-    for path in found:
+    """Return the newest snapshot of the name and the purpose if it will do, by the node's clock."""
+    for path in reversed(_all(wanted) if wanted.max_age > 0 else []):
         try:
             with open(_facts(path), encoding="utf-8") as file:
                 facts = json.load(file)
+            # Whoever names no purpose is served by any.
+            if wanted.purpose not in ("", facts.get("purpose", "")):
+                continue
             age = now - calendar.timegm(time.strptime(facts["taken_at"], _TIME))
             strong = facts["verify"] == wanted.verify or facts["verified_by"] != HASH
             fits = facts["cluster_id"] == to_hex(status.cluster_id) and facts["bytes"] == os.path.getsize(path)
             if 0 <= age <= wanted.max_age and strong and fits and matches_its_hash(path):
                 given = {name: facts[name] for name in ("taken_at", "sha256", "verified_by", "revision", "verify")}
                 more = {name: facts[name] for name in ("cluster_id", "member_id", "etcd_version")}
+                more["purpose"] = facts.get("purpose", "")
                 return Kept(path=path, size=facts["bytes"], note=facts["verify_note"], **given, **more)
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            pass
+        return None
     return None
 
 
-def _prune(wanted: Wanted) -> list[str]:
-    old = _all(wanted)[: -max(1, wanted.keep)]
+def _prune(wanted: Wanted, new: str) -> list[str]:
+    # By name, the new one is not the newest where the node's clock was once ahead.
+    others = [path for path in _all(wanted) if path != new]
+    old = others[: max(0, len(others) + 1 - max(1, wanted.keep))]
     for path in old:
         os.unlink(path)
     # A call that was killed between the two leaves facts without a snapshot.

@@ -141,6 +141,11 @@ def reference(kind: str, name: str) -> dict[str, Any]:
     return {"apiGroup": group(api_version(kind)), "kind": kind, "name": name}
 
 
+def waives_snapshot(annotations: Mapping[str, Any]) -> bool:
+    """Whether a KubeadmControlPlane's annotations waive the etcd snapshot before a member goes; "false" does not."""
+    return str(annotations.get(ANNOTATION_SKIP_ETCD_SNAPSHOT, "false")).lower() != "false"
+
+
 def label_of(obj: Mapping[str, Any]) -> str:
     """ "Kind namespace/name" of an object, as messages name it."""
     metadata = obj.get("metadata") or {}

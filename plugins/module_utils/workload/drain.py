@@ -161,6 +161,9 @@ class Drain:
             cordoned = _unschedulable(node)
             record = self._read(node, cordoned)
             pods = [] if wanted.skip_drain else self._pods(wanted)
+            if pods and record.get("ended"):
+                # It was drained once, and used again since: what was true then says nothing of these pods.
+                record = self._new(node)
             over, changed = wanted.skip_drain, False
             late = self._late(record["startedAt"], wanted.timeout, wanted.started_at)
             if not over:
@@ -178,9 +181,11 @@ class Drain:
                 record.setdefault("volumesSince", self._now())
                 volumes = self._volumes() if wanted.wait_for_volumes else []
                 volumes_late = self._late(record["volumesSince"], wanted.volumes_timeout)
+            waits = not over or (bool(volumes) and not volumes_late)
+            state = RUNNING if waits else TIMED_OUT if pods or volumes else DRAINED
+            if state == DRAINED and not wanted.skip_drain:
+                record["ended"] = True
             self._write(record)
-        waits = not over or (bool(volumes) and not volumes_late)
-        state = RUNNING if waits else TIMED_OUT if pods or volumes else DRAINED
         begun = time.strftime(_TIME, time.gmtime(record["startedAt"]))
         return Report(state, "", changed, tuple(map(_title, pods)), tuple(volumes), begun)
 
@@ -310,7 +315,10 @@ class Drain:
         except (OSError, ValueError, KeyError, TypeError):
             pass
         # A new Node of an old name begins anew, too.
-        return {"node": self._name, "uid": uid, "startedAt": self._now()}
+        return self._new(node)
+
+    def _new(self, node: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+        return {"node": self._name, "uid": node["metadata"]["uid"], "startedAt": self._now()}
 
     def _write(self, record: t.Mapping[str, t.Any]) -> None:
         text = json.dumps(record, indent=2, sort_keys=True) + "\n"

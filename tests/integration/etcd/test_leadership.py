@@ -77,9 +77,10 @@ def test_a_dead_candidate_is_named_and_not_tried(make_cluster: Make) -> None:
     leader = cluster.leader()
     dead, alive = others(cluster, leader)
     dead.kill()
-    with pytest.raises(MembershipError, match=f"{dead.name}: .*refused") as refused:
-        hand_over(reach(cluster, leader), name=leader.name, to=[dead.name])
-    assert refused.value.reason == "LeadershipNotMoved"
+    for check in (True, False):
+        with pytest.raises(MembershipError, match=f"{dead.name}: .*refused") as refused:
+            hand_over(reach(cluster, leader), name=leader.name, to=[dead.name], check=check)
+        assert refused.value.reason == "LeadershipNotMoved"
     assert cluster.leader() is leader
     done = hand_over(reach(cluster, leader), name=leader.name, to=[dead.name, alive.name])
     assert done.leader.name == alive.name
@@ -95,10 +96,11 @@ def test_a_learner_is_no_candidate(make_cluster: Make) -> None:
             == 2
         ),
     )
-    with pytest.raises(MembershipError, match="m2: it is a learner"):
-        hand_over(reach(cluster, cluster.members[0]), name="m1", to=["m2"])
-    with pytest.raises(MembershipError, match="no healthy voter to move to"):
-        hand_over(reach(cluster, cluster.members[0]), name="m1")
+    for check in (True, False):
+        with pytest.raises(MembershipError, match="m2: it is a learner"):
+            hand_over(reach(cluster, cluster.members[0]), name="m1", to=["m2"], check=check)
+        with pytest.raises(MembershipError, match="no healthy voter to move to"):
+            hand_over(reach(cluster, cluster.members[0]), name="m1", check=check)
     learner.kill()
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 import subprocess
 import typing as t
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.database import stored_members
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.local import (
     Places,
+    etcd_data,
     flagged,
     membership,
     told_members,
@@ -226,6 +228,31 @@ def test_where_it_fails_the_manifest_is_put_back_and_it_may_be_tried_again(node:
     assert told is not None and told["state"] == "Failed"
     unit.start(lost.hex_id, "m2")
     assert unit.wait(60).state == "Succeeded" and node.serves() and node.value("kept") == "safe"
+
+
+def test_nothing_is_copied_from_under_an_etcd_that_runs(node: Node, lost: Member) -> None:
+    """A kubelet that sees late that the manifest is gone has started it once more."""
+    unit = node.unit()
+    report, _started = unit.start(lost.hex_id, "m2", check=True)
+    folder = Path(str(report.record["folder"]))
+    folder.mkdir(parents=True)
+    (folder / "etcd.yaml").write_bytes(Path(node.places.manifest).read_bytes())
+    unit.recovery.write({**report.record, "done": ["stop"]})
+    ended = Recovery(node.places, Bounds(stop=0.0), node.systemd).perform()
+    assert ended["state"] == "Failed" and "at copy: waited 0 s in vain for etcd to stay stopped" in ended["message"]
+    assert "dataCopy" not in ended and node.kubelet.flags == [False]
+
+
+def test_no_etcd_can_open_the_database_while_it_is_copied(node: Node, lost: Member) -> None:
+    """What is copied beside it tells who holds which file locked at that moment."""
+    folder = Path(etcd_data(Path(node.places.manifest).read_text(encoding="utf-8"))) / "member"
+    (folder / "locks").symlink_to("/proc/locks")
+    database = (folder / "snap" / "db").stat().st_ino
+    node.unit().start(lost.hex_id, "m2")
+    done = node.unit().wait(60)
+    assert done.state == "Succeeded", done.record
+    locks = (Path(str(done.record["dataCopy"])) / "member" / "locks").read_text(encoding="utf-8")
+    assert re.search(rf"FLOCK +ADVISORY +WRITE .*:{database} ", locks), locks
 
 
 def test_a_voter_that_listens_is_not_lost(node: Node) -> None:

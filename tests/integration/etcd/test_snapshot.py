@@ -10,17 +10,14 @@ import contextlib
 import hashlib
 import json
 import os
-import resource
-import shutil
-import socket
 import stat
 import subprocess
-import threading
 import typing as t
 from pathlib import Path
 
 import pytest
 from etcd_cluster import EtcdCluster, EtcdMember, find_etcd, free_port, until
+from etcd_tool import none_here, on_this_host, own_tool
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import Gateway
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapshot import (
@@ -32,7 +29,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapsho
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.tool import (
     NoTool,
-    Tool,
     etcd_image,
     image_tool,
 )
@@ -42,29 +38,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https i
 
 NOW = 1_800_000_000.0
 Make = t.Callable[..., EtcdCluster]
-
-
-def own_tool() -> Tool:
-    """The tool beside the etcd that the tests run: etcdutl, or etcdctl of an etcd before 3.5."""
-    folder = os.path.dirname(find_etcd())
-    for name in ("etcdutl", "etcdctl"):
-        path = os.path.join(folder, name)
-        if os.access(path, os.X_OK):
-            return Tool(name, (path,), "")
-    pytest.skip("no etcdutl or etcdctl beside etcd")
-
-
-@contextlib.contextmanager
-def on_this_host(folder: str) -> t.Iterator[Tool]:
-    found = own_tool()
-    yield Tool(found.name, found.words, folder)
-
-
-@contextlib.contextmanager
-def none_here(folder: str) -> t.Iterator[Tool]:
-    if folder:
-        raise NoTool("the image holds no etcdctl")
-    yield own_tool()
 
 
 @pytest.fixture(name="kept")
@@ -153,6 +126,18 @@ def test_the_oldest_go_only_after_the_new_one_and_others_stay(cluster: EtcdClust
     assert len(files(kept)) == 6
 
 
+@pytest.mark.parametrize(("keep", "left"), [(3, 3), (1, 1)])
+def test_the_new_one_stays_where_the_clock_was_ahead_once(
+    cluster: EtcdCluster, kept: Path, keep: int, left: int
+) -> None:
+    for number in range(3):
+        save(cluster, kept, now=NOW + 86400 + number, keep=3, verify="hash")
+    taken = save(cluster, kept, keep=keep, verify="hash")
+    assert matches_its_hash(str(taken.path)) and taken.path not in taken.removed
+    assert taken.removed[0] == str(kept / "prod-20270116T080000Z.db"), "of the others, the oldest by name"
+    assert len([name for name in files(kept) if name.endswith(".db")]) == left
+
+
 def test_one_that_is_young_enough_is_taken_again(cluster: EtcdCluster, kept: Path) -> None:
     first = save(cluster, kept)
     again = save(cluster, kept, now=NOW + 60, max_age=60)
@@ -160,6 +145,18 @@ def test_one_that_is_young_enough_is_taken_again(cluster: EtcdCluster, kept: Pat
     assert save(cluster, kept, now=NOW + 61, max_age=60).changed
     # A clock that was set back proves nothing about the age.
     assert save(cluster, kept, now=NOW - 1, max_age=60).changed
+
+
+def test_one_of_another_purpose_is_not_taken_again(cluster: EtcdCluster, kept: Path) -> None:
+    first = save(cluster, kept, now=NOW, purpose="removal of a1").kept
+    assert first is not None and first.purpose == "removal of a1"
+    second = save(cluster, kept, now=NOW + 10, max_age=60, purpose="removal of b2")
+    assert second.changed and second.kept is not None
+    retried = save(cluster, kept, now=NOW + 20, max_age=60, purpose="removal of a1")
+    assert (retried.changed, retried.kept) == (False, first), "though the newest is another one"
+    anything = save(cluster, kept, now=NOW + 20, max_age=60)
+    assert (anything.changed, anything.kept) == (False, second.kept)
+    assert save(cluster, kept, now=NOW + 61, max_age=60, purpose="removal of a1").changed
 
 
 def test_one_that_was_changed_on_the_disk_is_not_taken_again(cluster: EtcdCluster, kept: Path) -> None:
@@ -243,127 +240,6 @@ def test_a_lost_lock_writes_nothing(cluster: EtcdCluster, kept: Path) -> None:
     with cluster.gateway(cluster.members[0]) as gateway, pytest.raises(NodeError):
         take(gateway, Wanted("prod", str(kept)), on_this_host, before_change=lost)
     assert not kept.exists()
-
-
-class Answers:
-    """An etcd that gives a status and then a stream of one's own making."""
-
-    def __init__(self, status: t.Mapping[str, t.Any], pieces: t.Callable[[], t.Iterator[bytes]]) -> None:
-        self._server = socket.create_server(("127.0.0.1", 0))
-        self._bodies: list[t.Callable[[], t.Iterator[bytes]]] = [lambda: iter([json.dumps(status).encode()]), pieces]
-        self._status = self._bodies[0]
-        self.url = f"http://127.0.0.1:{self._server.getsockname()[1]}"
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-        self._thread.start()
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                connection, _address = self._server.accept()
-            except OSError:
-                return
-            with connection, connection.makefile("rb") as request:
-                path = request.readline().split()[1]
-                headers = list(iter(request.readline, b"\r\n"))
-                lengths = [int(line.split(b":")[1]) for line in headers if line.lower().startswith(b"content-length")]
-                request.read(lengths[0])
-                connection.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
-                body = self._bodies[1] if path.endswith(b"snapshot") else self._bodies[0]
-                with contextlib.suppress(OSError):
-                    for piece in body():
-                        connection.sendall(piece)
-
-    def end(self) -> None:
-        self._server.shutdown(socket.SHUT_RDWR)
-        self._server.close()
-        self._thread.join()
-
-
-def piece(blob: bytes, remaining: int) -> bytes:
-    result = {"remaining_bytes": str(remaining), "blob": base64.b64encode(blob).decode()}
-    return json.dumps({"result": result}).encode() + b"\n"
-
-
-def from_stream(
-    kept: Path, pieces: t.Callable[[], t.Iterator[bytes]], size: int = 0, errors: t.Sequence[str] = ()
-) -> Taken:
-    status = {
-        "header": {"member_id": "7", "cluster_id": "9"},
-        "leader": "7",
-        "dbSize": str(size),
-        "errors": list(errors),
-    }
-    etcd = Answers(status, pieces)
-    try:
-        with Gateway(etcd.url, None) as gateway:
-            return take(gateway, Wanted("prod", str(kept), verify="hash"), none_here, now=lambda: NOW)
-    finally:
-        etcd.end()
-
-
-@pytest.mark.parametrize(
-    ("pieces", "message"),
-    [
-        ([piece(b"x" * 512, 32)], "32 bytes to come"),
-        ([piece(b"x" * 512, 32), piece(b"y" * 32, 0)], "its hash does not match"),
-        ([b'{"result": {"remaining_bytes": "5", "blob": "!!"}}\n'], "not base64"),
-        ([b'{"result": {"remai'], "not a JSON answer"),
-        ([b'{"error": {"grpc_code": 14, "message": "etcdserver: stopped"}}\n'], "etcdserver: stopped"),
-        ([], "broke off"),
-    ],
-)
-def test_a_broken_stream_leaves_nothing(kept: Path, pieces: list[bytes], message: str) -> None:
-    with pytest.raises(SnapshotError, match=message) as refused:
-        from_stream(kept, lambda: iter(pieces))
-    assert refused.value.reason == "NotWhole"
-    assert files(kept) == []
-
-
-def test_a_damaged_database_with_a_right_hash_is_not_kept(kept: Path) -> None:
-    garbage = os.urandom(512 * 64)
-    stream = garbage + hashlib.sha256(garbage).digest()
-    etcd = Answers({"header": {"member_id": "7", "cluster_id": "9"}}, lambda: iter([piece(stream, 0)]))
-    try:
-        with Gateway(etcd.url, None) as gateway, pytest.raises(SnapshotError) as refused:
-            take(gateway, Wanted("prod", str(kept)), on_this_host)
-        assert refused.value.reason == "NotRestorable"
-        assert files(kept) == []
-    finally:
-        etcd.end()
-
-
-def test_a_big_snapshot_needs_little_memory(kept: Path) -> None:
-    blob, count = b"\0" * 32768, 4096
-
-    def pieces() -> t.Iterator[bytes]:
-        digest = hashlib.sha256()
-        text = piece(blob, 1)
-        for _unused in range(count):
-            digest.update(blob)
-            yield text
-        yield piece(digest.digest(), 0)
-
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    taken = from_stream(kept, pieces)
-    assert taken.kept is not None and taken.kept.size == len(blob) * count + 32
-    # KiB; the file has 128 MiB.
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 32 * 1024
-
-
-def test_a_disk_without_room_is_refused_before_anything_is_written(kept: Path, tmp_path: Path) -> None:
-    with pytest.raises(SnapshotError, match="must not run out of space") as refused:
-        from_stream(kept, lambda: iter([]), size=shutil.disk_usage(tmp_path).free)
-    assert refused.value.reason == "NoSpace"
-    assert files(kept) == []
-
-
-def test_a_corrupt_member_is_refused_and_a_neighbours_alarm_is_not_its_own(kept: Path) -> None:
-    with pytest.raises(SnapshotError) as refused:
-        from_stream(kept, lambda: iter([]), errors=["memberID:7 alarm:CORRUPT "])
-    assert refused.value.reason == "MemberCorrupt"
-    assert not kept.exists()
-    stream = b"x" * 512 + hashlib.sha256(b"x" * 512).digest()
-    assert from_stream(kept, lambda: iter([piece(stream, 0)]), errors=["memberID:77 alarm:CORRUPT "]).changed
 
 
 def test_the_image_of_the_nodes_etcd_is_read_from_its_manifest(tmp_path: Path) -> None:

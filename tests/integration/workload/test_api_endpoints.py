@@ -114,6 +114,31 @@ def test_a_cluster_status_that_cannot_be_read_stops_it_before_anything_is_writte
     assert nothing["failed"] and "there is nothing to correct" in nothing["msg"]
 
 
+def test_the_users_own_control_plane_endpoint_comes_before_the_clusters(
+    workload: Workload, playbook: Playbook, tmp_path: Path
+) -> None:
+    """It is what kubeadm was told, and wrote into cluster-info first."""
+    written = {
+        "api.example.com": "https://api.example.com:6443",
+        "api.example.com:443": "https://api.example.com:443",
+        "[fd00::1]:6444": "https://[fd00::1]:6444",
+        "": "https://10.0.0.100:8443",
+    }
+    tasks = []
+    for number, text in enumerate(written):
+        store = tmp_path / f"store-{number}"
+        stored_cluster(store, "v1.20.2", {"controlPlaneEndpoint": text} if text else {}, {}, machines={"m-1": "node"})
+        endpoint = {"host": "10.0.0.100", "port": 8443}
+        FileStore(str(store)).modify(
+            ("cluster.x-k8s.io", "Cluster"),
+            "default",
+            "prod",
+            lambda found, e=endpoint: found["spec"].update(controlPlaneEndpoint=e),
+        )
+        tasks.append(Task("api_endpoints", {"cluster": "prod", "store": {"path": str(store)}}))
+    assert [done.get("cluster_info_server") for done in playbook.run(*tasks)] == list(written.values())
+
+
 def test_through_the_machines_of_a_stored_cluster(workload: Workload, tmp_path: Path) -> None:
     """The Cluster's endpoint is the one; machines that don't answer are passed over."""
     store = tmp_path / "store"

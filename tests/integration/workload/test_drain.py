@@ -214,6 +214,24 @@ def test_a_drain_that_was_taken_back_by_hand_begins_anew(lab: Lab) -> None:
     assert lab.cordoned()
 
 
+def test_a_drain_that_ended_says_nothing_of_pods_that_came_since(lab: Lab) -> None:
+    """It was uncordoned, used for months and cordoned again, with nobody looking in between."""
+    lab.pod("web")
+    lab.drain(timeout=600)
+    until("the pod is evicted", lambda: lab.ending("web"))
+    lab.kubelet_ends("web")
+    assert lab.drain(wait=20, timeout=600).state == "Drained"
+    assert lab.drain(timeout=600).state == "Drained"
+    lab.seconds += 90 * 86400
+    lab.pod("db")
+    report = lab.drain(timeout=600)
+    assert (report.state, report.pods) == ("Running", ("default/db",))
+    until("the pod is evicted", lambda: lab.ending("db"))
+    lab.kubelet_ends("db")
+    assert lab.drain(wait=20, timeout=600).state == "Drained"
+    assert len(lab.systemd.started) == 2
+
+
 def test_pods_of_an_unreachable_node_are_asked_and_not_waited_for(lab: Lab) -> None:
     lab.pod("web", terminationGracePeriodSeconds=3600)
     report = lab.drain(wait=20, unreachable=True)

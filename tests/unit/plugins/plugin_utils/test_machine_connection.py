@@ -13,6 +13,7 @@ from ansible.errors import AnsibleError
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import (
     Machine,
+    MachineCaller,
     connection_variables,
 )
 
@@ -76,6 +77,15 @@ def test_machine_without_address(tmp_path: Path) -> None:
     """The error names the machine and where the address comes from."""
     with pytest.raises(AnsibleError, match=r"m1 has no address.*status\.connection\.host"):
         variables({}, tmp_path)
+
+
+def test_a_machine_without_address_is_one_that_was_not_reached(tmp_path: Path) -> None:
+    """The others are asked instead; a machine that the inventory hides stops the run all the same."""
+    caller = MachineCaller(None, {"hostvars": {}}, str(tmp_path))
+    answer = caller.call(Machine("m1", "id", {}), "node_observe", {})
+    assert not answer.reached and answer.message.startswith("machine m1 has no address in the store")
+    with pytest.raises(AnsibleError, match="slice"):
+        caller.call(Machine("m1", "id", {"inventoryHost": "db1"}), "node_observe", {})
 
 
 def test_secrets_do_not_reach_a_disk_of_the_node(tmp_path: Path) -> None:

@@ -33,10 +33,13 @@ class RecordedMachines:
     def __init__(self) -> None:
         self.calls: list[tuple[str, str, Object]] = []
         self.answers: dict[str, list[Answer]] = {}
+        # What happens once, while a machine is at a module.
+        self.meanwhile: dict[str, t.Callable[[], None]] = {}
 
     def call(self, machine: Machine, module: str, arguments: Object) -> Answer:
         """Answer a call."""
         self.calls.append((machine.name, module, arguments))
+        self.meanwhile.pop(module, lambda: None)()
         recorded = self.answers.get(module)
         if recorded:
             return recorded.pop(0) if len(recorded) > 1 else recorded[0]
@@ -76,6 +79,7 @@ class World:
         self.store = FileStore(str(folder))
         self.machines = RecordedMachines()
         self.controller = Controller()
+        self.seconds = 0.0
         for name in NAMES:
             self.change(
                 name, lambda stored: stored["status"].update(nodeRef={"name": f"node-{stored['metadata']['name']}"})
@@ -96,7 +100,23 @@ class World:
         objects = ClusterObjects.read(self.store, "default", "prod")
         assert objects is not None
         given = {"name": "m1", "member_id": "a1", "node": None, "leadership": [], "timeout": 1, "fencing": 7}
-        return Removal(self.controller, self.machines, objects, {**given, **arguments})
+        return Removal(self.controller, self.machines, objects, {**given, **arguments}, lambda: self.seconds)
+
+    def passes(self, seconds: float) -> None:
+        """Let time pass."""
+        self.seconds += seconds
+
+    def waive(self, value: str) -> None:
+        """Annotate the control plane: whether the snapshot is waived."""
+        key = "kubeadm.control-plane/skip-etcd-snapshot"
+        self.store.modify(
+            CONTROL_PLANE, "default", "prod", lambda stored: stored["metadata"]["annotations"].update({key: value})
+        )
+
+    def lose_the_others(self) -> None:
+        """The store has no other Machine any more."""
+        for name in ("m2", "m3"):
+            self.store.delete(MACHINE, "default", name)
 
     def stage(self) -> str:
         """How far the machine's deletion has come."""
@@ -113,7 +133,8 @@ def world(tmp_path: Path) -> World:
 def test_the_order(world: World) -> None:
     result = world.removal(leadership=["m3", "m2"]).take_out()
     assert world.machines.modules() == ["etcd_leader", "node_drain", "etcd_snapshot", "etcd_member"]
-    assert {name for name, _module, _arguments in world.machines.calls} == {"m2"}, "never through the machine that goes"
+    asked = [name for name, _module, _arguments in world.machines.calls]
+    assert asked == ["m2", "m2", "m3", "m2"], "never the machine that goes; the snapshot is kept where it stays longest"
     assert world.machines.calls[0][2]["to"] == ["node-m3", "node-m2"], "members are named after Nodes"
     assert world.machines.calls[1][2]["name"] == "node-m1"
     assert world.machines.calls[3][2] == {"member_id": "a1", "state": "absent", "fencing": 7}
@@ -223,13 +244,52 @@ def test_without_a_verified_snapshot_no_member_goes(world: World) -> None:
     assert "etcd_member" not in world.machines.modules()
 
 
+def test_a_removal_that_is_tried_again_is_served_by_its_own_snapshot_alone(world: World) -> None:
+    world.machines.answers["etcd_member"] = [Answer(True, {"failed": True, "msg": "QuorumAtRisk"})]
+    for identity in ("a1", "a1", "b2"):
+        with pytest.raises(ControlPlaneFailure, match="QuorumAtRisk"):
+            world.removal(member_id=identity).take_out()
+    first, again, another = [call for _name, module, call in world.machines.calls if module == "etcd_snapshot"]
+    assert first == again and (first["max_age"], first["keep"]) == (300, 5) and first["name"] == another["name"]
+    assert "a1" in first["purpose"] and first["purpose"] != another["purpose"]
+
+
 def test_the_snapshot_can_be_waived(world: World) -> None:
-    key = "kubeadm.control-plane/skip-etcd-snapshot"
-    world.store.modify(
-        CONTROL_PLANE, "default", "prod", lambda stored: stored["metadata"]["annotations"].update({key: "true"})
-    )
-    assert key in world.removal().take_out()["msg"]
+    world.waive("true")
+    assert "kubeadm.control-plane/skip-etcd-snapshot" in world.removal().take_out()["msg"]
     assert world.machines.modules() == ["node_drain", "etcd_member"]
+
+
+@pytest.mark.parametrize("value", ["false", "False"])
+def test_false_waives_no_snapshot(world: World, value: str) -> None:
+    world.waive(value)
+    world.removal().take_out()
+    assert world.machines.modules() == ["node_drain", "etcd_snapshot", "etcd_member"]
+
+
+def test_the_snapshot_goes_to_the_newest_that_is_ready_and_stays(world: World) -> None:
+    ready = {"type": "Ready", "status": "True", "reason": "Ready", "lastTransitionTime": "2026-01-31T12:00:00Z"}
+    world.change("m2", lambda stored: stored["status"].update(conditions=[ready]))
+    world.removal().take_out()
+    assert [name for name, module, _arguments in world.machines.calls if module == "etcd_snapshot"] == ["m2"]
+    world.machines.calls.clear()
+    world.change("m3", lambda stored: stored["status"].update(conditions=[ready]))
+    world.removal().take_out()
+    assert [name for name, module, _arguments in world.machines.calls if module == "etcd_snapshot"] == ["m3"]
+
+
+def test_after_a_long_drain_it_is_decided_anew_before_a_member_goes(world: World) -> None:
+    world.machines.meanwhile["node_drain"] = lambda: world.passes(60)
+    result = world.removal().take_out()
+    assert result["ready"] is False and "looked at again" in result["msg"]
+    assert world.machines.modules() == ["node_drain"] and world.stage() == "WaitingForPreTerminateHook"
+    assert world.removal().take_out()["ready"] is True
+    assert world.machines.modules() == ["node_drain", "etcd_snapshot", "etcd_member"], "it is not drained twice"
+
+
+def test_a_short_drain_goes_on_at_once(world: World) -> None:
+    world.machines.meanwhile["node_drain"] = lambda: world.passes(59)
+    assert world.removal().take_out()["ready"] is True
 
 
 def test_a_refusal_is_not_asked_away(world: World) -> None:
@@ -252,12 +312,32 @@ def test_a_run_that_lost_its_lock_takes_no_member_out(world: World) -> None:
     assert "etcd_member" not in world.machines.modules()
 
 
-def test_the_last_machine_and_a_whole_cluster_need_no_call(world: World) -> None:
-    for name in ("m2", "m3"):
-        world.store.delete(MACHINE, "default", name)
+@pytest.mark.parametrize("member_id", ["a1", None])
+def test_a_run_that_lost_its_lock_during_the_drain_deletes_no_machine(world: World, member_id: t.Optional[str]) -> None:
+    world.machines.meanwhile["node_drain"] = lambda: setattr(world.controller, "lost", True)
+    with pytest.raises(ControlPlaneFailure, match="the lock was lost"):
+        world.removal(member_id=member_id).take_out()
+    assert "etcd_member" not in world.machines.modules()
+    assert world.stage() == "WaitingForPreTerminateHook", "nothing says that its infrastructure may go"
+
+
+def test_the_last_machine_that_failed_and_a_whole_cluster_need_no_call(world: World) -> None:
+    world.lose_the_others()
+    world.change("m1", lambda stored: stored["status"]["bootstrap"].update(state="Failed"))
+    assert world.removal().take_out()["ready"] is True
+    world.change("m1", lambda stored: stored["status"]["bootstrap"].update(state="Succeeded"))
+    world.store.modify(CONTROL_PLANE, "default", "prod", lambda stored: stored["metadata"].update(finalizers=["x"]))
+    world.store.delete(CONTROL_PLANE, "default", "prod")
     assert world.removal().take_out()["ready"] is True
     world.removal().finish()
     assert world.machines.calls == [] and world.store.get(MACHINE, "default", "m1") is None
+
+
+def test_the_last_machine_that_carries_the_control_plane_is_refused(world: World) -> None:
+    world.lose_the_others()
+    with pytest.raises(ControlPlaneFailure, match=r"only one in the store.*prod.*nothing was done.*playbook delete"):
+        world.removal().take_out()
+    assert world.machines.calls == []
 
 
 def test_at_the_end_the_node_and_then_the_objects(world: World) -> None:

@@ -5,11 +5,15 @@
 
 from __future__ import annotations
 
+import time
 import typing as t
 
 import pytest
+from builders import healthy
 from stored_manifest import Kept
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import parse_time
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import machine_objects, machine_restore
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
@@ -24,6 +28,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_obje
 
 INFRASTRUCTURE = ("infrastructure.cluster.x-k8s.io", "NspawnMachine")
 STARTED = "kubeadm.control-plane/bootstrap-started"
+TOKEN = "kubeadm.control-plane/bootstrap-token-id"
 CONNECTION = {"host": "10.88.0.11", "port": 22, "user": "root"}
 ADDRESSES = [{"type": "InternalIP", "address": "10.88.0.11"}]
 NAMES = ("m1", "m2", "m3")
@@ -72,6 +77,16 @@ class Cluster:
         self.change(KUBEADM_CONFIG, name, lambda stored: stored.update(status={}))
 
 
+def waiting_for(machine: Object) -> Object:
+    """What is observed a minute later: one member works, and this machine's is not there yet."""
+    builder = healthy(1, replicas=3).machine("m2", "Running").deleting("m2")
+    builder.entry("m2")["machine"]["status"] = machine["status"]
+    now = parse_time(machine["status"]["bootstrap"]["startedAt"])
+    assert now is not None
+    builder.snapshot["now"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now + 60))
+    return builder.build()
+
+
 @pytest.fixture
 def cluster(kept: Kept) -> Cluster:
     """Three machines that carry a control plane."""
@@ -107,6 +122,21 @@ def test_a_deleted_machine_is_no_machine_prepared_ahead(cluster: Cluster, earlie
         assert machine["status"]["bootstrap"]["state"] == "Succeeded"
         assert [each["metadata"]["name"] for each in found.machines] == ["m1", "m2", "m3"]
     assert machine_restore.restore(cluster.objects()) == []
+
+
+def test_a_join_that_nobody_saw_the_end_of_is_waited_for(cluster: Cluster) -> None:
+    """kubeadm may be at work there still: removed at once, its member could come when nobody looks any more."""
+    cluster.change(
+        KUBEADM_CONFIG, "m2", lambda stored: stored["metadata"].setdefault("annotations", {}).update({TOKEN: "abcdef"})
+    )
+    cluster.lose("m2", MACHINE)
+    machine_restore.restore(cluster.objects())
+    machine = cluster.objects().machine("m2") or {}
+    assert machine["metadata"]["deletionTimestamp"]
+    bootstrap = machine["status"]["bootstrap"]
+    assert bootstrap["state"] == "Running" and bootstrap["startedAt"], "without a beginning, it would not be waited for"
+    decision = decide(waiting_for(machine))
+    assert (decision["action"], decision["target"]["machine"]) == ("join", "m2"), decision
 
 
 @pytest.mark.parametrize(
@@ -186,6 +216,22 @@ def test_a_machine_without_its_infrastructure_machine_stays(cluster: Cluster) ->
     assert "cluster.x-k8s.io/cloned-from-name" not in made["metadata"]["annotations"]
     assert "deletionTimestamp" not in (found.machine("m2") or {})["metadata"]
     assert machine_restore.restore(cluster.objects()) == []
+
+
+def test_how_to_reach_a_machine_that_was_prepared_ahead_outlives_its_infrastructure_machine(cluster: Cluster) -> None:
+    """Its infrastructure was made before it had a Machine; the next pass copies what was recorded there, and is silent about it."""
+    cluster.change(MACHINE, "m2", lambda stored: stored.update(status={"bootstrap": {"state": "Succeeded"}}))
+    cluster.change(INFRASTRUCTURE, "m2", lambda stored: stored["spec"].update(providerID="nspawn:///m2"))
+    cluster.change(INFRASTRUCTURE, "m2", lambda stored: stored["status"].update(connection=CONNECTION))
+    assert machine_restore.restore(cluster.objects()) == []
+    cluster.lose("m2", INFRASTRUCTURE)
+    objects = cluster.objects()
+    machine_restore.restore(objects)
+    reached = objects.reach("m2")
+    assert (dict(reached.connection), reached.machine_id) == (CONNECTION, "m2" * 16)
+    machine = objects.machine("m2") or {}
+    assert machine["spec"]["providerID"] == "nspawn:///m2" and machine["status"]["addresses"] == ADDRESSES
+    assert machine["status"]["initialization"]["infrastructureProvisioned"] is True
 
 
 def test_a_machine_without_its_kubeadm_config_stays_as_it_is(cluster: Cluster, kept: Kept) -> None:

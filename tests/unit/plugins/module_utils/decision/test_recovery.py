@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Optional
 
 import pytest
@@ -17,6 +18,9 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.fin
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan import plan
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.predict import predict
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import check_snapshot
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.local import Places
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.single_voter_unit import read_state
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.parse import parse
 
 CONSENT = "recoverSingleVoter:m2"
 REASON = "QuorumLostAtSecondVoter"
@@ -227,6 +231,21 @@ def test_what_was_begun_is_gone_on_with_before_anything_else_and_without_asking(
         "name": None,
         "lost": "m2",
     }
+
+
+def test_a_record_that_can_not_be_read_is_said_with_what_to_look_at(tmp_path: Path) -> None:
+    """Nothing names the member that it was about: to go on with it would fail in every run, and not say why."""
+    builder = healthy(3)
+    places = Places(state=str(tmp_path))
+    Path(places.record).parent.mkdir(parents=True, exist_ok=True)
+    Path(places.record).write_text("half a record", encoding="utf-8")
+    builder.workload["recovery"] = parse({"machine": {"recovery": read_state(places)}}, "m1")["recovery"]
+    assert check_snapshot(builder.build()) == []
+    decision = decide(builder.build())
+    assert (decision["action"], decision["blockedOn"][0]["reason"]) == ("blocked", "RecoveryRecordUnreadable")
+    said = decision["blockedOn"][0]
+    assert "machine m1" in said["message"] and f"{places.record} can't be read" in said["message"]
+    assert "recover-single-voter.json on m1" in said["fix"] and "--force-new-cluster" in said["fix"]
 
 
 def test_a_recovery_that_failed_is_asked_for_again() -> None:

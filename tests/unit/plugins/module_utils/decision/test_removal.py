@@ -11,6 +11,7 @@ import pytest
 from builders import Builder, cluster, healthy, member_id
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan import plan
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.removal import proven_uninitialized
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import read_snapshot
 
@@ -186,6 +187,25 @@ class TestBegunRemoval:
 
     def test_one_that_was_never_bootstrapped_needs_nobody_to_answer(self) -> None:
         assert act(healthy(2, replicas=3).machine("m3", "").unreachable().deleting("m3")) == ("remove", "m3")
+
+    @pytest.mark.parametrize("members", [1, 3])
+    def test_a_join_that_is_under_way_is_waited_for_and_then_removed_with_its_member(self, members: int) -> None:
+        """kubeadm may add the member right after a look that found none: its machine would go and its vote would stay."""
+        builder = healthy(members, replicas=members).machine("m9", "Running", age=899).deleting("m9")
+        decision = decide(builder.build())
+        assert decision["action"] == "join" and decision["target"]["machine"] == "m9" and decision["target"]["resume"]
+        joined, removed, *_others = plan(builder.build())
+        assert (joined["action"], joined["target"]["machine"]) == ("join", "m9")
+        assert (removed["action"], removed["target"]["machine"]) == ("remove", "m9")
+        assert removed["target"]["memberID"], "nobody removes a machine whose member nobody knows"
+
+    def test_a_join_is_not_waited_for_for_ever(self) -> None:
+        assert act(healthy(3).machine("m4", "Running", age=900).deleting("m4")) == ("remove", "m4")
+
+    def test_nor_on_a_machine_that_its_provider_calls_dead(self) -> None:
+        builder = healthy(3).machine("m4", "Running", age=60).deleting("m4")
+        builder.entry("m4")["infrastructureMachine"]["status"]["state"] = "dead"
+        assert act(builder) == ("remove", "m4")
 
     def test_the_last_machine_is_kept(self) -> None:
         builder = healthy(1).deleting("m1").stored("ControlPlaneComponentsHealthy", "True", 999)

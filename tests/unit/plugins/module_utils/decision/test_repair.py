@@ -77,6 +77,20 @@ def test_not_on_the_first_sight() -> None:
     assert decide(memberless(59).build())["action"] == "wait"
 
 
+def began(name: str, seconds: float) -> Change:
+    """The machine's bootstrap began so long ago."""
+    return lambda b: b.entry(name)["machine"]["status"]["bootstrap"].update(startedAt=at(seconds))
+
+
+def test_that_another_machine_joined_just_now_changes_nothing() -> None:
+    assert says(decide(changed(memberless(), began("m3", 70)).build())) == ("remove", "MachineUnhealthy")
+
+
+@pytest.mark.parametrize("change", [began("m2", 299), lambda b: b.machine("m4", "Running", age=20)])
+def test_not_while_its_own_join_or_another_ones_may_still_settle(change: Change) -> None:
+    assert decide(changed(memberless(), change).build())["action"] != "remove"
+
+
 def test_external_etcd_has_no_members_of_its_own() -> None:
     assert decide(external(healthy(3)).build())["action"] == "none"
 

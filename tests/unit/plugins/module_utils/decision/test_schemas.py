@@ -56,6 +56,7 @@ def some_snapshots() -> list[Builder]:
         in_progress(healthy(3), "gone", 9000),
         replaces(healthy(2, replicas=3), "m2", 100, 3),
         lasting(healthy(3).member("stray")),
+        lasting(healthy(3).member("stray", unnamed=True)),
         orphaned(healthy(3)),
         external(healthy(4, replicas=2)),
         healthy(3).stored("HealthCheckSucceeded", "True", 5, "m2").stored("OwnerRemediated", "False", 9, "m2"),

@@ -29,6 +29,8 @@ def test_it_is_removed_by_its_id(facts: dict[str, bool]) -> None:
     assert says(decision) == ("removeMember", "StrayMember")
     assert decision["target"]["memberID"] == member_id("stray")
     assert decision["target"]["machine"] is None
+    # A member's name is its Node's, which kubeadm's records may name still; one that never started has none.
+    assert decision["target"].get("node", "") == ("" if facts.get("unnamed") else "stray")
     assert decision["quorum"]["after"] == {"voters": 3, "healthy": 3, "quorum": 2, "tolerance": 1}
     assert decision["quorum"]["before"]["voters"] == (3 if facts.get("learner") else 4)
 
