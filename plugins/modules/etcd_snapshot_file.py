@@ -17,7 +17,7 @@ description:
   - Reads or writes a piece of a snapshot in C(/var/lib/kubeadm-control-plane/etcd-snapshots), and of nothing else. Pieces are compressed and sealed with
     O(transport_key), so that Ansible's output shows nothing of the Secrets in them, not even with C(-vvv).
   - The action plugins M(kubeadm.control_plane.cluster_backup) and M(kubeadm.control_plane.cluster_restore) use it. In a playbook of your own,
-    M(ansible.builtin.fetch) and M(ansible.builtin.copy) are simpler.
+    the modules C(fetch) and C(copy) are simpler.
 options:
   state:
     description: Whether a piece is read or written.

@@ -40,7 +40,13 @@ def _etcd(unit: Unit) -> dict[str, t.Any]:
     try:
         seen = membership(places)
     except NodeError as error:
-        nothing = {"answers": False, "leader": None, "memberID": None, "clusterID": None, "members": []}
+        nothing: dict[str, t.Any] = {
+            "answers": False,
+            "leader": None,
+            "memberID": None,
+            "clusterID": None,
+            "members": [],
+        }
         return {**nothing, "message": str(error)}
     listening = unit.listening(seen)
     return {

@@ -134,7 +134,7 @@ class Recovery:
         with contextlib.ExitStack() as held:
             # A kubelet that sees late that the manifest is gone starts etcd once more: it waits for this lock before it writes anything.
             database = os.path.join(source, "snap", "db")
-            self._until("etcd to stay stopped", lambda: _held(database, held), self.bounds.stop)
+            self.wait_for("etcd to stay stopped", lambda: _held(database, held), self.bounds.stop)
             shutil.copytree(source, os.path.join(partial, "member"))
         os.chmod(partial, 0o700)
         record["snapshot"] = make_snapshot(
