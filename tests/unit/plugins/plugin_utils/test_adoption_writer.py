@@ -240,5 +240,5 @@ def test_a_machine_of_its_hosts_name_is_no_host_of_our_making(adoption: Adoption
     alone = listed("inventory.clusters.yml")
     assert sorted(alone["_meta"]["hostvars"]) == ["prod"]
     both = listed("hosts.yml", "inventory.clusters.yml")
-    assert both["prod"]["hosts"] == ["cp-1", "cp-2"]
+    assert both["prod_machines"]["hosts"] == ["cp-1", "cp-2"]
     assert both["_meta"]["hostvars"]["cp-1"]["ansible_host"] == "10.0.0.1"
