@@ -97,8 +97,9 @@ def test_the_standalone_modules_run_on_a_node_as_their_page_shows_them(
     results = on_node(workspace, machines, tasks)
     assert len(results) == len(tasks)
     failed = [each.get("msg") for each in results if each.get("failed")]
-    # It has one voter, and nothing that could be promoted: these are refused, the first with the arithmetic of a single one.
-    assert all("etcd has no member" in str(text) or "is the only voter" in str(text) for text in failed), failed
+    # It has one voter: no other can lead, and nobody can be promoted. All else is accepted.
+    expected = ("etcd has no member named cp-3", "no healthy voter to move to")
+    assert len(failed) <= 2 and all(any(words in str(text) for words in expected) for text in failed), failed
     report, snapshot = on_node(
         workspace,
         machines,
