@@ -33,7 +33,8 @@ EXAMPLES = r"""
 
 RETURN = r"""
 etcd:
-  description: Whether it C(answers), its C(leader), this machine's C(memberID), the C(clusterID), and the C(members), each with the address at which it C(listens).
+  description:
+    - Whether it C(answers), its C(leader), this machine's C(memberID), the C(clusterID), and the C(members), each with the address at which it C(listens).
   returned: success
   type: dict
 data:

@@ -39,7 +39,7 @@ options:
     type: dict
     default: {}
   prefix:
-    description: Below which key Kubernetes keeps its data. RV(keys) counts what is there.
+    description: Below which key Kubernetes keeps its data. RV(key_count) counts what is there.
     type: str
     default: /registry
   timeout:
@@ -94,7 +94,7 @@ etcd:
       description: Until when the client's certificate is valid; null without one.
       type: str
       returned: success
-keys:
+key_count:
   description: How many keys are below O(prefix); null where that can't be told.
   returned: success
   type: int
@@ -137,7 +137,7 @@ def main() -> None:
         timeout = max(0.1, params["timeout"])
         answer = external.look(etcd, timeout)
         keys = external.count_keys(etcd, params["prefix"], timeout) if answer["reachable"] else None
-    module.exit_json(changed=False, etcd=answer, keys=keys)
+    module.exit_json(changed=False, etcd=answer, key_count=keys)
 
 
 def given(params: dict[str, t.Any]) -> t.Optional[external.ExternalEtcd]:

@@ -14,7 +14,8 @@ version_added: 0.4.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
-  - Looks at everything at once and tells everything that is wrong, before C(kubeadm init) or C(kubeadm join) is begun or an existing node is worked on. Reads only.
+  - Looks at everything at once and tells everything that is wrong, before C(kubeadm init) or C(kubeadm join) is begun or an existing node is worked on.
+    Reads only.
   - Checks have the names of kubeadm's own where it has one, so that O(ignore) takes what C(--ignore-preflight-errors) takes.
   - It looks at Python, root, the versions of kubeadm, kubelet and kubectl, the programs and kernel settings that kubeadm insists on, the container runtime,
     swap, the ports and who holds them, what another cluster left, cgroups, CPUs and memory, the disks of etcd and the kubelet, the clock, the Node's name, and
@@ -67,7 +68,9 @@ options:
     type: path
     default: /etc/kubernetes/pki/apiserver-etcd-client.key
   now:
-    description: The controller's time in seconds since the epoch, C(now().timestamp()). Clocks further apart than 30 s are an error. Without it, clocks are not compared.
+    description:
+      - The controller's time in seconds since the epoch, C(now().timestamp()). Clocks further apart than 30 s are an error. Without it, clocks are not
+        compared.
     type: float
   timeout:
     description: Seconds for each question to another host.

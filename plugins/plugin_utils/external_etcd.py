@@ -52,7 +52,7 @@ def require(objects: ClusterObjects, caller: Caller, name: str, first: bool) -> 
         )
     _require_version(objects, name, etcd)
     if first:
-        _require_empty(objects, control_plane, answer.result.get("keys"), prefix)
+        _require_empty(objects, control_plane, answer.result.get("key_count"), prefix)
 
 
 def _question(objects: ClusterObjects, external: Object, prefix: str) -> dict[str, t.Any]:

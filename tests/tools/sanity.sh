@@ -102,7 +102,7 @@ mkdir -p "$home" "$tree"
 # Manifests of Cluster API are several YAML documents in one file, which ansible-test's yamllint refuses in Ansible content.
 # They are none; our own yamllint and the tests of the loader check them.
 rsync --archive --delete --delete-excluded --exclude=/MANIFEST.json --exclude=/FILES.json --exclude=/pyproject.toml \
-  --exclude=/examples/manifests/ --exclude=/extensions/molecule/clusters/ "$INSTALLED/" "$tree/"
+  --exclude=/examples/manifests/ --exclude=/examples/existing_hosts/clusters/ --exclude=/extensions/molecule/clusters/ "$INSTALLED/" "$tree/"
 (use_venv "$(main_venv)" && pip_configuration "$HOME")
 
 say "(the first time, ansible-test makes venvs of its own: a few minutes)"

@@ -29,7 +29,10 @@ class StandInMachine:
         self, reachable: bool = True, message: str = "", version: str = "3.5.24", keys: t.Optional[int] = 0
     ) -> None:
         endpoint = {"url": "https://etcd-1:2379", "healthy": reachable, "version": version, "message": message}
-        self._result = {"etcd": {"reachable": reachable, "message": message, "endpoints": [endpoint]}, "keys": keys}
+        self._result = {
+            "etcd": {"reachable": reachable, "message": message, "endpoints": [endpoint]},
+            "key_count": keys,
+        }
         self.calls: list[Object] = []
 
     def call(self, machine: Machine, module: str, arguments: Object) -> Answer:
@@ -38,10 +41,12 @@ class StandInMachine:
         return Answer(True, self._result)
 
 
-def objects(tmp_path: Path, configuration: Object = EXTERNAL, version: str = "v1.36.0") -> ClusterObjects:
+def objects(tmp_path: Path, configuration: t.Optional[Object] = None, version: str = "v1.36.0") -> ClusterObjects:
     """A stored cluster with one machine, and etcd's certificates as Secrets."""
     if not (tmp_path / "store").exists():
-        stored_cluster(tmp_path / "store", version, configuration, {}, {"m1": "host1"})
+        stored_cluster(
+            tmp_path / "store", version, EXTERNAL if configuration is None else configuration, {}, {"m1": "host1"}
+        )
         store = FileStore(str(tmp_path / "store"))
         for purpose, data in (
             ("etcd", {"tls.crt": "CA"}),

@@ -22,7 +22,7 @@ def test_what_was_sealed_comes_back(data: bytes) -> None:
 
 def test_nothing_of_it_can_be_seen_and_no_two_are_alike() -> None:
     key = sealed.new_key()
-    one, other = (base64.b64decode(sealed.seal(key, TEXT)) for _ in range(2))
+    one, other = (base64.b64decode(sealed.seal(key, TEXT)) for _time in range(2))
     assert b"PRIVATE" not in one and one != other
     # Equal blocks of the text would show in a cipher without a counter.
     blocks = [one[start : start + 32] for start in range(16, len(one) - 32, 32)]
