@@ -36,13 +36,11 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[Workspace]
 
 
 def _delete_clusters(made: Workspace) -> None:
-    names = sorted({path.stem for path in (made.folder / "clusters").glob("*.yaml")})
     left = [each["metadata"]["name"] for each in made.objects("Cluster")] if made.store.is_dir() else []
     if left:
         arguments = ("-e", f"control_plane_delete={','.join(left)}", "-e", "control_plane_ignore_worker_nodes=true")
         run = made.playbook("delete", "--limit", ",".join(left), *arguments)
         assert run.returncode == 0, run.output[-4000:]
-    del names
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rollouts on real machines: another version, template, KubeadmConfigSpec, a date, certificates that end; with and without surge."""
+"""Rollouts on real machines: another version, template, KubeadmConfigSpec, a moment, certificates that end; with and without surge."""
 
 from __future__ import annotations
 
@@ -128,12 +128,14 @@ def test_kube_proxy_followed_after_the_last_machine(workspace: Workspace, machin
 
 
 @pytest.mark.full
-def test_without_surge(workspace: Workspace, machines: Machines) -> None:
-    """maxSurge 0: never more than three machines; each goes before its successor comes."""
+def test_without_surge_once_a_moment_has_come(workspace: Workspace, machines: Machines) -> None:
+    """Machines made before rollout.after are replaced, once only. maxSurge 0: each goes before its successor comes."""
     before = names(workspace, NAME)
-    documents = cluster_documents(NAME, failure_domains=DOMAINS, version=NEXT, kubeadm={"preKubeadmCommands": ["true"]})
+    [version] = {str(each["spec"]["version"]) for each in stored(workspace, "Machine", NAME)}
+    documents = cluster_documents(NAME, failure_domains=DOMAINS, version=version)
+    moment = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0}}
-    documents[1]["spec"]["rollout"] = {"strategy": strategy}
+    documents[1]["spec"]["rollout"] = {"after": moment, "strategy": strategy}
     workspace.write(NAME, yaml.safe_dump_all(documents))
     workspace.playbook("reconcile", "--limit", NAME).succeeded()
     rolled(workspace, NAME, machines, before)
@@ -143,48 +145,29 @@ def test_without_surge(workspace: Workspace, machines: Machines) -> None:
 
 
 @pytest.mark.full
-def test_another_kubeadm_config_spec(workspace: Workspace, single: Machines) -> None:
-    """Another KubeadmConfigSpec makes another machine, with what is wanted on it; nothing is made while kubeadm can't be told."""
+def test_another_kubeadm_config_spec_and_machine_template(workspace: Workspace, single: Machines) -> None:
+    """They make another machine, by that template and with what is wanted on it; none is made while kubeadm can't be told."""
     before = names(workspace, SINGLE)
     kubeadm = {
         "clusterConfiguration": {"scheduler": {"extraArgs": [{"name": "v", "value": "3"}]}},
         "files": [{"path": "/etc/wanted", "content": "here", "permissions": "0644"}],
     }
-    workspace.manifest(SINGLE, replicas=1, kubeadm=kubeadm)
+    documents = cluster_documents(SINGLE, replicas=1, kubeadm=kubeadm)
+    documents[1]["spec"]["machineTemplate"]["spec"]["infrastructureRef"]["name"] = f"{SINGLE}-second"
+    documents[2]["metadata"]["name"] = f"{SINGLE}-second"
+    workspace.write(SINGLE, yaml.safe_dump_all(documents))
     with unreadable_kubeadm_config(single):
         assert "kubeadm-config" in workspace.playbook("reconcile", "--limit", SINGLE).failed().text
         assert names(workspace, SINGLE) == before, "what fails before a machine is made leaves no half machine"
+    said = workspace.playbook("status", "--limit", SINGLE).succeeded().text
+    assert "KubeadmConfig is not up-to-date" in said and "NspawnMachine is not up-to-date" in said
     workspace.playbook("reconcile", "--limit", SINGLE).succeeded()
     rolled(workspace, SINGLE, single, before)
     [name] = names(workspace, SINGLE)
     assert single.ssh(name, "cat /etc/wanted") == "here"
     assert "--v=3" in single.ssh(name, "cat /etc/kubernetes/manifests/kube-scheduler.yaml")
-
-
-@pytest.mark.full
-def test_another_machine_template(workspace: Workspace, single: Machines) -> None:
-    """The reference to a template of another name makes another machine, by that template."""
-    before = names(workspace, SINGLE)
-    documents = list(yaml.safe_load_all((workspace.folder / "clusters" / f"{SINGLE}.yaml").read_text()))
-    documents[1]["spec"]["machineTemplate"]["spec"]["infrastructureRef"]["name"] = f"{SINGLE}-second"
-    documents[2]["metadata"]["name"] = f"{SINGLE}-second"
-    workspace.write(SINGLE, yaml.safe_dump_all(documents))
-    workspace.playbook("reconcile", "--limit", SINGLE).succeeded()
-    rolled(workspace, SINGLE, single, before)
     [machine] = stored(workspace, "NspawnMachine", SINGLE)
     assert machine["metadata"]["annotations"]["cluster.x-k8s.io/cloned-from-name"] == f"{SINGLE}-second"
-
-
-@pytest.mark.full
-def test_a_date(workspace: Workspace, single: Machines) -> None:
-    """Machines made before rollout.after are replaced once that date has come, and once only."""
-    before = names(workspace, SINGLE)
-    documents = list(yaml.safe_load_all((workspace.folder / "clusters" / f"{SINGLE}.yaml").read_text()))
-    moment = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    documents[1]["spec"]["rollout"] = {"after": moment}
-    workspace.write(SINGLE, yaml.safe_dump_all(documents))
-    workspace.playbook("reconcile", "--limit", SINGLE).succeeded()
-    rolled(workspace, SINGLE, single, before)
 
 
 @pytest.mark.full

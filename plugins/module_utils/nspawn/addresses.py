@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 import typing as t
 from dataclasses import dataclass
@@ -109,6 +110,12 @@ def allocate(network: Network, taken: t.Mapping[str, str], wanted: t.Optional[st
         f"no address is left in {network.subnet} ({len(taken)} taken). Delete machines that are no longer needed, "
         "or use a larger subnet in a directory of its own."
     )
+
+
+def link_address(name: str) -> str:
+    """Return a locally administered link address that belongs to a name."""
+    digest = hashlib.sha256(name.encode()).digest()
+    return ":".join(f"{byte:02x}" for byte in (0x02, *digest[:5]))
 
 
 def overlapping_routes(network: Network, routes: t.Iterable[t.Mapping[str, t.Any]]) -> list[str]:

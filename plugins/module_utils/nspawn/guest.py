@@ -9,7 +9,7 @@ import json
 import typing as t
 from dataclasses import dataclass
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addresses import Network
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addresses import Network, link_address
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,16 @@ def networkd_unit(guest: Guest) -> str:
 
     The kubelet insists on a default route. Pods of other machines are found on the same link: each machine answers ARP for its
     own pods, so that neither the host nor the other machines need a route per machine.
+
+    The link address belongs to the IP address. An address that was given up is soon another machine's, and whoever remembers the
+    link address of the one before (up to 45 seconds as a fact, then through three vain probes) would not reach the new one meanwhile.
     """
     network = guest.network
     return f"""[Match]
 Name=host0
+
+[Link]
+MACAddress={link_address(guest.address)}
 
 [Network]
 Address={guest.address}/{network.subnet.prefixlen}

@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addresses import Network, overlapping_routes
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addresses import (
+    Network,
+    link_address,
+    overlapping_routes,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.run import run
 
@@ -69,12 +72,6 @@ def ensure_bridge(network: Network, directory: str) -> bool:
         run(["ip", "link", "set", bridge, "alias", f"{ALIAS} {directory}"])
         changed = True
     return ensure_address(bridge, f"{network.gateway}/{network.subnet.prefixlen}") | _up(bridge) | changed
-
-
-def link_address(name: str) -> str:
-    """Return a locally administered link address that belongs to a name."""
-    digest = hashlib.sha256(name.encode()).digest()
-    return ":".join(f"{byte:02x}" for byte in (0x02, *digest[:5]))
 
 
 def _up(bridge: str) -> bool:

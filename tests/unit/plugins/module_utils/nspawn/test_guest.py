@@ -47,6 +47,17 @@ def test_the_interface_has_a_default_route_and_the_way_to_all_pods():
     assert "Destination=10.223.0.0/16\n" in text
 
 
+def test_who_gets_an_address_gets_its_link_address_too():
+    def link_address(address: str, name: str) -> str:
+        given = guest.Guest(name, address, "b" * 32, "", "", "", NETWORK)
+        [line] = [each for each in guest.networkd_unit(given).splitlines() if each.startswith("MACAddress=")]
+        return line.partition("=")[2]
+
+    first = link_address("10.222.0.10", "demo-1")
+    assert first == link_address("10.222.0.10", "demo-2") != link_address("10.222.0.11", "demo-1")
+    assert int(first.split(":")[0], 16) & 3 == 2, "locally administered, of one machine"
+
+
 @pytest.mark.parametrize("address", ["10.222.0.10", "10.222.0.254"])
 def test_pods_have_addresses_of_their_machine_alone(address):
     plugins = json.loads(guest.cni_conflist(make(address=address)))["plugins"]
