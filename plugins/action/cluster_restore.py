@@ -240,6 +240,11 @@ class ActionModule(ControlPlaneAction):
 
 
 def _file(path: str) -> list[dict[str, t.Any]]:
+    try:
+        # First: what a truncated file holds no more may be what would be read next.
+        contents.require_whole(path)
+    except NodeError as error:
+        raise ControlPlaneFailure(f"{error} Nothing was done.") from error
     found = restore_info.snapshot(path)
     if found["revision"] is None:
         raise ControlPlaneFailure(f"{found['message']} Nothing was done.")

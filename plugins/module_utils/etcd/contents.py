@@ -90,11 +90,11 @@ def of_cluster(path: str, ca: bytes) -> t.Optional[bool]:
     return found
 
 
-def verified(path: str, ca: bytes, wanted: t.Optional[int] = None) -> Contents:
-    """Return what a snapshot holds, if it is whole, of the cluster with that CA, and of the revision that is wanted.
+def require_whole(path: str) -> None:
+    """Refuse a snapshot that does not end with the hash of what is before it, as etcd wrote it.
 
     Raises:
-        ContentsError: it is not; nothing is to be restored from it.
+        ContentsError: Missing, NotWhole.
     """
     if not os.path.isfile(path):
         raise ContentsError("Missing", f"{path} is not there.")
@@ -104,6 +104,15 @@ def verified(path: str, ca: bytes, wanted: t.Optional[int] = None) -> Contents:
             f"{path} is truncated or damaged: it does not end with the hash of what is before it.",
             "Take another snapshot.",
         )
+
+
+def verified(path: str, ca: bytes, wanted: t.Optional[int] = None) -> Contents:
+    """Return what a snapshot holds, if it is whole, of the cluster with that CA, and of the revision that is wanted.
+
+    Raises:
+        ContentsError: it is not; nothing is to be restored from it.
+    """
+    require_whole(path)
     found = revision(path)
     own = of_cluster(path, ca)
     if own is False:

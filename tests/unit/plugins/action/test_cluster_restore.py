@@ -165,3 +165,11 @@ def test_machines_that_were_replaced_meanwhile_are_none_of_its_business(world: W
     world.store.delete(MACHINE, "default", "b")
     assert not world.run(consent=CONSENT).get("failed")
     assert world.calls == [("a", "restored 90 wait=0"), ("a", "settle")]
+
+
+@pytest.mark.parametrize("content", [b"", b"x" * 40, b"\0" * 70000])
+def test_a_file_that_is_no_whole_snapshot_is_told_as_such(world: World, tmp_path: Path, content: bytes) -> None:
+    broken = tmp_path / "broken.db"
+    broken.write_bytes(content)
+    refused = world.run(snapshot=str(broken), consent=CONSENT)
+    assert refused["failed"] and "is truncated or damaged" in refused["msg"] and world.marked() == []
