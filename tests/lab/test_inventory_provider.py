@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import time
 import typing as t
 from pathlib import Path
@@ -58,7 +60,7 @@ class Lab:
 
     def make(self) -> None:
         """Make the hosts, prepare them as their administrator does, and write their inventory."""
-        [self.stranger, self.busy, self.first, self.second] = self.pool.make(4)
+        [self.stranger, self.busy, self.first, self.second, self.spare] = self.pool.make(5)
         [self.newer] = self.pool.make(1, "v1.21.0")
         bastion = f"-o ProxyCommand='ssh -i {self.pool.folder}/pool.key {self.pool.ssh_arguments} -W %h:%p root@{self.pool.addresses[self.newer]}'"
         for host in self.pool.addresses:
@@ -89,6 +91,11 @@ class Lab:
     def arguments(self, name: str, *more: str) -> tuple[str, ...]:
         """What a user types behind the playbook's name."""
         return ("-i", str(self.inventory), "--limit", name, *BALANCER, *more)
+
+    def ask(self, hosts: str, arguments: str, *more: str) -> Run:
+        """Call the module host_claim on hosts by hand."""
+        words = ["ansible", "-i", str(self.inventory), hosts, "-m", "kubeadm.control_plane.host_claim", "-a", arguments]
+        return Workspace.run([*words, *more], self.ours.folder)
 
     def claim(self, host: str) -> t.Optional[dict[str, str]]:
         """What the host itself says whose it is."""
@@ -180,13 +187,33 @@ def test_a_run_killed_in_a_claim_goes_on_with_the_same_host(lab: Lab) -> None:
 
 
 @pytest.mark.full
+def test_a_rollout_takes_a_free_host_and_gives_the_old_one_back(lab: Lab) -> None:
+    """One spare host is enough: the new machine is made on it first."""
+    [before] = lab.machines()
+    lab.play(lab.ours, NAME, "rollout").succeeded()
+    lab.play(lab.ours, NAME).succeeded()
+    [after] = lab.machines()
+    assert (before, after) == (lab.busy, lab.first)
+    assert lab.pool.ssh(before, LEFT).split() == []
+    assert len(lab.members(after)) == 1 and len(lab.nodes(after)) == 1
+
+
+@pytest.mark.full
 def test_another_store_finds_the_hosts_taken(lab: Lab) -> None:
     """A second user's cluster, whose store knows nothing of the first, is told whose each host is."""
     lab.manifest(lab.ours, NAME, 3)
     lab.play(lab.ours, NAME).succeeded()
     assert sorted(lab.machines()) == sorted([lab.busy, lab.first, lab.second])
     lab.manifest(lab.theirs, OTHER, 1)
+    everything = lab.inventory
+    lab.inventory = lab.pool.inventory(
+        hosts=[lab.stranger, lab.busy, lab.first, lab.second, lab.newer],
+        variables=lab.variables,
+        host_variables=lab.host_variables,
+        path="without-spare.yml",
+    )
     run = lab.play(lab.theirs, OTHER).failed()
+    lab.inventory = everything
     for host in lab.machines():
         words = f"{host}: claimed by cluster default/{NAME}, machine {NAME}-control-plane-"
         assert words in run.text, run.output[-6000:]
@@ -227,13 +254,37 @@ def test_an_etcd_member_beside_others_is_not_wiped(lab: Lab) -> None:
 
 
 @pytest.mark.full
+def test_a_lost_host_is_given_up_by_name_and_freed_when_it_is_back(lab: Lab) -> None:
+    """Its power is cut: the run stops and says what to type; with that the machine is replaced, and the host stays claimed until it was wiped."""
+    name = lab.machines()[lab.second]["metadata"]["name"]
+    os.kill(lab.pool.pid(lab.second), signal.SIGKILL)
+    impatient = ("-e", "machine_inventory_timeout=5")
+    run = lab.play(lab.ours, NAME, "remediate", "-e", f"control_plane_machines={name}", *impatient).failed()
+    assert f"its inventory host {lab.second} was not reached" in run.text, run.output[-6000:]
+    assert f"machine_inventory_consent_forget={lab.second}" in run.text
+    consent = ("-e", f"machine_inventory_consent_forget={lab.second}")
+    lab.play(lab.ours, NAME, "reconcile", *impatient, *consent).succeeded()
+    assert sorted(lab.machines()) == sorted([lab.busy, lab.first, lab.spare])
+    assert len(lab.members(lab.busy)) == 3 and len(lab.nodes(lab.busy)) == 3
+
+    lab.pool.start(lab.second)
+    assert (lab.claim(lab.second) or {})["machine"] == name
+    assert (
+        f"claimed by cluster default/{NAME}, machine {name}" in lab.ask(lab.second, QUESTION, "--check").failed().text
+    )
+    lab.ask(lab.second, "state=absent machine=any consent_wipe=true").succeeded()
+    assert lab.pool.ssh(lab.second, LEFT).split() == []
+    assert len(lab.members(lab.busy)) == 3
+
+
+@pytest.mark.full
 def test_scaling_down_gives_hosts_back_and_another_cluster_takes_one(lab: Lab) -> None:
     """Three to one: members leave first, then their hosts are wiped and in the pool again, where the other user's cluster finds them."""
     lab.manifest(lab.ours, NAME, 1)
     lab.play(lab.ours, NAME).succeeded()
     [kept] = lab.machines()
-    given_back = sorted({lab.busy, lab.first, lab.second} - {kept})
-    for host in given_back:
+    free = sorted({lab.busy, lab.first, lab.second, lab.spare} - {kept})
+    for host in free:
         assert lab.pool.ssh(host, LEFT).split() == [], host
     [member] = lab.members(kept)
     assert member["name"] == lab.machines()[kept]["metadata"]["name"]
@@ -241,9 +292,9 @@ def test_scaling_down_gives_hosts_back_and_another_cluster_takes_one(lab: Lab) -
     assert lab.play(lab.ours, NAME).succeeded().recap(NAME)["changed"] == 0
 
     lab.play(lab.theirs, OTHER).succeeded()
-    claim = lab.claim(given_back[0])
+    claim = lab.claim(free[0])
     assert claim is not None and claim["cluster"] == OTHER
-    assert len(lab.members(given_back[0])) == 1 and len(lab.nodes(given_back[0])) == 1
+    assert len(lab.members(free[0])) == 1 and len(lab.nodes(free[0])) == 1
     assert len(lab.members(kept)) == 1
 
 
@@ -271,10 +322,9 @@ def test_deleted_machines_are_back_in_the_pool(lab: Lab) -> None:
         if workspace.objects("Cluster"):
             lab.play(workspace, name, "delete", "-e", f"control_plane_delete={name}").succeeded()
         assert workspace.objects("InventoryMachine") == []
-    for host in (lab.busy, lab.first, lab.second):
+    free = (lab.busy, lab.first, lab.second, lab.spare)
+    for host in free:
         assert lab.pool.ssh(host, LEFT).split() == [], host
     assert lab.pool.ssh(lab.stranger, "ls /etc/kubernetes/pki/ca.crt").strip(), "a stranger's host was wiped"
-    asked = ["-m", "kubeadm.control_plane.host_claim", "--check", "-a", QUESTION]
-    free = ",".join((lab.busy, lab.first, lab.second))
-    Workspace.run(["ansible", "-i", str(lab.inventory), free, *asked], lab.ours.folder).succeeded()
-    Workspace.run(["ansible", "-i", str(lab.inventory), lab.stranger, *asked], lab.ours.folder).failed()
+    lab.ask(",".join(free), QUESTION, "--check").succeeded()
+    assert "ForeignCluster" in lab.ask(lab.stranger, QUESTION, "--check").failed().text
