@@ -84,7 +84,10 @@ def test_an_expired_client_certificate(cluster: EtcdCluster) -> None:
     found = external.look(of(cluster, certificate=pem(certificate), key=pem(key)))
     assert found["reachable"] is False
     assert (
-        found["message"].split("; ")[0].split("the client certificate ")[1].startswith(f"{certificate} expired at 20")
+        found["message"]
+        .split("; ", maxsplit=1)[0]
+        .split("the client certificate ")[1]
+        .startswith(f"{certificate} expired at 20")
     )
 
 
