@@ -38,6 +38,8 @@ BOUNDS = {
     "second_reconcile_seconds": 5,
     "longest_seconds_without_quorum": 1,
     "longest_seconds_without_an_endpoint": 2,
+    "preflight_seconds": 2,
+    "etcd_snapshot_seconds": 3,
 }
 Object = dict[str, t.Any]
 
@@ -152,6 +154,16 @@ def growing_shrinking_and_rolling(workspace: Workspace, by_hand: Object) -> Obje
     }
 
 
+def modules(machines: Machines) -> Object:
+    """What modules take that are of use by themselves: one call over SSH, the snapshot with its verification."""
+    tasks: list[Object] = [
+        {"kubeadm.control_plane.preflight": {"existing": True, "report_only": True}},
+        {"kubeadm.control_plane.etcd_snapshot": {"name": "bench", "keep": 1}},
+    ]
+    seconds = [round(each["took"], 1) for each in machines.play(tasks)]
+    return dict(zip(("preflight_seconds", "etcd_snapshot_seconds"), seconds))
+
+
 def mean(seconds: t.Mapping[str, float], beginning: str) -> float:
     """The mean of the steps whose name begins so."""
     found = [value for key, value in seconds.items() if key.startswith(beginning)]
@@ -195,6 +207,7 @@ def main() -> None:
             after = connections(machines)
             say(f"(c) nothing to do: {noop} s")
             _seconds, _peak, verbose = timed(workspace, "-vvv")
+            alone = modules(machines)
             if not options.short:
                 more = growing_shrinking_and_rolling(workspace, by_hand)
         finally:
@@ -215,6 +228,7 @@ def main() -> None:
         "c_module_calls_on_machines": len(re.findall(r"SSH: EXEC", verbose)),
         "c_module_calls_on_the_controller": len(re.findall(r"^<[^>]*> EXEC ", verbose, re.MULTILINE)),
         "c_passes": len(re.findall(r"^TASK \[.*Observe and decide\]", output, re.MULTILINE)),
+        **alone,
         **more,
         **({} if options.short else {"adoption": printed("adoption.py")}),
         "without_machines": pure,

@@ -94,15 +94,13 @@ def test_the_standalone_modules_run_on_a_node_as_their_page_shows_them(
                 options.update(control_plane_endpoint="", report_only=True)
             elif options and module == "node_drain":
                 options["name"] = name
-    results = on_node(workspace, machines, tasks)
+    results = machines.play(tasks)
     assert len(results) == len(tasks)
     failed = [each.get("msg") for each in results if each.get("failed")]
     # It has one voter: no other can lead, and nobody can be promoted. All else is accepted.
     expected = ("etcd has no member named cp-3", "no healthy voter to move to")
     assert len(failed) <= 2 and all(any(words in str(text) for words in expected) for text in failed), failed
-    report, snapshot = on_node(
-        workspace,
-        machines,
+    report, snapshot = machines.play(
         [
             {"kubeadm.control_plane.preflight": {"existing": True, "ignore": ["Mem", "NumCPU"]}},
             {"kubeadm.control_plane.etcd_snapshot": {"name": "figure", "keep": 1}},
@@ -116,34 +114,6 @@ def test_the_standalone_modules_run_on_a_node_as_their_page_shows_them(
     assert snapshot["verified_by"] in ("etcdctl", "etcdutl")
     figure("preflight, one call over SSH", report["took"])
     figure(f"etcd_snapshot with its verification, {snapshot['bytes'] >> 20} MiB", snapshot["took"])
-
-
-def on_node(workspace: Workspace, machines: Machines, tasks: list[dict[str, t.Any]]) -> list[dict[str, t.Any]]:
-    """Run tasks on the first machine as somebody's own playbook does; return their results, each with the seconds that it took."""
-    [name, *_others] = machines.names()
-    machines.ssh(name, "true")
-    folder = workspace.folder
-    variables = {
-        "ansible_host": machines.infrastructure(name)["status"]["connection"]["host"],
-        "ansible_user": "root",
-        "ansible_hostname": name,
-        "ansible_ssh_private_key_file": str(folder / f"{NAME}.key"),
-        "ansible_ssh_common_args": "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR",
-    }
-    (folder / "node.json").write_text(json.dumps({"all": {"hosts": {name: variables}}}))
-    steps: list[dict[str, t.Any]] = []
-    for index, task in enumerate(tasks):
-        kept = {key: value for key, value in task.items() if key not in ("until", "retries", "delay", "failed_when")}
-        steps.append({"ansible.builtin.set_fact": {"begun": "{{ now().timestamp() }}"}})
-        steps.append({**kept, "register": f"result_{index}", "ignore_errors": True})
-        steps.append({"ansible.builtin.set_fact": {f"took_{index}": "{{ now().timestamp() - begun | float }}"}})
-    shown = ", ".join(f"result_{index} | combine({{'took': took_{index} | float}})" for index in range(len(tasks)))
-    found = folder / "node.result.json"
-    keep = {"content": "{{ [" + shown + "] | to_json }}", "dest": str(found), "mode": "0600"}
-    steps.append({"ansible.builtin.copy": keep, "delegate_to": "localhost", "check_mode": False, "diff": False})
-    (folder / "node.yml").write_text(json.dumps([{"hosts": "all", "gather_facts": False, "tasks": steps}]))
-    workspace.run([workspace.program, "-i", "node.json", "node.yml"], folder).succeeded()
-    return list(json.loads(found.read_text()))
 
 
 @pytest.mark.full

@@ -72,6 +72,35 @@ class Machines:
             assert done.returncode == 0, f"{name}: {command}: {done.stderr}"
         return done.stdout
 
+    def play(self, tasks: list[dict[str, t.Any]]) -> list[dict[str, t.Any]]:
+        """Run tasks on the first machine as somebody's own playbook does; return their results, each with the seconds that it took."""
+        [name, *_others] = self.names()
+        self.ssh(name, "true")
+        folder = self._workspace.folder
+        variables = {
+            "ansible_host": self.infrastructure(name)["status"]["connection"]["host"],
+            "ansible_user": "root",
+            "ansible_hostname": name,
+            "ansible_ssh_private_key_file": str(folder / f"{self._cluster}.key"),
+            "ansible_ssh_common_args": "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR",
+        }
+        (folder / "node.json").write_text(json.dumps({"all": {"hosts": {name: variables}}}))
+        steps: list[dict[str, t.Any]] = []
+        for index, task in enumerate(tasks):
+            kept = {
+                key: value for key, value in task.items() if key not in ("until", "retries", "delay", "failed_when")
+            }
+            steps.append({"ansible.builtin.set_fact": {"begun": "{{ now().timestamp() }}"}})
+            steps.append({**kept, "register": f"result_{index}", "ignore_errors": True})
+            steps.append({"ansible.builtin.set_fact": {f"took_{index}": "{{ now().timestamp() - begun | float }}"}})
+        shown = ", ".join(f"result_{index} | combine({{'took': took_{index} | float}})" for index in range(len(tasks)))
+        found = folder / "node.result.json"
+        keep = {"content": "{{ [" + shown + "] | to_json }}", "dest": str(found), "mode": "0600"}
+        steps.append({"ansible.builtin.copy": keep, "delegate_to": "localhost", "check_mode": False, "diff": False})
+        (folder / "node.yml").write_text(json.dumps([{"hosts": "all", "gather_facts": False, "tasks": steps}]))
+        self._workspace.run([self._workspace.program, "-i", "node.json", "node.yml"], folder).succeeded()
+        return list(json.loads(found.read_text()))
+
     def kubeadm_runs(self, name: str, verb: str) -> bool:
         """Whether kubeadm runs on the machine with that verb."""
         if not self.infrastructure(name).get("status", {}).get("connection"):
