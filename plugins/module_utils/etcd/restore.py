@@ -24,14 +24,12 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.local import Places, etcd_data, listens
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.single_voter import (
     FAILED,
-    STARTED,
-    SUCCEEDED,
     Recovery,
     make_snapshot,
     now,
     unused,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.tool import NoTool, Tool, ToolSource
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.tool import Tool, ToolSource
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import EtcdError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import guard
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
@@ -78,39 +76,22 @@ class Restore(Recovery):
     tool: t.Optional[ToolSource] = None
     listens: t.Callable[[t.Iterable[tuple[str, int]]], str] = field(default=listens)
 
-    def perform(self) -> dict[str, t.Any]:
-        """Carry out what the record of a started restore is still missing, and return the record as it is then."""
-        record = self.read()
-        if record.get("state") != STARTED:
-            return record
-        steps: tuple[tuple[str, t.Callable[[dict[str, t.Any]], None]], ...] = (
+    def _steps(self) -> tuple[tuple[str, t.Callable[[dict[str, t.Any]], None]], ...]:
+        return (
             ("stop", self._stop),
             ("restore", self._restore_data),
             ("swap", self._swap),
             ("start", self._start),
             ("api", self._serve),
         )
-        try:
-            for stage, step in steps:
-                if stage not in record["done"]:
-                    record["stage"] = stage
-                    self.write(record)
-                    step(record)
-                    record["done"] = [*record["done"], stage]
-                    self.write(record)
-        except (NodeError, EtcdError, Unreachable, NoTool, OSError) as error:
-            record.update(message=f"at {record['stage']}: {error}")
-            if "start" in record["done"]:
-                # etcd serves what was restored: the rest comes by being called again, going back would help nobody.
-                self.write(record)
-                return record
+
+    def _fail(self, record: dict[str, t.Any], message: str) -> None:
+        record.update(message=message)
+        # Once etcd serves what was restored, the rest comes by being called again; going back would help nobody.
+        if "start" not in record["done"]:
             self._undo(record)
             record.update(state=FAILED, finishedAt=now())
-            self.write(record)
-            return record
-        record.update(state=SUCCEEDED, stage="done", message="", finishedAt=now())
         self.write(record)
-        return record
 
     def _stop(self, record: dict[str, t.Any]) -> None:
         kept = os.path.join(record["folder"], "manifests")

@@ -31,6 +31,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.local i
     flagged,
     with_flag,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.tool import NoTool
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import EtcdError, from_hex, to_hex
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import guard, units
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
@@ -89,30 +90,36 @@ class Recovery:
         record = self.read()
         if record.get("state") != STARTED:
             return record
-        steps: tuple[tuple[str, t.Callable[[dict[str, t.Any]], None]], ...] = (
-            ("stop", self._stop),
-            ("copy", self._copy),
-            ("force", self._force),
-            ("restore", self._restore),
-            ("api", self._api),
-        )
         try:
-            for stage, step in steps:
+            for stage, step in self._steps():
                 if stage not in record["done"]:
                     record["stage"] = stage
                     self.write(record)
                     step(record)
                     record["done"] = [*record["done"], stage]
                     self.write(record)
-        except (NodeError, EtcdError, Unreachable, OSError) as error:
-            # Where this fails too, the record still says Started: the next call goes on from here.
-            self._put_back(record)
-            record.update(state=FAILED, message=f"at {record['stage']}: {error}", finishedAt=now())
-            self.write(record)
+        except (NodeError, EtcdError, Unreachable, NoTool, OSError) as error:
+            self._fail(record, f"at {record['stage']}: {error}")
             return record
         record.update(state=SUCCEEDED, stage="done", finishedAt=now())
         self.write(record)
         return record
+
+    def _steps(self) -> tuple[tuple[str, t.Callable[[dict[str, t.Any]], None]], ...]:
+        """The stages in their order, each of which can be done again."""
+        return (
+            ("stop", self._stop),
+            ("copy", self._copy),
+            ("force", self._force),
+            ("restore", self._restore),
+            ("api", self._api),
+        )
+
+    def _fail(self, record: dict[str, t.Any], message: str) -> None:
+        # Where this fails too, the record still says Started: the next call goes on from here.
+        self._put_back(record)
+        record.update(state=FAILED, message=message, finishedAt=now())
+        self.write(record)
 
     def _stop(self, record: dict[str, t.Any]) -> None:
         kept = self._kept(record)
