@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import socket
 import stat
 import subprocess
+import threading
 import typing as t
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -145,26 +146,21 @@ def test_a_claim_that_can_t_be_read_is_not_taken_for_none(places: HostPlaces) ->
     assert "can't be read" in problems(places)["Claim"]
 
 
-def _compete(places: HostPlaces, mine: Claim, start: t.Any, results: t.Any) -> None:
-    start.wait()
-    try:
-        host_claim.claim(mine, WANTED, check=False, places=places)
-        results.put(mine.id)
-    except Unfit:
-        results.put("")
-
-
 def test_of_two_claims_at_once_one_is_made(places: HostPlaces) -> None:
     """Two stores that know nothing of each other: the host decides."""
-    context = multiprocessing.get_context("fork")
-    start, results = context.Barrier(4), context.Queue()
     claims = [replace(MINE, id=f"id-{number}") for number in range(4)]
-    workers = [context.Process(target=_compete, args=(places, each, start, results)) for each in claims]
-    for each in workers:
-        each.start()
-    won = [name for name in [results.get(timeout=60) for _each in workers] if name]
-    for each in workers:
-        each.join()
+    start = threading.Barrier(len(claims))
+
+    def compete(mine: Claim) -> str:
+        start.wait()
+        try:
+            host_claim.claim(mine, WANTED, check=False, places=places)
+        except Unfit:
+            return ""
+        return mine.id
+
+    with ThreadPoolExecutor(max_workers=len(claims)) as pool:
+        won = [name for name in pool.map(compete, claims) if name]
     found = host_claim.read_claim(places)
     assert found is not None and won == [found.id]
 
