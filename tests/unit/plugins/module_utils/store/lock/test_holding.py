@@ -12,7 +12,7 @@ import stat
 from dataclasses import replace
 
 import pytest
-from locks import BOUND_SECONDS, as_run, elsewhere, gone, renewers, wait_for_count
+from locks import BOUND_SECONDS, as_run, elsewhere, gone, one_renewer, wait_for_count
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock, process
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import StoreError
@@ -45,7 +45,7 @@ def test_the_same_run_gets_its_lease_again(store):
     lease = lock.acquire(store, "default", "prod")
     assert lock.acquire(store, "default", "prod") == lease
     assert lock.own_lease(store, "default", "prod") == lease
-    assert len(renewers(store)) == 1
+    assert one_renewer(store)
     assert lock.release_own(store, "default", "prod") is True
     assert lock.release_own(store, "default", "prod") is False
 

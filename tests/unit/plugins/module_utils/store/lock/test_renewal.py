@@ -10,7 +10,7 @@ import shutil
 import signal
 from dataclasses import replace
 
-from locks import HOLD, as_run, count, renewers, wait_for_count, wait_for_end
+from locks import HOLD, as_run, count, one_renewer, renewers, wait_for_count, wait_for_end
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock, process
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.process import Process
@@ -25,7 +25,7 @@ class TestRenewal:
         opened = os.open(store + "-open", os.O_CREAT)
         os.set_inheritable(opened, True)
         lock.acquire(store, "default", "prod", as_run(sleepers()))
-        (pid,) = renewers(store)
+        pid = one_renewer(store)
         assert os.getsid(pid) not in (os.getsid(0), pid)
         targets = {os.readlink(f"/proc/{pid}/fd/{each}") for each in os.listdir(f"/proc/{pid}/fd")}
         os.close(opened)
@@ -39,14 +39,14 @@ class TestRenewal:
         for end in (signal.SIGKILL, signal.SIGTERM):
             run = python.start(HOLD, store)
             assert run.stdout.readline().strip()
-            (pid,) = renewers(store)
+            pid = one_renewer(store)
             run.send_signal(end)
             wait_for_end(pid)
             run.communicate()
 
     def test_it_survives_what_is_sent_to_the_runs_group(self, store, sleepers):
         lock.acquire(store, "default", "prod", as_run(sleepers()))
-        (pid,) = renewers(store)
+        pid = one_renewer(store)
         assert os.getpgid(pid) != os.getpgid(0)
         os.kill(pid, signal.SIGINT)
         os.kill(pid, signal.SIGHUP)
@@ -54,20 +54,20 @@ class TestRenewal:
 
     def test_it_ends_with_the_release(self, store, sleepers):
         lease = lock.acquire(store, "default", "prod", as_run(sleepers()))
-        (pid,) = renewers(store)
+        pid = one_renewer(store)
         lock.release(lease)
         wait_for_end(pid)
 
     def test_it_ends_when_taken_over_and_when_the_store_is_removed(self, store, sleepers):
         run = process.identify(sleepers().pid)
         lock.acquire(store, "default", "prod", replace(lock.this_holder(run), start_time=run.start_time))
-        (pid,) = renewers(store)
+        pid = one_renewer(store)
         shutil.rmtree(store)
         wait_for_end(pid)
 
     def test_a_killed_one_is_started_again_with_the_lease(self, store, folder):
         lock.acquire(store, "default", "prod")
-        (pid,) = renewers(store)
+        pid = one_renewer(store)
         os.kill(pid, signal.SIGKILL)
         wait_for_end(pid)
         before = count(folder, 1)
