@@ -180,7 +180,8 @@ class Kit:
 
     def _is_own_task(self, line: str) -> bool:
         found = _TASK.match(line)
-        return bool(found) and found["role"] in (self.provider.role, self.provider.folder.name)  # type: ignore[index]
+        # A role that is given by its path is told by it, behind the collection's name where the kit lies in an installed one.
+        return found is not None and found["role"].rpartition("/")[2] in (self.provider.role, self.provider.folder.name)
 
     def stored(self, kind: str, name: str) -> Optional[Object]:
         """A stored object of a kind, None where there is none."""
