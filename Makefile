@@ -53,7 +53,7 @@ test-integration: ## Tests against real etcd and kube-apiserver processes
 	@$(TOOLS)/test.sh integration
 
 .PHONY: test-lab
-test-lab: ## The core of the tests on real machines with real kubeadm (root; about 15 minutes)
+test-lab: ## The core of the tests on real machines with real kubeadm (root; about 25 minutes)
 	@$(TOOLS)/test.sh lab
 
 .PHONY: test-lab-full
