@@ -172,7 +172,7 @@ def main() -> None:
         unit = Unit(looks=Looks(params["looks"], max(0.0, params["interval"])))
         report, started = unit.start(to_hex(from_hex(params["member_id"])), params["lost"], check=module.check_mode)
         if module.check_mode:
-            result = report.document()
+            result = unit.document(report)
             module.exit_json(**dict(result, state=ABSENT if started else report.state, changed=started))
         if report.state == RUNNING:
             report = unit.wait(params["wait"])
@@ -180,7 +180,7 @@ def main() -> None:
             unit.settle()
     except (NodeError, ValueError) as error:
         module.fail_json(msg=str(error))
-    result = dict(report.document(), changed=started)
+    result = dict(unit.document(report), changed=started)
     if report.state in (FAILED, INTERRUPTED):
         said = report.record.get("message") or "its unit is gone, by a boot of the machine or by hand"
         kept = f" What was kept: {report.record['folder']}." if report.record.get("folder") else ""

@@ -209,12 +209,12 @@ def restored(module: AnsibleModule) -> dict[str, t.Any]:
     if module.check_mode:
         said = f"etcd would be restored to revision {wanted.revision} from {source}"
         state = ABSENT if started else report.state
-        return dict(report.document(), changed=started, msg=said, state=state, diff=shown)
+        return dict(unit.document(report), changed=started, msg=said, state=state, diff=shown)
     if report.state == RUNNING:
         report = unit.wait(params["wait"])
     if report.state == SUCCEEDED and params["settle"]:
         unit.settle()
-    result = dict(report.document(), changed=started, diff=shown)
+    result = dict(unit.document(report), changed=started, diff=shown)
     if report.state == FAILED:
         said = f"the restore of etcd failed, and everything is as it was before: {report.record.get('message')}"
         return dict(result, failed=True, msg=said)

@@ -59,7 +59,6 @@ UNKNOWN = "Unknown"
 
 # Reasons of a Machine's condition Deleting, which tell how far its deletion has come (Cluster API's names).
 DRAINING = "DrainingNode"
-WAITING_FOR_VOLUMES = "WaitingForVolumeDetach"
 WAITING_FOR_PRE_TERMINATE = "WaitingForPreTerminateHook"
 WAITING_FOR_INFRASTRUCTURE = "WaitingForInfrastructureDeletion"
 DELETION_AFTER_DRAIN: tuple[str, ...] = (WAITING_FOR_PRE_TERMINATE, WAITING_FOR_INFRASTRUCTURE)

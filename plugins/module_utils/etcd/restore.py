@@ -94,14 +94,15 @@ class Restore(Recovery):
         self.write(record)
 
     def _stop(self, record: dict[str, t.Any]) -> None:
-        kept = os.path.join(record["folder"], "manifests")
+        kept = self._manifests(record)
         take_manifests_away(self.places.manifests, kept)
         if not os.path.exists(os.path.join(kept, "etcd.yaml")):
             raise NodeError(f"{self.places.manifest} is not there, and no copy of it was kept.")
         record["dataDir"] = etcd_data(guard.read_text(os.path.join(kept, "etcd.yaml")))
-        self.wait_for("the control plane to stop", lambda: self._stopped(kept, record["dataDir"]), self.bounds.stop)
+        self.wait_for("the control plane to stop", lambda: self.stopped(kept, record["dataDir"]), self.bounds.stop)
 
-    def _stopped(self, kept: str, data: str) -> bool:
+    def stopped(self, kept: str, data: str) -> bool:
+        """Whether no etcd uses the data any more, and no API server listens where the manifests in ``kept`` say."""
         return unused(os.path.join(data, "member", "snap", "db")) and not self.listens(served_address(kept))
 
     def _restore_data(self, record: dict[str, t.Any]) -> None:
@@ -119,7 +120,7 @@ class Restore(Recovery):
             make_snapshot(os.path.join(record["dataDir"], "member", "snap", "db"), source)
         with open(self.places.cluster_ca, "rb") as file:
             verified(source, file.read(), record["revision"])
-        manifest = os.path.join(record["folder"], "manifests", "etcd.yaml")
+        manifest = os.path.join(self._manifests(record), "etcd.yaml")
         name, peer = member_identity(guard.read_text(manifest))
         source_of_tool = self.tool or (lambda folder: etcd_tool.image_tool(folder, manifest))
         with source_of_tool(work) as found:
@@ -160,7 +161,7 @@ class Restore(Recovery):
         os.sync()
 
     def _start(self, record: dict[str, t.Any]) -> None:
-        self._put_manifests(record, ("etcd.yaml",))
+        self.put_manifests(self._manifests(record), ("etcd.yaml",))
         self.wait_for("etcd to serve as its only member", self._serves_alone, self.bounds.start, restarts=True)
         shutil.rmtree(self._work(record), ignore_errors=True)
 
@@ -177,7 +178,7 @@ class Restore(Recovery):
 
     def _serve(self, record: dict[str, t.Any]) -> None:
         record["message"] = ""
-        self._put_manifests(record, STATIC_PODS)
+        self.put_manifests(self._manifests(record))
         if self.places.kubelet:
             # It may hold what is no longer true.
             with contextlib.suppress(NodeError):
@@ -186,14 +187,16 @@ class Restore(Recovery):
         if record["message"]:
             raise NodeError(record["message"])
 
-    def _put_manifests(self, record: t.Mapping[str, t.Any], names: t.Iterable[str]) -> None:
+    def put_manifests(self, kept: str, names: t.Iterable[str] = STATIC_PODS) -> None:
+        """Give the kubelet back the manifests of these names that a folder keeps, in this order."""
         for name in names:
-            kept = os.path.join(record["folder"], "manifests", name)
-            if os.path.exists(kept):
-                partial = os.path.join(self.places.kubernetes, f".{name}.kubeadm-control-plane")
-                with open(kept, "rb") as file:
-                    guard.write_atomically(partial, file.read(), 0o600)
-                os.rename(partial, os.path.join(self.places.manifests, name))
+            if os.path.exists(os.path.join(kept, name)):
+                with open(os.path.join(kept, name), "rb") as file:
+                    self._put(file.read(), name)
+
+    @staticmethod
+    def _manifests(record: t.Mapping[str, t.Any]) -> str:
+        return os.path.join(record["folder"], "manifests")
 
     def _undo(self, record: dict[str, t.Any]) -> None:
         """Put back what was there before. Where this fails too, the record still says Started and the next call goes on."""
@@ -208,7 +211,7 @@ class Restore(Recovery):
         if data:
             etcd_tool.release(self._work(record))
             shutil.rmtree(self._work(record), ignore_errors=True)
-        self._put_manifests(record, STATIC_PODS)
+        self.put_manifests(self._manifests(record))
 
     @staticmethod
     def _work(record: t.Mapping[str, t.Any]) -> str:

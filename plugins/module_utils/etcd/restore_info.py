@@ -30,7 +30,7 @@ def gather(unit: t.Optional[Unit] = None, directory: str = DIRECTORY) -> dict[st
         "etcd": _etcd(found),
         "data": _data(places.manifest),
         "snapshots": snapshots(directory),
-        "restore": None if report.state == ABSENT else report.document(),
+        "restore": None if report.state == ABSENT else found.document(report),
         "stopped": os.path.exists(kept) and not os.path.exists(places.manifest),
     }
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import sys
-import time
 import typing as t
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -22,31 +20,35 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.local i
     flagged,
     membership,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.recorded_unit import (
+    ABSENT,
+    INTERRUPTED,
+    RUNNING,
+    RecordedUnit,
+    Report,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore import (
+    STATIC_PODS,
     Restore,
     aside,
-    served_address,
     take_manifests_away,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.single_voter import (
     FAILED,
-    SETTLED,
     STARTED,
     SUCCEEDED,
     now,
-    unused,
+    stamp,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import to_hex
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import carried, guard, units
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import guard
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 
-ABSENT, RUNNING, INTERRUPTED = "Absent", "Running", "Interrupted"
 UNIT = "kubeadm-control-plane-etcd-restore"
 FOLDER = "etcd-restore"
 FENCED = "fenced"
 # The restored database, and a log whose file is allocated whole (64 MB); what is there already stays.
 _RESERVE_BYTES = 256 * 1024 * 1024
-_POLL_SECONDS = 0.5
 
 
 class RestoreError(NodeError):
@@ -69,39 +71,27 @@ class Wanted:
     replace_working: bool = False
 
 
-@dataclass(frozen=True)
-class Report:
-    """What is known of a restore; ``state`` is Absent, Running, Interrupted, Succeeded or Failed."""
-
-    state: str
-    record: t.Mapping[str, t.Any] = field(default_factory=dict)
-
-    def document(self) -> dict[str, t.Any]:
-        """Return the report with JSON names."""
-        texts = ("stage", "message", "snapshot", "startedAt", "finishedAt", "dataBefore", "restoredBy")
-        known = {name: str(self.record.get(name) or "") for name in texts}
-        return {"state": self.state, **known, "revision": int(self.record.get("revision") or 0)}
-
-
 @dataclass
-class Unit:
+class Unit(RecordedUnit):
     """The unit of this machine's restore."""
 
+    PROGRAM = "etcd.restore"
+    DESCRIPTION = "restore etcd from a snapshot"
     restore: Restore = field(default_factory=Restore)
 
-    def look(self) -> Report:
-        """Return what is known, changing nothing."""
-        record = self.restore.read()
-        state = record.get("state")
-        if not record or state == SETTLED:
-            return Report(ABSENT, record)
-        if state != STARTED:
-            return Report(str(state), record)
-        if units.state(UNIT, self.restore.runner).running:
-            return Report(RUNNING, record)
-        # A unit that ends between the two questions has left its outcome by then.
-        again = self.restore.read()
-        return Report(str(again["state"]) if again.get("state") != STARTED else INTERRUPTED, again)
+    @property
+    def work(self) -> Restore:
+        """The restore."""
+        return self.restore
+
+    def unit_name(self, record: t.Mapping[str, t.Any]) -> str:
+        """One for all: a machine has one restore at a time."""
+        return UNIT
+
+    def document(self, report: Report) -> dict[str, t.Any]:
+        """Return a report with JSON names."""
+        texts = report.texts("stage", "message", "snapshot", "startedAt", "finishedAt", "dataBefore", "restoredBy")
+        return {**texts, "revision": int(report.record.get("revision") or 0)}
 
     def start(self, wanted: Wanted, *, check: bool = False) -> tuple[Report, bool]:
         """Start the restore, or go on with the one that was begun; return what is known and whether this call started anything.
@@ -122,27 +112,10 @@ class Unit:
             if same and report.state in (RUNNING, SUCCEEDED):
                 return report, False
             if report.state == INTERRUPTED:
-                return self._run(dict(report.record), check), True
+                return self.run(dict(report.record), check), True
             self.refuse_alive(wanted.replace_working)
             self._refuse_unfit(wanted)
             return self._begin(wanted, check), True
-
-    def settle(self) -> None:
-        """Take note of a success: from then on there is nothing to go on with."""
-        with guard.exclusive(self.restore.places.state):
-            record = self.restore.read()
-            if record.get("state") == SUCCEEDED:
-                self.restore.write({**record, "state": SETTLED})
-                shutil.rmtree(os.path.join(str(record["folder"]), "code"), ignore_errors=True)
-
-    def wait(self, seconds: float, clock: t.Callable[[], float] = time.monotonic) -> Report:
-        """Wait until the restore has ended, at most so long, and return what is known then."""
-        deadline = clock() + seconds
-        while True:
-            report = self.look()
-            if report.state != RUNNING or clock() >= deadline:
-                return report
-            time.sleep(_POLL_SECONDS)
 
     def refuse_alive(self, replace_working: bool) -> None:
         """Refuse where etcd has its quorum, or another member of it is alive (it could be one of a quorum that this machine can't see).
@@ -218,7 +191,7 @@ class Unit:
 
     def _begin(self, wanted: Wanted, check: bool) -> Report:
         begun = now()
-        token = f"restored-{begun.replace(':', '').replace('-', '')}"
+        token = f"restored-{stamp(begun)}"
         folder = os.path.join(self.restore.places.state, FOLDER, token)
         record = {
             "state": STARTED,
@@ -235,16 +208,7 @@ class Unit:
             os.makedirs(folder, mode=0o700, exist_ok=True)
             unfence(self.restore)
             self.restore.write(record)
-        return self._run(record, check)
-
-    def _run(self, record: dict[str, t.Any], check: bool) -> Report:
-        if not check:
-            code = os.path.join(str(record["folder"]), "code")
-            program = carried.carry(code, "etcd.restore", "perform", self.restore.places.text())
-            # One that failed is still known by its name.
-            self.restore.runner(["systemctl", "reset-failed", f"{UNIT}.service"])
-            units.start(UNIT, "restore etcd from a snapshot", [sys.executable, "-I", program], self.restore.runner)
-        return Report(RUNNING, record)
+        return self.run(record, check)
 
 
 def fence_folder(restore: Restore) -> str:
@@ -282,11 +246,11 @@ def fence(restore: Restore, *, replace_working: bool = False, check: bool = Fals
             )
         if os.path.isdir(before):
             # Of an earlier time; nothing that was moved aside is ever deleted.
-            before = aside(data, f"{FENCED}-{now().replace(':', '').replace('-', '')}")
+            before = aside(data, f"{FENCED}-{stamp(now())}")
         if check:
             return True, before
         take_manifests_away(restore.places.manifests, kept)
-        restore.wait_for("the control plane to stop", lambda: _stopped(restore, kept, member), restore.bounds.stop)
+        restore.wait_for("the control plane to stop", lambda: restore.stopped(kept, data), restore.bounds.stop)
         if os.path.isdir(member):
             os.rename(member, before)
         return True, before
@@ -301,16 +265,9 @@ def unfence(restore: Restore) -> None:
         if os.path.isdir(aside(data, FENCED)) and not os.path.isdir(os.path.join(data, "member")):
             os.rename(aside(data, FENCED), os.path.join(data, "member"))
         # The restore takes them away again as its first step, and keeps them as its own.
-        for name in sorted(os.listdir(kept), reverse=True):
-            with open(os.path.join(kept, name), "rb") as file:
-                partial = os.path.join(restore.places.kubernetes, f".{name}.kubeadm-control-plane")
-                guard.write_atomically(partial, file.read(), 0o600)
-            os.rename(partial, os.path.join(restore.places.manifests, name))
+        # etcd's last: while it is missing, a call that was killed here is done again.
+        restore.put_manifests(kept, reversed(STATIC_PODS))
     shutil.rmtree(fence_folder(restore), ignore_errors=True)
-
-
-def _stopped(restore: Restore, kept: str, member: str) -> bool:
-    return unused(os.path.join(member, "snap", "db")) and not restore.listens(served_address(kept))
 
 
 def _figures(seen: Membership, lost: int) -> str:

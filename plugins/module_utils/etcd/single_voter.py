@@ -212,17 +212,17 @@ class Recovery:
             with open(kept, "rb") as file:
                 self._put(file.read())
 
-    def _put(self, content: bytes) -> None:
+    def _put(self, content: bytes, name: str = "etcd.yaml") -> None:
         # The kubelet takes whatever appears in its folder for a manifest: it is made whole beside it, and then appears.
-        partial = os.path.join(self.places.kubernetes, ".etcd.yaml.kubeadm-control-plane")
+        partial = os.path.join(self.places.kubernetes, f".{name}.kubeadm-control-plane")
         guard.write_atomically(partial, content, 0o600)
-        os.rename(partial, self.places.manifest)
-        _sync(self.places.manifests)
+        os.rename(partial, os.path.join(self.places.manifests, name))
+        guard.sync_directory(self.places.manifests)
 
     def _take_away(self) -> None:
         if os.path.exists(self.places.manifest):
             os.unlink(self.places.manifest)
-            _sync(self.places.manifests)
+            guard.sync_directory(self.places.manifests)
 
     def wait_for(self, what: str, condition: t.Callable[[], bool], seconds: float, *, restarts: bool = False) -> None:
         """Wait until a condition holds. ``restarts``: after a while the kubelet is restarted, which forgets its back-off.
@@ -274,6 +274,11 @@ def now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
+def stamp(moment: str) -> str:
+    """Return a time of :func:`now` as a part of a file's name."""
+    return moment.replace(":", "").replace("-", "")
+
+
 def perform(places: str) -> None:
     """Carry out the recovery that was started; what the unit runs. ``places`` is :meth:`Places.text`."""
     fields = json.loads(places)
@@ -311,11 +316,3 @@ def _processes() -> t.Iterator[list[str]]:
                     yield [word.decode(errors="replace") for word in file.read().split(b"\0")]
             except OSError:
                 continue
-
-
-def _sync(directory: str) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import sys
 import time
 import typing as t
 from dataclasses import dataclass, field
@@ -21,23 +19,28 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.local i
     listens,
     membership,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.recorded_unit import (
+    ABSENT,
+    INTERRUPTED,
+    RUNNING,
+    RecordedUnit,
+    Report,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.single_voter import (
     FAILED,
-    SETTLED,
     STARTED,
     SUCCEEDED,
     Recovery,
     now,
     space_needed,
+    stamp,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import from_hex, to_hex
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import carried, guard, units
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import guard, units
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 
-ABSENT, RUNNING, INTERRUPTED = "Absent", "Running", "Interrupted"
 UNIT_PREFIX = "kubeadm-control-plane-recover-"
 FOLDER = "recover-single-voter"
-_POLL_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
@@ -48,56 +51,40 @@ class Looks:
     interval: float = 2.5
 
 
-@dataclass(frozen=True)
-class Report:
-    """What is known of a recovery; ``state`` is Absent, Running, Interrupted, Succeeded or Failed."""
-
-    state: str
-    record: t.Mapping[str, t.Any] = field(default_factory=dict)
-
-    @property
-    def member_id(self) -> str:
-        """The lost member's ID."""
-        return str(self.record.get("memberID") or "")
-
-    def document(self) -> dict[str, t.Any]:
-        """Return the report with JSON names."""
-        texts = ("memberID", "lost", "stage", "message", "startedAt", "finishedAt", "dataCopy")
-        known = {name: str(self.record.get(name) or "") for name in texts}
-        return {"state": self.state, **known, "snapshot": self.record.get("snapshot")}
-
-
 def read_state(places: t.Optional[Places] = None, runner: units.Runner = units.run) -> t.Optional[dict[str, t.Any]]:
     """Return this machine's recovery for an observation, None where there is none or its success was taken note of."""
+    unit = Unit(Recovery(places or Places(), runner=runner))
     try:
-        report = Unit(Recovery(places or Places(), runner=runner)).look()
+        report = unit.look()
     except NodeError as error:
         return {"state": INTERRUPTED, "memberID": "", "lost": "", "stage": "", "message": str(error)}
     if report.state == ABSENT:
         return None
-    return {name: report.document()[name] for name in ("state", "memberID", "lost", "stage", "message")}
+    return dict(report.texts("memberID", "lost", "stage", "message"))
 
 
 @dataclass
-class Unit:
+class Unit(RecordedUnit):
     """The unit of this machine's recovery."""
 
+    PROGRAM = "etcd.single_voter"
+    DESCRIPTION = "recover etcd as the only voter"
     recovery: Recovery = field(default_factory=Recovery)
     looks: Looks = field(default_factory=Looks)
 
-    def look(self) -> Report:
-        """Return what is known, changing nothing."""
-        record = self.recovery.read()
-        state = record.get("state")
-        if not record or state == SETTLED:
-            return Report(ABSENT, record)
-        if state != STARTED:
-            return Report(str(state), record)
-        if units.state(UNIT_PREFIX + str(record["memberID"]), self.recovery.runner).running:
-            return Report(RUNNING, record)
-        # A unit that ends between the two questions has left its outcome by then.
-        again = self.recovery.read()
-        return Report(str(again["state"]) if again.get("state") != STARTED else INTERRUPTED, again)
+    @property
+    def work(self) -> Recovery:
+        """The recovery."""
+        return self.recovery
+
+    def unit_name(self, record: t.Mapping[str, t.Any]) -> str:
+        """One for each lost member."""
+        return UNIT_PREFIX + str(record["memberID"])
+
+    def document(self, report: Report) -> dict[str, t.Any]:
+        """Return a report with JSON names."""
+        texts = report.texts("memberID", "lost", "stage", "message", "startedAt", "finishedAt", "dataCopy")
+        return {**texts, "snapshot": report.record.get("snapshot")}
 
     def start(self, member_id: str, lost: str, *, check: bool = False) -> tuple[Report, bool]:
         """Start the recovery, or go on with the one that was begun; return what is known and whether this call started anything.
@@ -108,38 +95,22 @@ class Unit:
         with contextlib.nullcontext() if check else guard.exclusive(self.recovery.places.state):
             report = self.look()
             if report.state in (RUNNING, INTERRUPTED, SUCCEEDED):
-                if report.member_id != member_id:
+                begun = str(report.record.get("memberID") or "")
+                if begun != member_id:
                     raise NodeError(
-                        f"A recovery without member {report.member_id} is under way on this machine ({report.state}).",
+                        f"A recovery without member {begun} is under way on this machine ({report.state}).",
                         f"Nothing was begun for member {member_id}.",
                     )
                 if report.state != INTERRUPTED:
                     return report, False
                 if report.record["stage"] != "start":
-                    return self._run(dict(report.record), check), True
+                    return self.run(dict(report.record), check), True
             seen = membership(self.recovery.places)
             if self._done_already(seen):
                 text = "etcd is its only member already"
                 return Report(SUCCEEDED, {"memberID": member_id, "lost": lost, "message": text}), False
             self._require_loss(seen, from_hex(member_id))
             return self._begin(seen, member_id, lost, check), True
-
-    def settle(self) -> None:
-        """Take note of a success: from then on there is nothing to go on with."""
-        with guard.exclusive(self.recovery.places.state):
-            record = self.recovery.read()
-            if record.get("state") == SUCCEEDED:
-                self.recovery.write({**record, "state": SETTLED})
-                shutil.rmtree(os.path.join(str(record["folder"]), "code"), ignore_errors=True)
-
-    def wait(self, seconds: float, clock: t.Callable[[], float] = time.monotonic) -> Report:
-        """Wait until the recovery has ended, at most so long, and return what is known then."""
-        deadline = clock() + seconds
-        while True:
-            report = self.look()
-            if report.state != RUNNING or clock() >= deadline:
-                return report
-            time.sleep(_POLL_SECONDS)
 
     def _done_already(self, seen: Membership) -> bool:
         alone = [member.id for member in seen.members] == [seen.own]
@@ -179,7 +150,7 @@ class Unit:
                 "Nothing was changed. Make room first.",
             )
         begun = now()
-        folder = os.path.join(places.state, FOLDER, f"{member_id}-{begun.replace(':', '').replace('-', '')}")
+        folder = os.path.join(places.state, FOLDER, f"{member_id}-{stamp(begun)}")
         record = {
             "state": STARTED,
             "memberID": member_id,
@@ -195,19 +166,7 @@ class Unit:
         if not check:
             os.makedirs(folder, mode=0o700, exist_ok=True)
             self.recovery.write(record)
-        return self._run(record, check)
-
-    def _run(self, record: dict[str, t.Any], check: bool) -> Report:
-        if not check:
-            places = self.recovery.places
-            code = os.path.join(str(record["folder"]), "code")
-            program = carried.carry(code, "etcd.single_voter", "perform", places.text())
-            unit = UNIT_PREFIX + str(record["memberID"])
-            # One that failed is still known by its name.
-            self.recovery.runner(["systemctl", "reset-failed", f"{unit}.service"])
-            words = [sys.executable, "-I", program]
-            units.start(unit, "recover etcd as the only voter", words, self.recovery.runner)
-        return Report(RUNNING, record)
+        return self.run(record, check)
 
 
 def _require_two(seen: Membership, member_id: int) -> None:

@@ -26,6 +26,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types i
     Status,
     to_hex,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import guard
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import (
     STATE_DIRECTORY,
     NodeError,
@@ -173,7 +174,7 @@ def take(
             document = {**kept.document(), "verify": kept.verify}
             write_atomically(_facts(path), (json.dumps(document, indent=2, sort_keys=True) + "\n").encode())
             os.rename(saved.path, path)
-            _sync(wanted.directory)
+            guard.sync_directory(wanted.directory)
         finally:
             _clean(work)
         return Taken(True, path, kept, _prune(wanted, path), _warnings(status))
@@ -354,11 +355,3 @@ def _clean(work: str) -> None:
     release(work)
     if os.path.isdir(work):
         shutil.rmtree(work)
-
-
-def _sync(directory: str) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -109,7 +109,12 @@ def write_atomically(path: str, content: bytes, mode: int = 0o600, uid: int = -1
         with contextlib.suppress(FileNotFoundError):
             os.unlink(partial)
         raise
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    sync_directory(directory)
+
+
+def sync_directory(path: str) -> None:
+    """Wait until what was renamed, made or removed in a folder outlives a power cut."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
     finally:
