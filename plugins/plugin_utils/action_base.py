@@ -13,6 +13,7 @@ from ansible import constants as C
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils import failpoints
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, StoreError
@@ -68,7 +69,8 @@ class ControlPlaneAction(ActionBase):
         _checked, arguments = self.validate_argument_spec(argument_spec={**CLUSTER_SPEC, **self.ARGUMENTS})
         self.check_mode = bool(self._task.check_mode)
         try:
-            result.update(self.execute(arguments))
+            with failpoints.within(str(self._task.action).rpartition(".")[2]):
+                result.update(self.execute(arguments))
         except ControlPlaneFailure as failure:
             result.update(failure.result, failed=True, msg=str(failure))
         except (ManifestError, StoreError) as error:

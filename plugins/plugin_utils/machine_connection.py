@@ -19,6 +19,8 @@ from ansible import constants as C
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.loader import become_loader, connection_loader
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.failpoints import around
+
 CONNECT_TIMEOUT_SECONDS = 3
 # Alive checks bound how long a call hangs on a machine that lost power to 15 s.
 SSH_ARGUMENTS = "-o ControlMaster=auto -o ControlPersist=30s -o ServerAliveInterval=5 -o ServerAliveCountMax=3"
@@ -158,11 +160,12 @@ class MachineCaller:
         previous = action._connection
         action._connection = connection
         try:
-            result = action._execute_module(
-                module_name=f"kubeadm.control_plane.{module}",
-                module_args=arguments,
-                task_vars=self._call_variables(variables),
-            )
+            with around(f"node {module}"):
+                result = action._execute_module(
+                    module_name=f"kubeadm.control_plane.{module}",
+                    module_args=arguments,
+                    task_vars=self._call_variables(variables),
+                )
         except AnsibleConnectionFailure as error:
             return Answer(False, {"msg": f"machine {machine.name} was not reached: {_first_line(error)}"})
         finally:

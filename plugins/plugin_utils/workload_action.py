@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 import typing as t
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.failpoints import around
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import ADMIN_KUBECONFIG
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.compare_and_swap import Read, Write
@@ -138,7 +139,8 @@ class WorkloadAction(ControlPlaneAction):
         if arguments["machine_id"]:
             call["machine_id"] = arguments["machine_id"]
         module = f"kubeadm.control_plane.{MODULE}"
-        answer = Answer(True, self._execute_module(module_name=module, module_args=call, task_vars=self._task_vars))
+        with around(f"node {MODULE}"):
+            answer = Answer(True, self._execute_module(module_name=module, module_args=call, task_vars=self._task_vars))
         if answer.failed:
             raise _failure(answer, plan)
         return answer.result

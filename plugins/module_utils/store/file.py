@@ -17,6 +17,7 @@ import typing as t
 import uuid
 from datetime import datetime, timezone
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.failpoints import around
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import base, files, yaml_text
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import KindRef, Object, Objects
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.layout import (
@@ -137,7 +138,7 @@ class FileStore(base.Store):
             if obj == stored:
                 return stored
             if current.get("deletionTimestamp") and not metadata.get("finalizers"):
-                files.remove_file(path)
+                self._remove(path, kind_ref)
                 return obj
             if obj.get("spec") != stored.get("spec"):
                 metadata["generation"] = int(current["generation"]) + 1
@@ -160,7 +161,7 @@ class FileStore(base.Store):
             if resource_version is not None:
                 _check_unchanged(kind_ref, stored, resource_version, None)
             if not metadata.get("finalizers"):
-                files.remove_file(path)
+                self._remove(path, kind_ref)
                 return None
             if not metadata.get("deletionTimestamp"):
                 metadata.update(
@@ -269,13 +270,16 @@ class FileStore(base.Store):
     def _write(self, path: str, kind_ref: KindRef, obj: Object) -> None:
         files.remove_leftovers(os.path.dirname(path))
         data = yaml_text.to_yaml(obj).encode("utf-8")
-        if kind_ref != SECRET:
-            files.write_file(path, data, 0o640)
-            return
-        if self._encrypt is not None:
+        if kind_ref == SECRET and self._encrypt is not None:
             sealed = self._encrypt(data)
             data = sealed.encode("utf-8") if isinstance(sealed, str) else sealed
-        files.write_file(path, data, files.SECRET_FILE_MODE)
+        with around(f"store write {kind_ref[1]}"):
+            files.write_file(path, data, files.SECRET_FILE_MODE if kind_ref == SECRET else 0o640)
+
+    @staticmethod
+    def _remove(path: str, kind_ref: KindRef) -> None:
+        with around(f"store remove {kind_ref[1]}"):
+            files.remove_file(path)
 
     def _read(self, path: str, kind_ref: KindRef, namespace: str, name: str) -> Object | None:
         raw = files.read_file(path)

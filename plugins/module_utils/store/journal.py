@@ -15,6 +15,7 @@ import secrets
 import typing as t
 from datetime import datetime, timezone
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.failpoints import around
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import base, files
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
@@ -106,14 +107,16 @@ class Journal:
         }
         entry["target"] = _text(target or "")
         entry["details"] = _checked_details(details or {})
-        self._append(entry)
+        with around(f"journal intent {action}"):
+            self._append(entry)
         return identifier
 
     def outcome(self, identifier: str, result: str, message: str = "") -> None:
         """Record what came of an intent: ``result`` is a word such as succeeded or failed, ``message`` says more."""
         entry = {"event": "outcome", "id": _text(identifier), "time": self._clock(), "result": _text(result)}
         entry["message"] = _text(message)
-        self._append(entry)
+        with around(f"journal outcome {result}"):
+            self._append(entry)
 
     def entries(self, limit: int | None = None) -> list[Entry]:
         """Return the entries, oldest first, or the last ``limit`` of them; lines that can't be read are left out."""

@@ -21,6 +21,7 @@ import typing as t
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.failpoints import around
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import base, files, process, renewal
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.journal import new_run_id
@@ -149,7 +150,9 @@ def acquire(
                 return lease
             if not _is_dead(folder, state, observe_seconds, on_wait, where):
                 raise _held(where, state.holder)
-        if _claim(store, folder, state.number, state.number + 1, mine):
+        with around("lock take"):
+            taken = _claim(store, folder, state.number, state.number + 1, mine)
+        if taken:
             lease = Lease(*where, state.number + 1, mine.run)
             try:
                 renewal.start(folder, lease.fencing, Process(mine.pid, mine.start_time))
@@ -170,7 +173,8 @@ def release(lease: Lease) -> bool:
     folder = _folder(lease.store_dir, lease.namespace, lease.cluster)
     if _is_lost(folder, lease):
         return False
-    return files.rename_file(_claim_path(folder, lease.fencing), os.path.join(folder, f"{lease.fencing}.released"))
+    with around("lock release"):
+        return files.rename_file(_claim_path(folder, lease.fencing), os.path.join(folder, f"{lease.fencing}.released"))
 
 
 def release_own(store_dir: str, namespace: str, cluster: str, owner: str = "") -> bool:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import re
@@ -115,6 +116,25 @@ def find_run_process(pid: int | None = None) -> Process:
     while last + 1 < len(chain) and commands[first] and commands[last + 1] == commands[first]:
         last += 1
     return identify(chain[last])
+
+
+def descendants(pid: int) -> list[int]:
+    """Return a running process and everything below it, parents first. What was made a child of no one is not among them."""
+    children: dict[int, list[int]] = {}
+    with contextlib.suppress(OSError):
+        for each in filter(str.isdigit, os.listdir(PROC)):
+            entry = _entry(int(each))
+            if entry is not None:
+                children.setdefault(entry.parent, []).append(int(each))
+    found = [pid]
+    for each_pid in found:
+        found.extend(children.get(each_pid, ()))
+    return found
+
+
+def name_of(pid: int) -> str:
+    """Return the name of a process's command, cut to 15 characters as the system does; empty where it is gone."""
+    return _read(os.path.join(PROC, str(pid), "comm"))
 
 
 def is_ansible_command(arguments: t.Sequence[str]) -> bool:

@@ -1,0 +1,51 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A workspace whose machines come from the provider to copy (examples/provider_skeleton) over the stand-in for a cloud."""
+
+from __future__ import annotations
+
+import json
+import sys
+import typing as t
+from pathlib import Path
+
+import yaml
+from workspace import Workspace, cluster_documents
+
+ROOT = Path(__file__).resolve().parents[2]
+ROLE = ROOT / "examples" / "provider_skeleton" / "roles" / "machine_acme"
+CLOUD = ROOT / "tests" / "support" / "stand_in_cloud.py"
+
+
+class AcmeWorkspace(Workspace):
+    """Its machines exist as entries of a file: they can be made and deleted, and nobody answers at their addresses."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self._cloud = folder / "cloud"
+        self._cloud.mkdir()
+        variables = {
+            "control_plane_more_providers": {"AcmeMachineTemplate": str(ROLE), "AcmeCluster": str(ROLE)},
+            "machine_acme_command": [sys.executable, str(CLOUD), str(self._cloud)],
+            # Nobody answers, so nobody is waited for.
+            "control_plane_bootstrap_timeout": 1,
+        }
+        (folder / "variables.yml").write_text(yaml.safe_dump(variables))
+
+    def command(self, playbook: str, *arguments: str) -> list[str]:
+        """The command line that a user would type."""
+        return super().command(playbook, "-e", "@variables.yml", *arguments)
+
+    def manifest(self, name: str, **options: t.Any) -> Path:
+        """Write the manifest of a cluster of that provider's kinds."""
+        text = yaml.safe_dump_all(cluster_documents(name, **options), sort_keys=False)
+        return self.write(
+            name,
+            text.replace("Nspawn", "Acme").replace("template:\n    spec: {}", "template:\n    spec: {size: small}"),
+        )
+
+    def cloud(self) -> dict[str, t.Any]:
+        """What the cloud has: machines and balancers by name."""
+        file = self._cloud / "cloud.json"
+        return dict(json.loads(file.read_text())) if file.exists() else {"machines": {}, "balancers": {}}

@@ -1,0 +1,268 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs of a playbook that are stopped dead at their points, one after another, until one comes through (docs/development.md, "Failpoints").
+
+A run is killed as a whole: it is a control group of its own where this user may make one, else its process tree.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import subprocess
+import time
+import typing as t
+from pathlib import Path
+
+from workspace import Run, Workspace
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils import failpoints
+
+CALLBACKS = Path(__file__).resolve().parent / "callbacks"
+MOUNT = Path("/sys/fs/cgroup")
+END_SECONDS = 30.0
+# On a real host these are services of the system, which no run takes with it.
+SPARED = ("haproxy",)
+
+
+@dataclasses.dataclass(frozen=True)
+class Stop:
+    """One run: where it was stopped (empty: it came to its end), how it ended, how long it took and how many points it passed."""
+
+    number: int
+    how: str
+    point: str
+    returncode: int
+    seconds: float
+    passed: int
+
+
+@dataclasses.dataclass
+class Record:
+    """All runs until one came through, and what every one of them met."""
+
+    stops: list[Stop]
+    last: Run
+    met: list[str]
+
+    @property
+    def points(self) -> list[str]:
+        """The points at which a run was stopped, in their order."""
+        return [each.point for each in self.stops if each.point]
+
+    @property
+    def seconds(self) -> float:
+        """How long all runs took together."""
+        return sum(each.seconds for each in self.stops)
+
+
+class Group:
+    """A control group for one run; ``path`` is None where none can be made."""
+
+    def __init__(self, name: str) -> None:
+        self.path: t.Optional[Path] = None
+        for parent in _parents():
+            with contextlib.suppress(OSError):
+                (parent / name).mkdir()
+                self.path = parent / name
+                return
+
+    def command(self, command: t.Sequence[str]) -> list[str]:
+        """The command line that joins the group first."""
+        if self.path is None:
+            return list(command)
+        return ["sh", "-c", 'echo $$ > "$0" && exec "$@"', str(self.path / "cgroup.procs"), *command]
+
+    def members(self) -> list[int]:
+        """The processes in it."""
+        if self.path is None or not self.path.is_dir():
+            return []
+        return [int(line) for line in (self.path / "cgroup.procs").read_text().split()]
+
+    def kill(self) -> None:
+        """End whatever is in it."""
+        if self.path is not None and self.path.is_dir():
+            failpoints.kill_group(str(self.path), SPARED)
+
+    def wait_empty(self) -> None:
+        """Wait until the last process has ended; a killed one takes a moment to go."""
+        end = time.monotonic() + END_SECONDS
+        while self.members():
+            assert time.monotonic() < end, f"processes {self.members()} of the run outlive it"
+            time.sleep(0.02)
+
+    def remove(self) -> None:
+        """Kill what is left, and remove it."""
+        self.kill()
+        self.wait_empty()
+        if self.path is not None:
+            with contextlib.suppress(FileNotFoundError):
+                self.path.rmdir()
+
+
+def _parents() -> list[Path]:
+    """Where groups can be: cgroup v2, the v2 part of a hybrid, or a controller of v1."""
+    if (MOUNT / "cgroup.controllers").exists():
+        return [MOUNT]
+    return [path for path in (MOUNT / "unified", MOUNT / "freezer", MOUNT / "pids") if (path / "cgroup.procs").exists()]
+
+
+class KilledRuns:
+    """Runs one playbook of a workspace again and again.
+
+    Args:
+        workspace: the user's folder.
+        command: what is run there, as ``Workspace.command`` makes it.
+        folder: where traces, outputs and the record (``record.jsonl``) are kept.
+        how: ``kill``, ``kill-main`` (the rest of the run goes on) or ``terminate``.
+        only: a regular expression: at which points a run may be stopped.
+        on_stop: called after each run that was stopped, with it.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        command: t.Sequence[str],
+        folder: Path,
+        how: str = "kill",
+        only: str = "",
+        on_stop: t.Optional[t.Callable[[Stop], None]] = None,
+    ) -> None:
+        self._workspace = workspace
+        self._command = list(command)
+        self._folder = folder
+        self._how = how
+        self._only = only
+        self._on_stop = on_stop
+        self._groups: list[Group] = []
+        self._number = 0
+        self._met: dict[str, None] = {}
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def until_converged(
+        self, converged: t.Callable[[Run], bool] = lambda run: run.returncode == 0, most: int = 400
+    ) -> Record:
+        """Stop every run at its first point at which none was stopped before, until one isn't stopped; that one must have converged."""
+        stops: list[Stop] = []
+        try:
+            while len(stops) < most:
+                stop, run = self._run({"at": None, "only": self._only, "except": [each.point for each in stops]})
+                stops.append(stop)
+                if not stop.point:
+                    assert converged(run), (
+                        f"run {stop.number} was not stopped and did not converge:\n{run.output[-6000:]}"
+                    )
+                    return Record(stops, run, list(self._met))
+            raise AssertionError(f"not converged after {most} runs: {[each.point for each in stops][-10:]}")
+        finally:
+            self.end()
+
+    def stopped_at(self, at: t.Union[int, str]) -> tuple[Stop, Run]:
+        """One run that is stopped at the point of that number or name, if it meets it."""
+        return self._run({"at": at})
+
+    def undisturbed(self) -> tuple[list[str], Run]:
+        """One run that isn't stopped; return the points that it met, in their order."""
+        _stop, run = self._run(None)
+        return trace(self._folder / f"trace-{self._number}"), run
+
+    def end(self) -> None:
+        """End what stopped runs left running, and remove their groups."""
+        while self._groups:
+            self._groups.pop().remove()
+
+    def _run(self, stop: t.Optional[dict[str, t.Any]]) -> tuple[Stop, Run]:
+        self._number += 1
+        trace_file = self._folder / f"trace-{self._number}"
+        output = self._folder / f"output-{self._number}"
+        group = Group(f"kubeadm-control-plane-run-{os.getpid()}-{id(self)}-{self._number}")
+        self._groups.append(group)
+        setting: dict[str, t.Any] = {"trace": str(trace_file)}
+        if stop is not None:
+            setting["stop"] = {"how": self._how, **stop, **_group_setting(group)}
+        setting_file = self._folder / f"setting-{self._number}.json"
+        setting_file.write_text(json.dumps(setting))
+        begun = time.monotonic()
+        with output.open("w") as stream:
+            process = subprocess.Popen(
+                group.command(self._command),
+                cwd=self._workspace.folder,
+                env={**os.environ, **environment(setting_file)},
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            returncode = process.wait()
+        if self._how == "kill" or stop is None:
+            group.wait_empty() if stop is not None and returncode < 0 else group.kill()
+        seconds = round(time.monotonic() - begun, 2)
+        point = _read(Path(f"{trace_file}.stopped"))
+        passed = trace(trace_file)
+        self._met.update(dict.fromkeys(passed))
+        done = Stop(self._number, self._how, point, returncode, seconds, len(passed))
+        with (self._folder / "record.jsonl").open("a") as record:
+            record.write(json.dumps(dataclasses.asdict(done)) + "\n")
+        run = Run(returncode, _read(output))
+        if point:
+            assert returncode != 0, f"the run was stopped at {point!r} and ended well:\n{run.output[-3000:]}"
+            if self._on_stop is not None:
+                self._on_stop(done)
+        return done, run
+
+
+def _group_setting(group: Group) -> dict[str, t.Any]:
+    return {"cgroup": str(group.path), "spare": list(SPARED)} if group.path is not None else {}
+
+
+def environment(setting: Path) -> dict[str, str]:
+    """What switches failpoints on for a command: the setting, and the callback that makes points of tasks."""
+    return {
+        failpoints.VARIABLE: str(setting),
+        "ANSIBLE_CALLBACK_PLUGINS": str(CALLBACKS),
+        "ANSIBLE_CALLBACKS_ENABLED": "passed_tasks",
+    }
+
+
+def trace(path: Path) -> list[str]:
+    """The names of the points in a trace, in their order."""
+    return [line.split(" ", 2)[2] for line in _read(path).splitlines()]
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except FileNotFoundError:
+        return ""
+
+
+def locks_held(store: Path) -> list[str]:
+    """The clusters of a store whose lock is not released, by the lock's own files."""
+    held = []
+    for folder in sorted(store.glob("*/locks/*")):
+        numbers = [path for path in folder.iterdir() if path.suffix in (".json", ".released") and path.stem.isdigit()]
+        newest = max(numbers, key=lambda path: (int(path.stem), path.suffix == ".released"), default=None)
+        if newest is not None and newest.suffix == ".json":
+            held.append(f"{folder.parent.parent.name}/{folder.name}")
+    return held
+
+
+def orphans(workspace: Workspace, infrastructure_kind: str) -> list[str]:
+    """Objects of machines that lack a part: a Machine without infrastructure or KubeadmConfig, or either without a Machine.
+
+    An infrastructure machine that was made ahead of its turn counts: when a run has converged none is left.
+    """
+    kinds = ("Machine", "KubeadmConfig", infrastructure_kind)
+    names = {kind: {each["metadata"]["name"] for each in workspace.objects(kind)} for kind in kinds}
+    everyone = set().union(*names.values())
+    return sorted(f"{name} without {kind}" for name in everyone for kind in kinds if name not in names[kind])
+
+
+def under_way(store: Path, cluster: str, namespace: str = "default") -> list[str]:
+    """The journal's steps that have no outcome."""
+    entries = [json.loads(line) for line in _read(store / namespace / "journal" / f"{cluster}.jsonl").splitlines()]
+    ended = {each["id"] for each in entries if each["event"] == "outcome"}
+    return [each["action"] for each in entries if each["event"] == "intent" and each["id"] not in ended]
