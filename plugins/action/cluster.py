@@ -74,7 +74,7 @@ class ActionModule(ControlPlaneAction):
                 "msg": f"there is no Cluster {arguments['cluster']} in the store",
             }
         objects = self.open_objects(arguments, store)
-        if arguments["infrastructure_deleted"]:
+        if arguments["infrastructure_deleted"] or cluster_records.is_last_record(objects):
             return {"changed": True, "changes": cluster_records.delete_records(objects), "exists": False}
         changes = cluster_records.mark_deleting(objects, arguments["ignore_worker_nodes"])
         return {"changed": bool(changes), "changes": changes, "exists": True}

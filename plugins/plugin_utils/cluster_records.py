@@ -268,6 +268,13 @@ def delete_records(objects: ClusterObjects) -> list[str]:
     return deleted
 
 
+def is_last_record(objects: ClusterObjects) -> bool:
+    """Tell whether only the Cluster itself is left of a deletion: a run ended while it deleted the records, the infrastructure was gone before."""
+    if not objects.cluster["metadata"].get("deletionTimestamp"):
+        return False
+    return objects.control_plane is None and objects.infrastructure_cluster is None and not objects.machines
+
+
 def _template_used_elsewhere(objects: ClusterObjects) -> bool:
     reference = objects.template_reference()
     mine = (objects.control_plane or {}).get("metadata", {}).get("name")

@@ -164,10 +164,13 @@ class KilledRuns:
         """One run that is stopped at the point of that number or name, if it meets it."""
         return self._run({"at": at})
 
-    def undisturbed(self) -> tuple[list[str], Run]:
-        """One run that isn't stopped; return the points that it met, in their order."""
-        _stop, run = self._run(None)
-        return trace(self._folder / f"trace-{self._number}"), run
+    def undisturbed(self) -> tuple[list[str], float, Run]:
+        """One run that isn't stopped; return the points that it met in their order, its seconds, and what it printed."""
+        try:
+            stop, run = self._run(None)
+        finally:
+            self.end()
+        return trace(self._folder / f"trace-{self._number}"), stop.seconds, run
 
     def end(self) -> None:
         """End what stopped runs left running, and remove their groups."""
@@ -197,10 +200,11 @@ class KilledRuns:
                 start_new_session=True,
             )
             returncode = process.wait()
-        if self._how == "kill" or stop is None:
-            group.wait_empty() if stop is not None and returncode < 0 else group.kill()
         seconds = round(time.monotonic() - begun, 2)
         point = _read(Path(f"{trace_file}.stopped"))
+        if point and self._how == "kill":
+            # Killed as a whole: nothing of it may still be at work when the next one begins.
+            group.wait_empty()
         passed = trace(trace_file)
         self._met.update(dict.fromkeys(passed))
         done = Stop(self._number, self._how, point, returncode, seconds, len(passed))

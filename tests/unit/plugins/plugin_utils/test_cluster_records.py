@@ -19,6 +19,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_obje
     CONTROL_PLANE,
     SECRET,
     ClusterObjects,
+    delete_finally,
 )
 
 INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"
@@ -114,6 +115,17 @@ def test_deletion_is_marked_once_and_leaves_nothing(store: FileStore) -> None:
     cluster_records.delete_records(read(store))
     assert ClusterObjects.read(store, "default", "c") is None
     assert store.get(CONTROL_PLANE, "default", "cp") is None
+
+
+def test_a_deletion_that_was_cut_off_before_the_cluster_is_gone_on_with(store: FileStore) -> None:
+    """Only where everything else went in a deletion: a Cluster that merely lacks something is not thrown away."""
+    cluster_records.apply_manifest(store, manifest())
+    for reference, name in ((CONTROL_PLANE, "cp"), ((INFRASTRUCTURE, "NspawnCluster"), "i")):
+        assert not cluster_records.is_last_record(read(store))
+        delete_finally(store, reference, "default", name)
+    assert not cluster_records.is_last_record(read(store))
+    cluster_records.mark_deleting(read(store), False)
+    assert cluster_records.is_last_record(read(store))
 
 
 def test_a_template_that_another_control_plane_uses_is_kept(store: FileStore) -> None:
