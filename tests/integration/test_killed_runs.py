@@ -71,6 +71,7 @@ def create_and_delete(workspace: AcmeWorkspace, folder: Path, how: str, only: st
     no_temporary_files(workspace)
     runs = KilledRuns(workspace, workspace.command("delete", *CONSENT), folder / "delete", how, only)
     deleted = runs.until_converged()
+    assert deleted.failures == [], "a rerun failed instead of going on"
     nothing_left(workspace)
     return created, deleted
 
@@ -133,7 +134,7 @@ def test_an_undisturbed_run_meets_every_point(workspace: AcmeWorkspace, tmp_path
 
 def actions_of(*names: str) -> set[str]:
     """The collection's actions in task files of the role, also inside blocks."""
-    found = set()
+    found: set[str] = set()
     todo = [task for name in names for task in yaml.safe_load((ACT / name).read_text())]
     while todo:
         task = todo.pop()

@@ -54,6 +54,11 @@ class Record:
         return [each.point for each in self.stops if each.point]
 
     @property
+    def failures(self) -> list[str]:
+        """What runs met that failed by themselves, before they were stopped or in the end."""
+        return [point for point in self.met if "failure_report:" in point]
+
+    @property
     def seconds(self) -> float:
         """How long all runs took together."""
         return sum(each.seconds for each in self.stops)

@@ -1,0 +1,186 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Real control planes whose runs are killed, each rerun at its next point, while a watcher asks etcd and the API all along."""
+
+from __future__ import annotations
+
+import json
+import re
+import typing as t
+from pathlib import Path
+
+import pytest
+from killed_runs import KilledRuns, Record, locks_held, orphans, under_way
+from machines import Machines
+from traces import processes
+from watcher import Watch
+from workspace import Workspace
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.failpoints import SITES, site_of
+
+NAME = "lab-killed"
+DOMAINS = ("a", "b", "c")
+NEXT = "v1.21.0"
+# What an entry of the journal, a call of a machine, and a provider's task leave behind them.
+OUTWARD = r"after (journal|node|task)"
+# A killed run costs its start, the observation and the step's part again.
+RECOVERY_SECONDS = 10.0
+WITHOUT_QUORUM_SECONDS = 1.0
+WITHOUT_ENDPOINT_SECONDS = 2.0
+# Calls of machines that every rollout to another version needs.
+CALLS = {
+    "bootstrap_token",
+    "etcd_member",
+    "etcd_snapshot",
+    "node_bootstrap",
+    "node_drain",
+    "node_observe",
+    "workload_node",
+    "workload_objects",
+}
+ACTIONS = ("machine", "machine_bootstrap", "machine_removal", "api_endpoints", "infrastructure_status", "kube_proxy")
+
+
+@pytest.fixture(scope="module")
+def machines(workspace: Workspace) -> Machines:
+    """The machines of a control plane that begins with one, made by a run that nobody stops."""
+    wants(workspace, replicas=1)
+    workspace.playbook("reconcile", "--limit", NAME).succeeded()
+    return Machines(workspace, NAME)
+
+
+@pytest.fixture(scope="module")
+def watch(workspace: Workspace, machines: Machines) -> t.Iterator[Watch]:
+    """Asks etcd and the endpoint from then on."""
+    del machines
+    with Watch(workspace.store, NAME, workspace.folder) as started:
+        yield started
+
+
+def wants(workspace: Workspace, **options: t.Any) -> None:
+    """Write the manifest."""
+    workspace.manifest(NAME, failure_domains=DOMAINS, **{"replicas": 3, **options})
+
+
+def killed(workspace: Workspace, what: str, how: str = "kill", only: str = "") -> Record:
+    """Reconcile until a run comes through, every one before it stopped at its next point."""
+    command = workspace.command("reconcile", "--limit", NAME)
+    return KilledRuns(workspace, command, workspace.folder / "runs" / what, how, only).until_converged()
+
+
+def met_all(record: Record, only: str) -> None:
+    """Runs were stopped once at every point at which one may be stopped and that any of them met."""
+    missed = [point for point in record.met if re.search(only, point) and point not in record.points]
+    assert missed == [] and len(set(record.points)) == len(record.points)
+
+
+def nothing_lost(workspace: Workspace, machines: Machines, count: int) -> None:
+    """As many machines as wanted, each whole and each a voter; nobody else's; no lock; a second run changes nothing."""
+    names = machines.names()
+    assert len(names) == count and orphans(workspace, "NspawnMachine") == []
+    members = machines.etcd_members()
+    assert [each["name"] for each in members] == names and not any(each.get("isLearner") for each in members)
+    nodes = json.loads(machines.kubectl("get", "nodes", "-o", "json"))["items"]
+    assert sorted(each["metadata"]["name"] for each in nodes) == machines.ready_nodes() == names
+    running = re.findall(rf"--machine=({NAME}-\S+)", "\n".join(processes(f"--machine={NAME}-")))
+    assert sorted(set(running)) == names, "a machine that the store doesn't know, or the other way round"
+    assert locks_held(workspace.store) == [] and under_way(workspace.store, NAME) == []
+    assert workspace.playbook("reconcile", "--limit", NAME).succeeded().recap(NAME)["changed"] == 0
+    one_step_at_a_time(workspace)
+
+
+def one_step_at_a_time(workspace: Workspace) -> None:
+    """By the journal: no step began before the one before it was closed, by its own run or as interrupted."""
+    text = next(workspace.store.glob(f"default/journal/{NAME}.jsonl")).read_text()
+    entries = [json.loads(line) for line in text.splitlines()]
+    assert [each["event"] for each in entries] == ["intent", "outcome"] * (len(entries) // 2)
+    assert all(one["id"] == two["id"] for one, two in zip(entries[::2], entries[1::2]))
+
+
+def test_growing_with_every_run_killed(workspace: Workspace, machines: Machines, watch: Watch) -> None:
+    """One machine becomes three; each run is killed after the next entry, call or task after which none was killed before."""
+    assert watch.log.exists()
+    wants(workspace)
+    record = killed(workspace, "grow", only=OUTWARD)
+    met_all(record, OUTWARD)
+    assert record.failures == [], "a rerun failed instead of going on"
+    assert {"join > machine_bootstrap: after node node_bootstrap", "decide: after journal intent join"} <= {*record.met}
+    nothing_lost(workspace, machines, 3)
+
+
+def test_nothing_secret_is_left_by_killed_runs(workspace: Workspace, machines: Machines) -> None:
+    """Not in what they printed, not as files of modules on the machines."""
+    secrets = machines.secret_values()
+    for output in sorted((workspace.folder / "runs").rglob("output-*")):
+        text = output.read_text()
+        assert not [key for key, value in secrets.items() if value in text], output
+    for name in machines.names():
+        command = "find /run/kubeadm /run/kubeadm-control-plane/tmp /root/.ansible -type f 2>/dev/null || true"
+        assert machines.ssh(name, command).strip() == ""
+
+
+@pytest.mark.full
+def test_a_rollout_with_every_run_killed_at_its_next_point(
+    workspace: Workspace, machines: Machines, record_property: t.Callable[[str, object], None]
+) -> None:
+    """Three machines are replaced undisturbed, and again with a kill at each point: all met, and each kill costs seconds."""
+    before = machines.names()
+    wants(workspace, version=NEXT)
+    command = workspace.command("reconcile", "--limit", NAME)
+    points, seconds, run = KilledRuns(workspace, command, workspace.folder / "undisturbed").undisturbed()
+    run.succeeded()
+    met_every_kind(points)
+    nothing_lost(workspace, machines, 3)
+
+    wants(workspace, version=NEXT, kubeadm={"preKubeadmCommands": ["true"]})
+    record = killed(workspace, "rollout")
+    met_all(record, "")
+    assert record.failures == [], "a rerun failed instead of going on"
+    nothing_lost(workspace, machines, 3)
+    assert not set(machines.names()) & set(before)
+    cost = (record.seconds - seconds) / len(record.points)
+    record_property("kills", len(record.points))
+    record_property("seconds_undisturbed", round(seconds, 1))
+    record_property("seconds_killed", round(record.seconds, 1))
+    record_property("seconds_a_kill", round(cost, 2))
+    assert cost <= RECOVERY_SECONDS
+
+
+def met_every_kind(points: t.Sequence[str]) -> None:
+    """Each site, before and after, and in the steps of a rollout each action that its task files name."""
+    # A task's point is the callback's, which is called in the main process: before it is after the one before.
+    expected = {(when, site) for when in ("before", "after") for site in SITES} - {("before", "task")}
+    assert {site_of(each) for each in points} == expected
+    calls = {found.group(1) for each in points if (found := re.search(r"after node (\w+)", each))}
+    assert calls >= CALLS, CALLS - calls
+    for step in ("join", "remove", "updateAddons"):
+        assert f"decide: before journal intent {step}" in points, step
+    for action in ACTIONS:
+        assert any(f" > {action}: before action" in each for each in points), action
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("how", ["kill-main", "terminate"])
+def test_a_rollout_whose_runs_are_not_killed_whole(workspace: Workspace, machines: Machines, how: str) -> None:
+    """The main process alone dies, and its worker goes on beside the next run; or the run is asked to end."""
+    before = machines.names()
+    wants(workspace, version=NEXT, kubeadm={"preKubeadmCommands": ["true", f"echo {how}"]})
+    record = killed(workspace, how, how, OUTWARD)
+    met_all(record, OUTWARD)
+    nothing_lost(workspace, machines, 3)
+    assert not set(machines.names()) & set(before)
+
+
+def test_quorum_was_never_lost(
+    workspace: Workspace, watch: Watch, artefacts: Path, record_property: t.Callable[[str, object], None]
+) -> None:
+    """By the watcher's log: no second without quorum but from one voter to two, and next to none without an answering endpoint."""
+    seen = watch.stop()
+    (artefacts / "killed.json").write_text(json.dumps(seen, indent=2))
+    for what in ("quorum", "endpoint"):
+        record_property(what, json.dumps({key: seen[what][key] for key in ("longest_gap_seconds", "asked", "failed")}))
+    assert seen["quorum"]["asked"] > 100
+    assert seen["quorum"]["longest_gap_seconds"] <= WITHOUT_QUORUM_SECONDS, seen["quorum"]
+    assert seen["endpoint"]["longest_gap_seconds"] <= WITHOUT_ENDPOINT_SECONDS, seen["endpoint"]
+    del workspace
