@@ -80,6 +80,10 @@ changelog: ready ## Write CHANGELOG.md for the version in galaxy.yml
 bench: ready ## What decisions cost; plain kubeadm against reconcile on the same machines, as JSON (root; about 10 minutes)
 	@$(TOOLS)/bench.sh
 
+.PHONY: chaos
+chaos: ready ## Random kills, power cuts and partitions, for CHAOS_SECONDS (an hour), from CHAOS_SEED (root)
+	@$(TOOLS)/chaos.sh
+
 .PHONY: build
 build: ready ## The artefact, in the cache folder
 

@@ -11,9 +11,9 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from killed_runs import KilledRuns, Record, locks_held, orphans, under_way
+from aftermath import problems
+from killed_runs import KilledRuns, Record
 from machines import Machines
-from traces import processes
 from watcher import Watch
 from workspace import Workspace
 
@@ -76,26 +76,9 @@ def met_all(record: Record, only: str) -> None:
 
 
 def nothing_lost(workspace: Workspace, machines: Machines, count: int) -> None:
-    """As many machines as wanted, each whole and each a voter; nobody else's; no lock; a second run changes nothing."""
-    names = machines.names()
-    assert len(names) == count and orphans(workspace, "NspawnMachine") == []
-    members = machines.etcd_members()
-    assert [each["name"] for each in members] == names and not any(each.get("isLearner") for each in members)
-    nodes = json.loads(machines.kubectl("get", "nodes", "-o", "json"))["items"]
-    assert sorted(each["metadata"]["name"] for each in nodes) == machines.ready_nodes() == names
-    running = re.findall(rf"--machine=({NAME}-\S+)", "\n".join(processes(f"--machine={NAME}-")))
-    assert sorted(set(running)) == names, "a machine that the store doesn't know, or the other way round"
-    assert locks_held(workspace.store) == [] and under_way(workspace.store, NAME) == []
+    """As many machines as wanted, all whole, and nothing else; a second run changes nothing."""
+    assert problems(workspace, machines, NAME, count) == []
     assert workspace.playbook("reconcile", "--limit", NAME).succeeded().recap(NAME)["changed"] == 0
-    one_step_at_a_time(workspace)
-
-
-def one_step_at_a_time(workspace: Workspace) -> None:
-    """By the journal: no step began before the one before it was closed, by its own run or as interrupted."""
-    text = next(workspace.store.glob(f"default/journal/{NAME}.jsonl")).read_text()
-    entries = [json.loads(line) for line in text.splitlines()]
-    assert [each["event"] for each in entries] == ["intent", "outcome"] * (len(entries) // 2)
-    assert all(one["id"] == two["id"] for one, two in zip(entries[::2], entries[1::2]))
 
 
 def test_growing_with_every_run_killed(workspace: Workspace, machines: Machines, watch: Watch) -> None:

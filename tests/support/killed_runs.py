@@ -24,6 +24,8 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils import failp
 CALLBACKS = Path(__file__).resolve().parent / "callbacks"
 MOUNT = Path("/sys/fs/cgroup")
 END_SECONDS = 30.0
+# No run on any lab takes as long: it hangs.
+BOUND_SECONDS = 1800
 # On a real host these are services of the system, which no run takes with it.
 SPARED = ("haproxy",)
 
@@ -177,6 +179,11 @@ class KilledRuns:
             self.end()
         return trace(self._folder / f"trace-{self._number}"), stop.seconds, run
 
+    @property
+    def coming_trace(self) -> Path:
+        """The trace of the next run, which may be read while that goes on."""
+        return self._folder / f"trace-{self._number + 1}"
+
     def end(self) -> None:
         """End what stopped runs left running, and remove their groups."""
         while self._groups:
@@ -204,7 +211,13 @@ class KilledRuns:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-            returncode = process.wait()
+            try:
+                returncode = process.wait(timeout=BOUND_SECONDS)
+            except subprocess.TimeoutExpired:
+                group.kill()
+                process.kill()
+                process.wait()
+                raise AssertionError(f"a run did not end within {BOUND_SECONDS} s: {_read(output)[-3000:]}") from None
         seconds = round(time.monotonic() - begun, 2)
         point = _read(Path(f"{trace_file}.stopped"))
         if point and self._how == "kill":

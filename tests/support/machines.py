@@ -202,8 +202,8 @@ class Machines:
                     return
         raise AssertionError(f"no first process of machine {name} was found")
 
-    def cut_network(self, name: str) -> None:
-        """Take the machine's link down on the host's side: it runs, and reaches nobody."""
+    def cut_network(self, name: str) -> str:
+        """Take the machine's link down on the host's side: it runs, and reaches nobody. Returns the link, for :meth:`mend_network`."""
         index = self.ssh(name, "cat /sys/class/net/host0/iflink").strip()
         listed = subprocess.run(["ip", "-o", "link"], stdout=subprocess.PIPE, text=True, check=True).stdout
         [link] = [
@@ -211,6 +211,20 @@ class Machines:
         ]
         self._lost.add(name)
         subprocess.run(["ip", "link", "set", "dev", link, "down"], check=True)
+        return link
+
+    def mend_network(self, name: str, link: str) -> None:
+        """Take the machine's link up again, if the machine is still there."""
+        subprocess.run(["ip", "link", "set", "dev", link, "up"], check=False)
+        self._lost.discard(name)
+
+    def restore_power(self, name: str) -> None:
+        """Start a machine whose power was cut, as somebody does who finds it dark; its disk is as it was."""
+        options = {"state": "started", "name": name, "cluster": self._cluster, "namespace": "default"}
+        task = {"kubeadm.control_plane.nspawn_machine": options}
+        playbook = self._workspace.write_playbook("power.yml", task)
+        self._workspace.playbook(str(playbook), "--limit", self._cluster).succeeded()
+        self._lost.discard(name)
 
     def register_worker(self, name: str) -> None:
         """Register a Node that no machine of the control plane stands behind."""

@@ -14,4 +14,4 @@ if [ "$(id -u)" -eq 0 ]; then
   "$REPO/tests/tools/image.sh"
 fi
 # They mostly wait for elections and servers that start, so three at a time suit two CPUs. A file's tests share its processes.
-run_pytest integration -n 3 --dist loadfile tests/integration
+run_pytest integration -n 3 --dist loadfile tests/integration -m "not full"

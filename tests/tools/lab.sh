@@ -5,7 +5,7 @@
 
 # Tests on real machines (systemd-nspawn) with real kubeadm.
 #   lab.sh          the core (what is not marked full), then the Molecule scenario
-#   lab.sh --full   all of tests/lab, then the Molecule scenario
+#   lab.sh --full   all of tests/lab and what tests/integration leaves out, then the Molecule scenario
 
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -15,6 +15,7 @@ use_venv "$(main_venv)"
 "$REPO/tests/tools/image.sh"
 if [ "${1:-}" = --full ]; then
   run_pytest "lab, all" tests/lab
+  run_pytest "integration, the rest" tests/integration -m full
 else
   run_pytest "lab, core" tests/lab -m "not full"
 fi
