@@ -12,6 +12,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.mani
     ClusterManifest,
     read_cluster,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import (
     cluster_records,
@@ -24,6 +25,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base 
     ControlPlaneFailure,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.journal_entries import close_intents
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.overlay_store import OverlayStore
 
@@ -67,6 +69,7 @@ class ActionModule(ControlPlaneAction):
             return {"changed": bool(changes), "changes": changes, "exists": True}
         store = self.open_store(arguments)
         if store.get(CLUSTER, arguments["namespace"], arguments["cluster"]) is None:
+            self._close_last_step(arguments)
             return {
                 "changed": False,
                 "changes": [],
@@ -75,9 +78,17 @@ class ActionModule(ControlPlaneAction):
             }
         objects = self.open_objects(arguments, store)
         if arguments["infrastructure_deleted"] or cluster_records.is_last_record(objects):
-            return {"changed": True, "changes": cluster_records.delete_records(objects), "exists": False}
+            deleted = cluster_records.delete_records(objects)
+            self._close_last_step(arguments)
+            return {"changed": True, "changes": deleted, "exists": False}
         changes = cluster_records.mark_deleting(objects, arguments["ignore_worker_nodes"])
         return {"changed": bool(changes), "changes": changes, "exists": True}
+
+    def _close_last_step(self, arguments: dict[str, t.Any]) -> None:
+        # Elsewhere the next decision closes a step; after the last one there is nothing to decide on.
+        lease = lock.own_lease(arguments["store"]["path"], arguments["namespace"], arguments["cluster"])
+        if lease is not None and not self.check_mode:
+            close_intents(self.journal(arguments), lease.run, "succeeded", "the cluster's objects are deleted")
 
     def _check_plan(self, store: Store, manifest: ClusterManifest, arguments: dict[str, t.Any]) -> None:
         """Fail before anything is stored where the plan was made for another manifest."""

@@ -51,9 +51,9 @@ def made_once(workspace: AcmeWorkspace) -> None:
 
 
 def nothing_left(workspace: AcmeWorkspace) -> None:
-    """No object, no machine, no balancer, no lock."""
+    """No object, no machine, no balancer, no lock, and no step left open."""
     left = [path for path in workspace.store.rglob("*.yaml") if path.name != "store.yaml"]
-    assert left == [] and locks_held(workspace.store) == []
+    assert left == [] and locks_held(workspace.store) == [] and under_way(workspace.store, NAME) == []
     assert workspace.cloud()["machines"] == {} and workspace.cloud()["balancers"] == {}
 
 

@@ -67,11 +67,11 @@ class Record:
 
 
 class Group:
-    """A control group for one run; ``path`` is None where none can be made."""
+    """A control group for one run, in the first of ``parents`` that takes one; ``path`` is None where none does."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, parents: t.Optional[t.Sequence[Path]] = None) -> None:
         self.path: t.Optional[Path] = None
-        for parent in _parents():
+        for parent in parents if parents is not None else hierarchies():
             with contextlib.suppress(OSError):
                 (parent / name).mkdir()
                 self.path = parent / name
@@ -110,7 +110,7 @@ class Group:
                 self.path.rmdir()
 
 
-def _parents() -> list[Path]:
+def hierarchies() -> list[Path]:
     """Where groups can be: cgroup v2, the v2 part of a hybrid, or a controller of v1."""
     if (MOUNT / "cgroup.controllers").exists():
         return [MOUNT]

@@ -16,7 +16,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from killed_runs import Group
+from killed_runs import Group, hierarchies
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils import failpoints
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.failpoints import around, failpoint, site_of, within
@@ -112,11 +112,14 @@ def on(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> Runs:
     return runs
 
 
-@pytest.fixture
-def group(tmp_path: Path) -> t.Iterator[Group]:
-    made = Group(f"kubeadm-control-plane-test-{os.getpid()}-{tmp_path.name}")
+@pytest.fixture(params=["v2", "v1"])
+def group(request: pytest.FixtureRequest, tmp_path: Path) -> t.Iterator[Group]:
+    """A control group of each version that this host has: only v2 can kill one as a whole by itself."""
+    is_v2 = request.param == "v2"
+    parents = [each for each in hierarchies() if (each / "cgroup.controllers").exists() == is_v2]
+    made = Group(f"kubeadm-control-plane-test-{os.getpid()}-{tmp_path.name}", parents)
     if made.path is None:
-        pytest.skip("this user can't make a control group")
+        pytest.skip(f"this host has no cgroup {request.param}, or this user can't make a group")
     yield made
     made.remove()
 
