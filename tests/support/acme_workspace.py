@@ -16,6 +16,7 @@ from workspace import Workspace, cluster_documents
 ROOT = Path(__file__).resolve().parents[2]
 ROLE = ROOT / "examples" / "provider_skeleton" / "roles" / "machine_acme"
 CLOUD = ROOT / "tests" / "support" / "stand_in_cloud.py"
+MACHINE = ROOT / "tests" / "support" / "stand_in_machine.py"
 
 
 class AcmeWorkspace(Workspace):
@@ -32,6 +33,17 @@ class AcmeWorkspace(Workspace):
             "control_plane_bootstrap_timeout": 1,
         }
         (folder / "variables.yml").write_text(yaml.safe_dump(variables))
+
+    def machines_answer(self) -> dict[str, str]:
+        """The environment in which machines answer, by a stand-in for ssh."""
+        program = self.folder / "ssh"
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} {MACHINE} {self._cloud} "$@"\n')
+        program.chmod(0o755)
+        return {"ANSIBLE_SSH_EXECUTABLE": str(program)}
+
+    def world(self) -> dict[str, t.Any]:
+        """What the machines carry: etcd's members, Nodes, what must not have happened."""
+        return dict(json.loads((self._cloud / "world.json").read_text()))
 
     def command(self, playbook: str, *arguments: str) -> list[str]:
         """The command line that a user would type."""

@@ -1,0 +1,357 @@
+#!/usr/bin/env python3
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stands in for ssh and the machines behind it: what modules on a machine answer, for the clusters of one small world in a file.
+
+Usage, as ssh's executable: stand_in_machine.py FOLDER ssh-options… ADDRESS command. The module that comes over standard input is not
+run; its name and arguments are read, and answered from the world: etcd's members, Nodes, bootstraps. FOLDER is that of the stand-in
+for a cloud, whose machines are those that answer. What must never happen is noted in the world's ``violations``.
+"""
+
+from __future__ import annotations
+
+import ast
+import fcntl
+import json
+import re
+import secrets
+import sys
+import time
+from datetime import datetime, timezone
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any, Optional
+
+import yaml
+
+Object = dict[str, Any]
+COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
+CONFIG = "/api/v1/namespaces/kube-system/configmaps/kubeadm-config"
+# A join is asked for so often until it has ended: first etcd lists the member, then that has started and the Node is there.
+POLLS = 2
+
+
+def now() -> datetime:
+    """The time on every machine."""
+    return datetime.now(timezone.utc)
+
+
+def rfc3339() -> str:
+    """The time as objects have it."""
+    return now().strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class World:
+    """Everything that exists, as one machine sees it."""
+
+    def __init__(self, state: Object, cloud: Object, address: str) -> None:
+        self.state = state
+        self.alive = {each["name"]: each for each in cloud["machines"].values()}
+        self.here: Optional[Object] = next((each for each in self.alive.values() if each["address"] == address), None)
+
+    @property
+    def members(self) -> list[Object]:
+        """etcd's members."""
+        return list(self.state["members"])
+
+    def healthy(self, member: Object) -> bool:
+        """Whether a member has started and its machine is there."""
+        return bool(member["name"]) and member["name"] in self.alive
+
+    def violation(self, text: str) -> None:
+        """Note what must not happen."""
+        self.state["violations"].append(f"{rfc3339()} {text}")
+
+    def answer(self, module: str, arguments: Object) -> Object:
+        """What a module answers here."""
+        assert self.here is not None
+        if arguments.get("machine_id") not in (None, self.here["machineID"]):
+            return {"failed": True, "msg": "this is another machine (machine-id)"}
+        number, highest = arguments.get("fencing"), self.state["fencing"].get(self.here["name"], 0)
+        if number is not None and number < highest:
+            return {"failed": True, "msg": f"this run's fencing number is {number}, but {highest} has been here"}
+        if number is not None:
+            self.state["fencing"][self.here["name"]] = number
+        for each in self.members:
+            if each["name"] and each["name"] not in self.alive:
+                self.violation(f"the machine of the voter {each['name']} was deleted")
+        known = getattr(self, module, None)
+        return dict(known(arguments)) if known else {"failed": True, "msg": f"{module} is not known here"}
+
+    def node_bootstrap(self, arguments: Object) -> Object:
+        """Start kubeadm, or tell how far it is."""
+        assert self.here is not None
+        name = self.here["name"]
+        found = self.state["bootstraps"].get(name)
+        if found is None:
+            if not arguments.get("data"):
+                return {"state": "Absent", "changed": False}
+            running = [
+                key for key, each in self.state["bootstraps"].items() if each["polls"] < POLLS and key in self.alive
+            ]
+            if running:
+                self.violation(f"{name} was started while {running} had not ended")
+            found = {"polls": 0, "kind": arguments["data"]["kind"], "startedAt": rfc3339()}
+            found["version"] = arguments["data"]["kubeadmVersion"]
+            if found["kind"] == "init" and self.members:
+                self.violation(f"{name} was initialized although etcd has members")
+            self.state["bootstraps"][name] = found
+            self._configuration(arguments["data"]["config"])
+        elif arguments.get("wait"):
+            found["polls"] += 1
+            self._progress(name, found)
+        state = "Succeeded" if found["polls"] >= POLLS else "Running"
+        return {
+            "state": state,
+            "step": arguments["step"],
+            "stage": "kubeadm",
+            "startedAt": found["startedAt"],
+            "changed": True,
+        }
+
+    def _configuration(self, text: str) -> None:
+        if CONFIG not in self.state["objects"]:
+            documents = [each for each in yaml.safe_load_all(text) if each and each["kind"] == "ClusterConfiguration"]
+            status = {"apiVersion": "kubeadm.k8s.io/v1beta2", "kind": "ClusterStatus", "apiEndpoints": {}}
+            data = {"ClusterConfiguration": yaml.safe_dump(documents[0]), "ClusterStatus": yaml.safe_dump(status)}
+            self.state["objects"][CONFIG] = {
+                "metadata": {"name": "kubeadm-config", "resourceVersion": "1"},
+                "data": data,
+            }
+
+    def _progress(self, name: str, bootstrap: Object) -> None:
+        own = next((each for each in self.state["members"] if each["machine"] == name), None)
+        if bootstrap["polls"] == 1 and own is None:
+            self.state["members"].append({"id": secrets.token_hex(8), "name": "", "machine": name})
+        elif bootstrap["polls"] == POLLS and own is not None:
+            own["name"] = name
+            self.state["nodes"][name] = {"created": rfc3339(), "version": bootstrap["version"]}
+            self.state["leader"] = self.state["leader"] or own["id"]
+
+    def bootstrap_token(self, arguments: Object) -> Object:
+        """Tokens are of no consequence here."""
+        return {"changed": True, "token_id": str(arguments.get("token") or "abcdef")[:6]}
+
+    def etcd_snapshot(self, arguments: Object) -> Object:
+        """Taken at once."""
+        self.state["snapshots"] += 1
+        return {"changed": True, "msg": f"snapshot {arguments['name']} was taken and verified", "path": "/snapshot"}
+
+    def etcd_leader(self, arguments: Object) -> Object:
+        """Leadership goes to the first named that works."""
+        target = next((each for name in arguments["to"] for each in self.members if each["name"] == name), None)
+        if target is None or self.state["leader"] != arguments["member_id"]:
+            return {"changed": False, "msg": "it does not lead"}
+        self.state["leader"] = target["id"]
+        return {"changed": True, "msg": f"{target['name']} leads"}
+
+    def etcd_member(self, arguments: Object) -> Object:
+        """Remove a member, with the arithmetic that the real module has."""
+        gone = next((each for each in self.members if each["id"] == arguments["member_id"]), None)
+        if gone is None:
+            return {"changed": False, "msg": "there is no such member"}
+        rest = [each for each in self.members if each is not gone]
+        good = [each for each in rest if self.healthy(each)]
+        if not rest or len(good) < len(rest) // 2 + 1 or any(not each["name"] for each in rest):
+            self.violation(f"a removal was tried that leaves {len(good)} of {len(rest)}")
+            return {"failed": True, "msg": "QuorumAtRisk", "reason": "QuorumAtRisk"}
+        self.state["members"].remove(gone)
+        if self.state["leader"] == gone["id"]:
+            self.violation(f"the leader {gone['name']} was removed")
+            self.state["leader"] = rest[0]["id"]
+        return {"changed": True, "msg": f"member {gone['name']} was removed", "new_leader": None}
+
+    def node_drain(self, _arguments: Object) -> Object:
+        """Nothing runs here."""
+        return {"changed": True, "state": "Drained", "message": "nothing was to be evicted", "started_at": rfc3339()}
+
+    def workload_node(self, arguments: Object) -> Object:
+        """Delete a Node."""
+        return {"changed": self.state["nodes"].pop(arguments["name"], None) is not None, "msg": "the Node is gone"}
+
+    def workload_objects(self, arguments: Object) -> Object:
+        """Objects are read and written as an API does, without their kinds' rules."""
+        objects: dict[str, Object] = self.state["objects"]
+        written, conflict = 0, ""
+        for each in arguments.get("write") or []:
+            creates = each["method"] == "create"
+            path = f"{each['path']}/{each['document']['metadata']['name']}" if creates else each["path"]
+            known = objects.get(path)
+            if creates != (known is None) or (
+                known and known["metadata"]["resourceVersion"] != each["resource_version"]
+            ):
+                conflict = f"{path} is another one by now"
+                break
+            objects[path] = merged(known or {}, each["document"])
+            version = int((known or {"metadata": {"resourceVersion": "0"}})["metadata"]["resourceVersion"])
+            objects[path]["metadata"]["resourceVersion"] = str(version + 1)
+            written += 1
+        found = {each["path"]: objects.get(each["path"]) for each in arguments.get("read") or []}
+        return {"changed": written > 0, "objects": found, "written": written, "conflict": conflict}
+
+    def node_observe(self, _arguments: Object) -> Object:
+        """The whole picture."""
+        assert self.here is not None
+        name = self.here["name"]
+        bootstrap = self.state["bootstraps"].get(name)
+        serves = name in self.state["nodes"]
+        members = [
+            {
+                "id": each["id"],
+                "name": each["name"],
+                "peerURLs": [f"https://{self.alive.get(each['machine'], {}).get('address', '198.51.100.250')}:2380"],
+                "clientURLs": ["https://x:2379"] if each["name"] else [],
+                "isLearner": False,
+            }
+            for each in self.members
+        ]
+        statuses = {
+            each["id"]: {
+                "healthy": self.healthy(each),
+                "leader": self.state["leader"],
+                "version": "3.4.13",
+                "raftTerm": 2,
+                "looks": 3,
+            }
+            for each in self.members
+        }
+        etcd = {
+            "members": members,
+            "statuses": statuses,
+            "leader": self.state["leader"],
+            "clusterID": "cdf818194e3a8c32",
+        }
+        etcd |= {"reachable": serves, "memberListAgrees": True, "alarms": [], "message": ""}
+        state = "" if bootstrap is None else "Succeeded" if bootstrap["polls"] >= POLLS else "Running"
+        machine = {
+            "machineID": self.here["machineID"],
+            "clock": rfc3339(),
+            "staticPodManifests": list(COMPONENTS) if serves else [],
+            "etcdData": serves,
+            "diskFreeBytes": 10**11,
+            "certificates": {"apiserver.crt": "2036-01-01T00:00:00Z"} if serves else {},
+            "componentHealth": {"kube-controller-manager": serves, "kube-scheduler": serves},
+            "bootstrap": {"state": state, "step": f"bootstrap-{name}"},
+        }
+        api = {"answers": serves, "ready": serves, "date": format_datetime(now(), usegmt=True), "message": ""}
+        found = self._objects() if serves else None
+        answers = {"answers": serves, "message": ""}
+        return {
+            "observation": {
+                "machine": machine,
+                "api": api,
+                "endpoint": answers,
+                "etcd": etcd,
+                "objects": found,
+                "wanted": [],
+            }
+        }
+
+    def _objects(self) -> Object:
+        nodes = dict(self.state["nodes"])
+        image = "k8s.gcr.io/kube-proxy:v1.20.2"
+        count = len(nodes)
+        daemon = {"desiredNumberScheduled": count, "numberReady": count, "updatedNumberScheduled": count}
+        subjects = {
+            "subjects": [{"name": "system:anonymous"}, {"name": "system:bootstrappers:kubeadm:default-node-token"}]
+        }
+        bindings = ("clusterInfoRole", "clusterInfoRoleBinding", "kubeletBootstrap", "autoapproveBootstrap")
+        return {
+            "nodes": [self._node(name, each) for name, each in sorted(nodes.items())],
+            "pods": [_pod(name, component) for name in sorted(nodes) for component in COMPONENTS],
+            "kubeadmConfig": self.state["objects"].get(CONFIG),
+            "kubeProxy": {
+                "metadata": {},
+                "spec": {"containers": [{"name": "kube-proxy", "image": image}]},
+                "status": daemon,
+            },
+            "dns": None,
+            "bootstrap": {"clusterInfo": True, **dict.fromkeys(bindings, subjects)},
+            "workerNodes": [],
+            "workerVersions": {},
+            "staticPodFlags": [],
+        }
+
+    def _node(self, name: str, node: Object) -> Object:
+        machine = self.alive.get(name)
+        role = "node-role.kubernetes.io/master"
+        ready = {"type": "Ready", "status": "True" if machine else "Unknown", "reason": "Kubelet"}
+        ready["lastTransitionTime"] = node["created"]
+        info = {"kubeletVersion": node["version"], "machineID": (machine or {}).get("machineID", "")}
+        addresses = [{"type": "InternalIP", "address": (machine or {}).get("address", "")}]
+        labels = {role: "", "node-role.kubernetes.io/control-plane": ""}
+        return {
+            "metadata": {"name": name, "uid": name, "labels": labels, "creationTimestamp": node["created"]},
+            "spec": {"taints": [{"key": role, "effect": "NoSchedule"}]},
+            "status": {"conditions": [ready], "addresses": addresses, "nodeInfo": info},
+        }
+
+
+def merged(one: Any, other: Any) -> Any:
+    """A merge patch (RFC 7386)."""
+    if not isinstance(one, dict) or not isinstance(other, dict):
+        return other
+    both = {**one, **{key: merged(one.get(key), value) for key, value in other.items()}}
+    return {key: value for key, value in both.items() if value is not None}
+
+
+def _pod(node: str, component: str) -> Object:
+    status = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+    status["containerStatuses"] = [{"name": component, "state": {"running": {}}, "started": True}]
+    return {
+        "metadata": {"name": f"{component}-{node}", "labels": {"component": component, "tier": "control-plane"}},
+        "spec": {"nodeName": node, "containers": [{"name": component, "image": f"k8s.gcr.io/{component}:x"}]},
+        "status": status,
+    }
+
+
+def called(payload: str) -> tuple[str, Object]:
+    """The module and its arguments, from what Ansible sends to a machine's Python."""
+    tail = payload[payload.rindex("_ansiballz_main(") :]
+    texts = dict(re.findall(r"^ *(ansible_module|params)=(['\"].*),$", tail, re.MULTILINE))
+    module = str(ast.literal_eval(texts["ansible_module"])).rpartition(".")[2]
+    return module, dict(json.loads(ast.literal_eval(texts["params"]))["ANSIBLE_MODULE_ARGS"])
+
+
+def new_state() -> Object:
+    """A world in which nothing has happened."""
+    empty: Object = {
+        "members": [],
+        "nodes": {},
+        "bootstraps": {},
+        "objects": {},
+        "fencing": {},
+        "violations": [],
+        "calls": [],
+    }
+    return {**empty, "leader": None, "snapshots": 0}
+
+
+def main() -> int:
+    """Answer one call under a lock, and write everything or nothing."""
+    folder = Path(sys.argv[1])
+    address = next((each for each in sys.argv[2:] if re.fullmatch(r"198\.51\.100\.\d+", each)), "")
+    payload = sys.stdin.read()
+    with open(folder / "world.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        file = folder / "world.json"
+        state = json.loads(file.read_text()) if file.exists() else new_state()
+        world = World(state, json.loads((folder / "cloud.json").read_text()), address)
+        if world.here is None or "_ansiballz_main(" not in payload:
+            sys.stderr.write(f"ssh: connect to host {address} port 22: Connection refused\n")
+            return 255
+        module, arguments = called(payload)
+        state["calls"].append(f"{time.time():.3f} {world.here['name']} {module}")
+        answer = world.answer(
+            module, {key: value for key, value in arguments.items() if not key.startswith("_ansible")}
+        )
+        partial = folder / "world.partial"
+        partial.write_text(json.dumps(state))
+        partial.rename(file)
+    sys.stdout.write(json.dumps(answer) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
