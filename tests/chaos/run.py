@@ -25,21 +25,16 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from aftermath import problems
 from killed_runs import KilledRuns
-from machines import Machines
-from traces import traces
-from watcher import Watch
 from workspace import Run, Workspace
 
+from chaos.labs import DOMAINS, Lab, RealLab, StandInLab
 from chaos.schedule import SMALL, Fault, Schedule, schedule
 
 NAME = "chaos"
-DOMAINS = ("a", "b", "c")
 LOOK_SECONDS = 0.05
 # Runs that nobody disturbs, after those that were: one has to do, the others are for a machine that has to be named as lost.
 SETTLING_RUNS = 5
-WAIT = ("-e", "control_plane_wait_timeout=90")
 # etcd elects a leader within about two seconds where the leader itself lost its power; longer is a lost quorum.
 QUORUM_SECONDS = 5.0
 Object = dict[str, t.Any]
@@ -53,12 +48,12 @@ def say(text: str) -> None:
 class Taken(threading.Thread):
     """Takes a machine away when the run beside it has passed so many points, and gives it back."""
 
-    def __init__(self, fault: Fault, trace: Path, workspace: Workspace, machines: Machines) -> None:
+    def __init__(self, fault: Fault, trace: Path, lab: Lab) -> None:
         super().__init__(daemon=True)
         self._fault = fault
         self._trace = trace
-        self._workspace = workspace
-        self._machines = machines
+        self._lab = lab
+        self._machines = lab.machines
         self._ended = threading.Event()
         self._link = ""
         self.machine = ""
@@ -70,7 +65,7 @@ class Taken(threading.Thread):
             if self._ended.wait(LOOK_SECONDS):
                 return
         try:
-            self._take(self._target())
+            self._take(self._victim())
         except Exception as error:
             # Where a machine is being removed at that very moment there is nothing to take away; the record says so.
             self.error = f"{type(error).__name__}: {error}"[:300]
@@ -104,13 +99,13 @@ class Taken(threading.Thread):
         except FileNotFoundError:
             return 0
 
-    def _target(self) -> str:
+    def _victim(self) -> str:
         names = [
             each["metadata"]["name"]
-            for each in self._workspace.objects("NspawnMachine")
+            for each in self._lab.workspace.objects(self._lab.infrastructure_kind)
             if each.get("status", {}).get("connection")
         ]
-        entries = (self._workspace.store / f"default/journal/{NAME}.jsonl").read_text().splitlines()
+        entries = (self._lab.workspace.store / f"default/journal/{NAME}.jsonl").read_text().splitlines()
         targets = [json.loads(line).get("target") for line in entries if '"intent"' in line]
         if targets and targets[-1] in names:
             return str(targets[-1])
@@ -120,9 +115,10 @@ class Taken(threading.Thread):
 class Chaos:
     """One control plane and what is done to it."""
 
-    def __init__(self, folder: Path) -> None:
-        self.workspace = Workspace(folder / "workspace")
-        self.machines = Machines(self.workspace, NAME)
+    def __init__(self, lab: Lab, folder: Path) -> None:
+        self._lab = lab
+        self.workspace = lab.workspace
+        self.machines = lab.machines
         self._folder = folder
         self._kubeadm: dict[str, t.Any] = {}
 
@@ -135,7 +131,7 @@ class Chaos:
         """Delete it; return what is left on this host."""
         names = self.machines.names()
         self.workspace.playbook("delete", "--limit", NAME, "-e", f"control_plane_delete={NAME}").succeeded()
-        return traces(*names)
+        return self._lab.left(names)
 
     def carry_out(self, plan: Schedule) -> Object:
         """One schedule; return its line of the record."""
@@ -143,7 +139,7 @@ class Chaos:
         folder = self._folder / f"schedule-{plan.number}"
         folder.mkdir()
         told: Object = {**plan.told(), "runs": [], "problems": []}
-        with Watch(self.workspace.store, NAME, folder) as watch:
+        with self._lab.watch(folder) as watch:
             command = self._wish(plan)
             lost: list[str] = []
             for number, fault in enumerate(plan.faults):
@@ -163,7 +159,8 @@ class Chaos:
         self.workspace.manifest(NAME, replicas=size, failure_domains=DOMAINS, kubeadm=self._kubeadm)
 
     def _command(self, playbook: str, *arguments: str) -> list[str]:
-        return self.workspace.command(playbook, "--limit", NAME, *WAIT, *arguments)
+        bound = f"control_plane_wait_timeout={self._lab.wait_seconds}"
+        return self.workspace.command(playbook, "--limit", NAME, "-e", bound, *arguments)
 
     def _wish(self, plan: Schedule) -> list[str]:
         if plan.wish == "replace":
@@ -184,7 +181,7 @@ class Chaos:
                 if fault.how == "kill":
                     runs.end()
             return {**dataclasses.asdict(stop), "fault": "kill"}
-        taken = Taken(fault, runs.coming_trace, self.workspace, self.machines)
+        taken = Taken(fault, runs.coming_trace, self._lab)
         taken.start()
         try:
             _points, seconds, run = runs.undisturbed()
@@ -208,7 +205,7 @@ class Chaos:
             )
             gone = [name for name in lost if name in self.machines.names()]
             if run.returncode == 0 and not gone:
-                found = problems(self.workspace, self.machines, NAME, size)
+                found = self._lab.problems(size)
                 if not found:
                     return []
             # A machine without power waits for somebody: its owner, or the person who says that it won't come back.
@@ -234,6 +231,11 @@ def main() -> int:
     parser.add_argument(
         "--show", action="store_true", help="print the schedules (10 unless --schedules says otherwise) and do nothing"
     )
+    parser.add_argument(
+        "--stand-in",
+        action="store_true",
+        help="with stand-ins for cloud and machines: tries this program, no control plane",
+    )
     options = parser.parse_args()
     seed = secrets.randbelow(2**31) if options.seed is None else options.seed
     print(f"seed {seed}", flush=True)
@@ -244,7 +246,8 @@ def main() -> int:
     folder = Path(tempfile.mkdtemp(prefix="chaos-"))
     record = options.record or folder / "record.jsonl"
     say(f"seed {seed}, working folder {folder}, record {record}")
-    chaos = Chaos(folder)
+    lab: Lab = StandInLab(folder / "workspace", NAME) if options.stand_in else RealLab(folder / "workspace", NAME)
+    chaos = Chaos(lab, folder)
     chaos.create(schedule(seed, options.first).before if options.first else SMALL)
     begun, number = time.monotonic(), options.first
     while time.monotonic() - begun < options.seconds and (

@@ -45,9 +45,13 @@ def rfc3339() -> str:
 class World:
     """Everything that exists, as one machine sees it."""
 
-    def __init__(self, state: Object, cloud: Object, address: str) -> None:
+    def __init__(self, state: Object, cloud: Object, address: str = "") -> None:
         self.state = state
-        self.alive = {each["name"]: each for each in cloud["machines"].values()}
+        self.there = {each["name"]: each for each in cloud["machines"].values()}
+        # Taken away by a test: without power, or cut off from everybody.
+        self.alive = {
+            name: each for name, each in self.there.items() if each["state"] == "running" and not each.get("cut")
+        }
         self.here: Optional[Object] = next((each for each in self.alive.values() if each["address"] == address), None)
 
     @property
@@ -56,8 +60,25 @@ class World:
         return list(self.state["members"])
 
     def healthy(self, member: Object) -> bool:
-        """Whether a member has started and its machine is there."""
+        """Whether a member has started and its machine is there and works."""
         return bool(member["name"]) and member["name"] in self.alive
+
+    @property
+    def has_quorum(self) -> bool:
+        """Whether a majority of the voters works. While the first or the second one starts nothing can keep it."""
+        good = sum(1 for each in self.members if self.healthy(each))
+        starting = len(self.members) <= 2 and not all(each["name"] for each in self.members)
+        return not self.members or starting or good >= len(self.members) // 2 + 1
+
+    def look(self) -> None:
+        """Note what must not be: an etcd without quorum, a voter whose machine was deleted."""
+        for each in self.members:
+            if each["name"] and each["name"] not in self.there:
+                self.violation(f"the machine of the voter {each['name']} was deleted")
+        if not self.has_quorum:
+            self.violation(
+                f"no quorum: of {[each['name'] or '(unstarted)' for each in self.members]} work {sorted(self.alive)}"
+            )
 
     def violation(self, text: str) -> None:
         """Note what must not happen."""
@@ -73,9 +94,7 @@ class World:
             return {"failed": True, "msg": f"this run's fencing number is {number}, but {highest} has been here"}
         if number is not None:
             self.state["fencing"][self.here["name"]] = number
-        for each in self.members:
-            if each["name"] and each["name"] not in self.alive:
-                self.violation(f"the machine of the voter {each['name']} was deleted")
+        self.look()
         known = getattr(self, module, None)
         return dict(known(arguments)) if known else {"failed": True, "msg": f"{module} is not known here"}
 
@@ -88,7 +107,7 @@ class World:
             if not arguments.get("data"):
                 return {"state": "Absent", "changed": False}
             running = [
-                key for key, each in self.state["bootstraps"].items() if each["polls"] < POLLS and key in self.alive
+                key for key, each in self.state["bootstraps"].items() if _state(each) == "Running" and key in self.alive
             ]
             if running:
                 self.violation(f"{name} was started while {running} had not ended")
@@ -98,10 +117,18 @@ class World:
                 self.violation(f"{name} was initialized although etcd has members")
             self.state["bootstraps"][name] = found
             self._configuration(arguments["data"]["config"])
-        elif arguments.get("wait"):
+        elif arguments.get("wait") and _state(found) == "Running":
             found["polls"] += 1
             self._progress(name, found)
-        state = "Succeeded" if found["polls"] >= POLLS else "Running"
+        self.look()
+        state = _state(found)
+        if state == "Failed":
+            return {
+                "failed": True,
+                "state": state,
+                "msg": "it was interrupted",
+                "changed": False,
+            }
         return {
             "state": state,
             "step": arguments["step"],
@@ -122,7 +149,10 @@ class World:
 
     def _progress(self, name: str, bootstrap: Object) -> None:
         own = next((each for each in self.state["members"] if each["machine"] == name), None)
-        if bootstrap["polls"] == 1 and own is None:
+        if own is None and not self.has_quorum:
+            # etcd adds nobody without one: kubeadm waits for it, and fails.
+            bootstrap["interrupted"] = True
+        elif bootstrap["polls"] == 1 and own is None:
             self.state["members"].append({"id": secrets.token_hex(8), "name": "", "machine": name})
         elif bootstrap["polls"] == POLLS and own is not None:
             own["name"] = name
@@ -213,6 +243,7 @@ class World:
                 "version": "3.4.13",
                 "raftTerm": 2,
                 "looks": 3,
+                "failedLooks": 0 if self.healthy(each) else 3,
             }
             for each in self.members
         }
@@ -223,7 +254,7 @@ class World:
             "clusterID": "cdf818194e3a8c32",
         }
         etcd |= {"reachable": serves, "memberListAgrees": True, "alarms": [], "message": ""}
-        state = "" if bootstrap is None else "Succeeded" if bootstrap["polls"] >= POLLS else "Running"
+        state = "" if bootstrap is None else _state(bootstrap)
         machine = {
             "machineID": self.here["machineID"],
             "clock": rfc3339(),
@@ -286,6 +317,12 @@ class World:
             "spec": {"taints": [{"key": role, "effect": "NoSchedule"}]},
             "status": {"conditions": [ready], "addresses": addresses, "nodeInfo": info},
         }
+
+
+def _state(bootstrap: Object) -> str:
+    if bootstrap["polls"] >= POLLS:
+        return "Succeeded"
+    return "Failed" if bootstrap.get("interrupted") else "Running"
 
 
 def merged(one: Any, other: Any) -> Any:

@@ -16,7 +16,7 @@ arguments=()
 [ -z "${CHAOS_SEED:-}" ] || arguments+=(--seed "$CHAOS_SEED")
 [ -z "${CHAOS_RECORD:-}" ] || arguments+=(--record "$CHAOS_RECORD")
 case " $* " in
-  *" --show "* | *" --help "*) ;;
+  *" --show "* | *" --help "* | *" --stand-in "*) ;;
   *)
     [ "$(id -u)" -eq 0 ] || die "chaos needs root: it makes machines, a network bridge and mounts"
     "$REPO/tests/tools/image.sh"
