@@ -65,10 +65,15 @@ class World:
 
     @property
     def has_quorum(self) -> bool:
-        """Whether a majority of the voters works. While the first or the second one starts nothing can keep it."""
+        """Whether a majority of the voters works.
+
+        While the first or the second one starts nothing can keep it; nor where a test takes a voter away just while another starts.
+        """
         good = sum(1 for each in self.members if self.healthy(each))
-        starting = len(self.members) <= 2 and not all(each["name"] for each in self.members)
-        return not self.members or starting or good >= len(self.members) // 2 + 1
+        starting = sum(1 for each in self.members if not each["name"] and each["machine"] in self.alive)
+        if len(self.members) <= 2 or any(each["name"] and each["name"] not in self.alive for each in self.members):
+            good += starting
+        return not self.members or good >= len(self.members) // 2 + 1
 
     def look(self) -> None:
         """Note what must not be: an etcd without quorum, a voter whose machine was deleted."""
@@ -149,8 +154,8 @@ class World:
 
     def _progress(self, name: str, bootstrap: Object) -> None:
         own = next((each for each in self.state["members"] if each["machine"] == name), None)
-        if own is None and not self.has_quorum:
-            # etcd adds nobody without one: kubeadm waits for it, and fails.
+        if own is None and not all(self.healthy(each) for each in self.members):
+            # etcd adds nobody beside a member that it doesn't hear: kubeadm fails.
             bootstrap["interrupted"] = True
         elif bootstrap["polls"] == 1 and own is None:
             self.state["members"].append({"id": secrets.token_hex(8), "name": "", "machine": name})
