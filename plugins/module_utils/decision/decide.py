@@ -48,6 +48,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.sca
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import (
     MachineView,
     View,
+    annotations_of,
     read_snapshot,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.status import (
@@ -280,6 +281,9 @@ def _unstarted(context: Context, machine: MachineView) -> Optional[Outcome]:
         return remove_unstarted(machine, "was made to join a control plane that does not exist")
     if len(view.live) > context.most and initialized(view):
         return remove_unstarted(machine, f"only {context.most} machines are wanted")
+    if kinds.ANNOTATION_REMEDIATE_MACHINE in annotations_of(machine.machine):
+        # It may have died before anything was started on it: then going on would never end.
+        return remove_unstarted(machine, f"is marked with {kinds.ANNOTATION_REMEDIATE_MACHINE}")
     return None
 
 

@@ -262,6 +262,12 @@ class TestJoin:
     def test_one_that_never_started_and_is_not_wanted_any_more_goes(self) -> None:
         assert step(healthy(1, replicas=1).machine("m2", "")) == ("remove", "NeverBootstrapped")
 
+    def test_one_that_never_started_and_that_a_person_gives_up_goes(self) -> None:
+        """It died before kubeadm was started on it, and going on with it would never end."""
+        builder = healthy(3, replicas=5).machine("m4", "").annotate("cluster.x-k8s.io/remediate-machine", "", "m4")
+        assert step(builder) == ("remove", "NeverBootstrapped")
+        assert decide(builder.build())["target"]["machine"] == "m4"
+
     def test_the_running_one_comes_before_the_failed_one(self) -> None:
         builder = healthy(2, replicas=5).machine("m3", "Failed").machine("m4", "Running", age=10)
         assert decide(builder.build())["target"]["machine"] == "m4"
