@@ -123,6 +123,8 @@ class Chaos:
         self.machines = lab.machines
         self._folder = folder
         self._kubeadm: dict[str, t.Any] = {}
+        # Runs whose main process was ended, and of which something may still be at work.
+        self._open: list[KilledRuns] = []
 
     def create(self, size: int) -> None:
         """Make the control plane, undisturbed."""
@@ -149,6 +151,8 @@ class Chaos:
                 # What was asked for by name is in the store by now, or the machine is still as it was: both are reconciled.
                 command = self._command("reconcile")
             told["problems"] = self._settle(plan.after, told["runs"], lost)
+            while self._open:
+                self._open.pop().end()
             seen = watch.stop()
         for what in ("quorum", "endpoint"):
             told[f"longest_seconds_without_{what}"] = seen[what]["longest_gap_seconds"]
@@ -183,6 +187,8 @@ class Chaos:
                 # Right away, as somebody does who starts it again; what the main process left running is still there.
                 if fault.how == "kill":
                     runs.end()
+                else:
+                    self._open.append(runs)
             return {**dataclasses.asdict(stop), "fault": "kill"}
         taken = Taken(fault, runs.coming_trace, self._lab)
         taken.start()
