@@ -139,6 +139,43 @@ def not_found(kind_ref: KindRef, namespace: str, name: str) -> NotFound:
     )
 
 
+def changed_since(
+    kind_ref: KindRef, namespace: str, name: str, why: str = "it has another version than the change was made to"
+) -> Conflict:
+    """Return the error for a change that was made to what isn't there any more."""
+    return Conflict(
+        f"{describe(kind_ref, namespace, name)} was changed by someone else",
+        f"group {kind_ref[0] or 'core'}",
+        why,
+        "Nothing was written. Read it again and make the change to what it is now.",
+    )
+
+
+def check_unchanged(kind_ref: KindRef, stored: Object, resource_version: str | None, uid: str | None) -> None:
+    """Raise :class:`Conflict` where a change was made to another version of an object, or to another object of its name."""
+    current = stored["metadata"]
+    if resource_version == current["resourceVersion"] and uid in (None, current["uid"]):
+        return
+    why = f"it has version {current['resourceVersion']} and the change was made to version {resource_version}"
+    if uid not in (None, current["uid"]):
+        why = "it was deleted and made anew since it was read"
+    elif resource_version is None:
+        why = "the change names no metadata.resourceVersion, so it can't be told whether it was made to this version"
+    raise changed_since(kind_ref, current["namespace"], current["name"], why)
+
+
+def check_deletion_untouched(kind_ref: KindRef, metadata: Object, current: Object) -> None:
+    """Refuse an update that sets or takes back a deletion, which is :meth:`Store.delete`'s."""
+    if metadata.get("deletionTimestamp") == current.get("deletionTimestamp"):
+        return
+    raise StoreError(
+        f"the deletion of {describe(kind_ref, current['namespace'], current['name'])} can't be changed by an update",
+        "field metadata.deletionTimestamp",
+        "as in Kubernetes it is set by a delete of an object that has finalizers, and never taken back",
+        "Nothing was written. Call delete; the object stays until its last finalizer is taken off.",
+    )
+
+
 def kind_ref_of(obj: t.Mapping[str, t.Any]) -> KindRef:
     """Return the (apiGroup, kind) of an object by its apiVersion and kind; checked."""
     version = obj.get("apiVersion")

@@ -131,8 +131,8 @@ class FileStore(base.Store):
             if stored is None:
                 raise base.not_found(kind_ref, namespace, name)
             metadata, current = obj["metadata"], stored["metadata"]
-            _check_unchanged(kind_ref, stored, metadata.get("resourceVersion"), metadata.get("uid"))
-            _check_deletion_untouched(kind_ref, metadata, current)
+            base.check_unchanged(kind_ref, stored, metadata.get("resourceVersion"), metadata.get("uid"))
+            base.check_deletion_untouched(kind_ref, metadata, current)
             for field in _OWN_FIELDS:
                 metadata[field] = current[field]
             if obj == stored:
@@ -159,7 +159,7 @@ class FileStore(base.Store):
                 raise base.not_found(kind_ref, namespace, name)
             metadata = stored["metadata"]
             if resource_version is not None:
-                _check_unchanged(kind_ref, stored, resource_version, None)
+                base.check_unchanged(kind_ref, stored, resource_version, None)
             if not metadata.get("finalizers"):
                 self._remove(path, kind_ref)
                 return None
@@ -326,34 +326,6 @@ class FileStore(base.Store):
                 "Nothing was written. Give the right vault password, or restore the file from a backup.",
             ) from None
         return opened.encode("utf-8") if isinstance(opened, str) else opened
-
-
-def _check_unchanged(kind_ref: KindRef, stored: Object, resource_version: str | None, uid: str | None) -> None:
-    current = stored["metadata"]
-    if resource_version == current["resourceVersion"] and uid in (None, current["uid"]):
-        return
-    why = f"it has version {current['resourceVersion']} and the change was made to version {resource_version}"
-    if uid not in (None, current["uid"]):
-        why = "it was deleted and made anew since it was read"
-    elif resource_version is None:
-        why = "the change names no metadata.resourceVersion, so it can't be told whether it was made to this version"
-    raise base.Conflict(
-        f"{base.describe(kind_ref, current['namespace'], current['name'])} was changed by someone else",
-        f"group {kind_ref[0] or 'core'}",
-        why,
-        "Nothing was written. Read it again and make the change to what it is now.",
-    )
-
-
-def _check_deletion_untouched(kind_ref: KindRef, metadata: Object, current: Object) -> None:
-    if metadata.get("deletionTimestamp") == current.get("deletionTimestamp"):
-        return
-    raise base.StoreError(
-        f"the deletion of {base.describe(kind_ref, current['namespace'], current['name'])} can't be changed by an update",
-        "field metadata.deletionTimestamp",
-        "as in Kubernetes it is set by a delete of an object that has finalizers, and never taken back",
-        "Nothing was written. Call delete; the object stays until its last finalizer is taken off.",
-    )
 
 
 def _has_labels(obj: Object, labels: t.Mapping[str, str]) -> bool:

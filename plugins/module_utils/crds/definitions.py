@@ -1,0 +1,249 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The CustomResourceDefinitions of the stored kinds (seed 003): names, labels, subresources and columns as the contract asks.
+
+One version of each kind is served and stored: the internal form, Cluster API's v1beta2. Manifests of older versions are converted
+when they are read; an API server would need a webhook for that, and nothing here runs all the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import names, rules, statuses
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds.structural import open_schema_of, schema_of
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import health_check, kinds, schemas
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.schema import MapOf
+
+Object = dict[str, Any]
+
+CATEGORY = "cluster-api"
+# Says whose definition it is: one without it is somebody else's, Cluster API's own as a rule, and is never written over.
+MANAGED_BY = "app.kubernetes.io/managed-by"
+MANAGER = "kubeadm.control-plane"
+PROVIDER_LABEL = "cluster.x-k8s.io/provider"
+# Cluster API contract version -> our version of the kind that keeps it.
+CONTRACT_LABEL = "cluster.x-k8s.io/v1beta2"
+
+_AGE = ("Age", "date", ".metadata.creationTimestamp", 0)
+_CLUSTER_COLUMN = ("Cluster", "string", '.metadata.labels["cluster.x-k8s.io/cluster-name"]', 0)
+Column = tuple[str, str, str, int]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind: its spec's description, its status's (None: it has none), and how kubectl shows it."""
+
+    name: str
+    provider: str
+    spec: Optional[Mapping[str, Any]]
+    status: Optional[Mapping[str, Any]]
+    short_names: Sequence[str] = ()
+    columns: Sequence[Column] = ()
+    scale: bool = False
+
+
+def _condition(column: str, condition: str) -> Column:
+    return (column, "string", f'.status.conditions[?(@.type=="{condition}")].status', 0)
+
+
+_CONTROL_PLANE_COLUMNS: Sequence[Column] = (
+    _CLUSTER_COLUMN,
+    _condition("Available", "Available"),
+    ("Desired", "integer", ".spec.replicas", 0),
+    ("Current", "integer", ".status.replicas", 0),
+    ("Ready", "integer", ".status.readyReplicas", 0),
+    ("Up-to-date", "integer", ".status.upToDateReplicas", 0),
+    _condition("Paused", "Paused"),
+    _condition("Initialized", "Initialized"),
+    _AGE,
+    ("Version", "string", ".spec.version", 0),
+)
+_MACHINE_COLUMNS: Sequence[Column] = (
+    ("Cluster", "string", ".spec.clusterName", 0),
+    ("Node Name", "string", ".status.nodeRef.name", 0),
+    ("Provider ID", "string", ".spec.providerID", 1),
+    _condition("Ready", "Ready"),
+    _condition("Up-to-date", "UpToDate"),
+    ("Phase", "string", ".status.phase", 0),
+    _AGE,
+    ("Version", "string", ".spec.version", 0),
+)
+_CLUSTER_COLUMNS: Sequence[Column] = (
+    _condition("Available", "Available"),
+    ("CP Endpoint", "string", ".spec.controlPlaneEndpoint.host", 0),
+    _condition("Paused", "Paused"),
+    ("Phase", "string", ".status.phase", 0),
+    _AGE,
+)
+_CHECK_COLUMNS: Sequence[Column] = (
+    ("Cluster", "string", ".spec.clusterName", 0),
+    ("Expected", "integer", ".status.expectedMachines", 0),
+    ("Healthy", "integer", ".status.currentHealthy", 0),
+    _AGE,
+)
+_INFRASTRUCTURE_COLUMNS: Sequence[Column] = (
+    _CLUSTER_COLUMN,
+    ("Provisioned", "boolean", ".status.initialization.provisioned", 0),
+    ("Address", "string", ".status.addresses[0].address", 1),
+    _AGE,
+)
+_CORE, _CONTROL_PLANE, _BOOTSTRAP = "cluster-api", "control-plane-kubeadm", "bootstrap-kubeadm"
+_TEMPLATE_METADATA = {"labels": MapOf("string"), "annotations": MapOf("string")}
+
+
+def _template(spec: Any) -> Mapping[str, Any]:
+    return {"template": {"metadata": _TEMPLATE_METADATA, "spec": spec}}
+
+
+def _infrastructure(prefix: str, provider: str) -> tuple[Kind, ...]:
+    # A provider's own fields are the provider's to check: every role reads other ones.
+    anything: Mapping[str, Any] = {}
+    return (
+        Kind(f"{prefix}Cluster", provider, anything, statuses.INFRASTRUCTURE_CLUSTER, (), _INFRASTRUCTURE_COLUMNS[:2]),
+        Kind(f"{prefix}Machine", provider, anything, statuses.INFRASTRUCTURE_MACHINE, (), _INFRASTRUCTURE_COLUMNS),
+        Kind(f"{prefix}MachineTemplate", provider, _template("object"), None, (), (_AGE,)),
+    )
+
+
+KINDS: Sequence[Kind] = (
+    Kind(kinds.CLUSTER, _CORE, schemas.CLUSTER_SPEC["hub"], statuses.CLUSTER, ("cl",), _CLUSTER_COLUMNS),
+    Kind(kinds.MACHINE, _CORE, schemas.MACHINE_SPEC["hub"], statuses.MACHINE, ("ma",), _MACHINE_COLUMNS),
+    Kind(
+        kinds.MACHINE_HEALTH_CHECK,
+        _CORE,
+        health_check.SPEC["hub"],
+        statuses.MACHINE_HEALTH_CHECK,
+        ("mhc", "mhcs"),
+        _CHECK_COLUMNS,
+    ),
+    Kind(
+        kinds.KUBEADM_CONTROL_PLANE,
+        _CONTROL_PLANE,
+        schemas.CONTROL_PLANE_SPEC["hub"],
+        statuses.CONTROL_PLANE,
+        ("kcp",),
+        _CONTROL_PLANE_COLUMNS,
+        scale=True,
+    ),
+    Kind(
+        "KubeadmControlPlaneTemplate",
+        _CONTROL_PLANE,
+        _template(schemas.CONTROL_PLANE_SPEC["hub"]),
+        None,
+        (),
+        (_AGE,),
+    ),
+    Kind(
+        kinds.KUBEADM_CONFIG,
+        _BOOTSTRAP,
+        schemas.KUBEADM_CONFIG_SPEC["hub"],
+        statuses.KUBEADM_CONFIG,
+        (),
+        (_CLUSTER_COLUMN, _AGE),
+    ),
+    Kind(
+        "KubeadmConfigTemplate",
+        _BOOTSTRAP,
+        _template(schemas.KUBEADM_CONFIG_SPEC["hub"]),
+        None,
+        (),
+        (_AGE,),
+    ),
+    *_infrastructure("Inventory", "infrastructure-inventory"),
+    *_infrastructure("Nspawn", "infrastructure-nspawn"),
+)
+
+
+def infrastructure_kinds(prefix: str) -> tuple[Kind, ...]:
+    """Return the three kinds of an infrastructure provider of a user's own: ``Acme`` -> AcmeCluster, AcmeMachine, AcmeMachineTemplate."""
+    return _infrastructure(prefix, f"infrastructure-{prefix.lower()}")
+
+
+def group_of(kind: str) -> str:
+    """The API group of a stored kind; every kind that is not named here is an infrastructure kind."""
+    if kind == "KubeadmControlPlaneTemplate":
+        return kinds.GROUP_CONTROL_PLANE
+    if kind == "KubeadmConfigTemplate":
+        return kinds.GROUP_BOOTSTRAP
+    return kinds.group(kinds.api_version(kind))
+
+
+def version_of(kind: str) -> str:
+    """The version of a stored kind: v1beta2, v1beta1 for infrastructure, v1 for what the API server brings."""
+    if kind in ("KubeadmControlPlaneTemplate", "KubeadmConfigTemplate"):
+        return kinds.api_version(kinds.KUBEADM_CONTROL_PLANE).rpartition("/")[2]
+    return kinds.api_version(kind).rpartition("/")[2]
+
+
+def definition(kind: Kind, minor: int = 0) -> Object:
+    """Return a kind's CustomResourceDefinition.
+
+    Args:
+        kind: one of ``KINDS``, or of ``infrastructure_kinds``.
+        minor: the API server's minor version, which says what rules it can evaluate (``rules.py``); 0 where it isn't known.
+    """
+    group, version = group_of(kind.name), version_of(kind.name)
+    plural = names.plural(kind.name)
+    served: Object = {
+        "name": version,
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": _schema(kind, minor)},
+        "additionalPrinterColumns": [_column(each) for each in kind.columns],
+    }
+    if kind.status is not None:
+        served["subresources"] = {"status": {}}
+    if kind.scale:
+        served["subresources"]["scale"] = {
+            "labelSelectorPath": ".status.selector",
+            "specReplicasPath": ".spec.replicas",
+            "statusReplicasPath": ".status.replicas",
+        }
+    spelled: Object = {
+        "kind": kind.name,
+        "listKind": f"{kind.name}List",
+        "plural": plural,
+        "singular": kind.name.lower(),
+        "categories": [CATEGORY],
+    }
+    if kind.short_names:
+        spelled["shortNames"] = list(kind.short_names)
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": names.crd_name(group, kind.name),
+            "labels": {
+                MANAGED_BY: MANAGER,
+                PROVIDER_LABEL: kind.provider,
+                CONTRACT_LABEL: version,
+                "clusterctl.cluster.x-k8s.io": "",
+            },
+        },
+        "spec": {"group": group, "scope": "Namespaced", "names": spelled, "versions": [served]},
+    }
+
+
+def _schema(kind: Kind, minor: int) -> Object:
+    spec = rules.with_rules(kind.name, schema_of(kind.spec if kind.spec else "object"), minor)
+    properties: Object = {
+        "apiVersion": {"type": "string"},
+        "kind": {"type": "string"},
+        "metadata": {"type": "object"},
+        "spec": spec,
+    }
+    if kind.status is not None:
+        properties["status"] = open_schema_of(kind.status)
+    return {"type": "object", "properties": properties}
+
+
+def _column(column: Column) -> Object:
+    name, kind, path, priority = column
+    shown: Object = {"name": name, "type": kind, "jsonPath": path}
+    if priority:
+        shown["priority"] = priority
+    return shown

@@ -1,0 +1,65 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an API server refuses by itself of what Cluster API's webhooks refuse (kcp-behaviour.md §1.18).
+
+A run checks everything once more; these rules only say it earlier, to whoever types ``kubectl scale`` or ``kubectl edit``. Rules over
+more than one field are in CEL, which API servers before 1.25 don't have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+
+Schema = dict[str, Any]
+
+# Validation rules in schemas are on by default from Kubernetes 1.25 on.
+CEL_SINCE_MINOR = 25
+VERSION_PATTERN = r"^v?1\.[0-9]+\.[0-9]+([-+].+)?$"
+
+_ODD = {
+    "rule": "!has(self.replicas) || self.replicas % 2 == 1 || (has(self.kubeadmConfigSpec) && "
+    "has(self.kubeadmConfigSpec.clusterConfiguration) && has(self.kubeadmConfigSpec.clusterConfiguration.etcd) && "
+    "has(self.kubeadmConfigSpec.clusterConfiguration.etcd.external))",
+    "message": "with etcd on the control plane machines the number of replicas is odd: an even member tolerates no more failures than one fewer",
+}
+_SURGE = {
+    "rule": "!has(self.rollout) || !has(self.rollout.strategy) || !has(self.rollout.strategy.rollingUpdate) || "
+    "!has(self.rollout.strategy.rollingUpdate.maxSurge) || string(self.rollout.strategy.rollingUpdate.maxSurge) != '0' || "
+    "!has(self.replicas) || self.replicas >= 3",
+    "message": "maxSurge 0 needs at least 3 replicas: with fewer, removing first would lose etcd's quorum",
+}
+
+
+def with_rules(kind: str, schema: Schema, minor: int) -> Schema:
+    """Add a kind's rules to its spec's schema, in place, and return it.
+
+    Args:
+        kind: the kind's name.
+        schema: the structural schema of its spec.
+        minor: the API server's minor version; 0 where it isn't known, which has no CEL.
+    """
+    if kind == kinds.KUBEADM_CONTROL_PLANE:
+        _at(schema, ("replicas",)).update(minimum=1)
+        _at(schema, ("version",)).update(pattern=VERSION_PATTERN)
+        _at(schema, ("rollout", "strategy", "type")).update(enum=["RollingUpdate"])
+        _at(schema, ("rollout", "before", "certificatesExpiryDays")).update(minimum=7)
+        _at(schema, ("remediation", "maxRetry")).update(minimum=0)
+        if minor >= CEL_SINCE_MINOR:
+            schema["x-kubernetes-validations"] = [dict(_ODD), dict(_SURGE)]
+    elif kind == kinds.MACHINE:
+        schema["required"] = ["clusterName"]
+    elif kind == kinds.MACHINE_HEALTH_CHECK:
+        schema["required"] = ["clusterName", "selector"]
+    return schema
+
+
+def _at(schema: Mapping[str, Any], path: Sequence[str]) -> Schema:
+    found: Any = schema
+    for name in path:
+        found = found["properties"][name]
+    result: Schema = found
+    return result

@@ -1,0 +1,84 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the statuses of the stored kinds are made of: Cluster API's v1beta2 fields, and the older ones that seed 003 lists.
+
+A status may hold more than is described (``structural.open_schema_of``); what is described has its type checked by the API server
+and can be selected by printer columns and by the scale subresource.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.schema import MapOf
+
+_CONDITION = {
+    "type": "string",
+    "status": "string",
+    "reason": "string",
+    "message": "string",
+    "lastTransitionTime": "timestamp",
+    "observedGeneration": "integer",
+}
+# The old contract's conditions have a severity; their status and type are the same.
+_OLD_CONDITION = {**_CONDITION, "severity": "string"}
+_COMMON: Mapping[str, Any] = {"conditions": [_CONDITION], "observedGeneration": "integer", "phase": "string"}
+_FAILURE = {"failureReason": "string", "failureMessage": "string"}
+_OLD_COUNTERS = dict.fromkeys(("updatedReplicas", "readyReplicas", "unavailableReplicas"), "integer")
+_ADDRESSES = [{"type": "string", "address": "string"}]
+
+CLUSTER: Mapping[str, Any] = {
+    **_COMMON,
+    "initialization": {"infrastructureProvisioned": "boolean", "controlPlaneInitialized": "boolean"},
+    "failureDomains": [{"name": "string", "controlPlane": "boolean", "attributes": MapOf("string")}],
+}
+CONTROL_PLANE: Mapping[str, Any] = {
+    **_COMMON,
+    "initialization": {"controlPlaneInitialized": "boolean"},
+    "selector": "string",
+    "replicas": "integer",
+    "readyReplicas": "integer",
+    "availableReplicas": "integer",
+    "upToDateReplicas": "integer",
+    "version": "string",
+    "externalManagedControlPlane": "boolean",
+    "initialized": "boolean",
+    "ready": "boolean",
+    "updatedReplicas": "integer",
+    "unavailableReplicas": "integer",
+    **_FAILURE,
+    "deprecated": {"v1beta1": {"conditions": [_OLD_CONDITION], **_OLD_COUNTERS, **_FAILURE}},
+}
+MACHINE: Mapping[str, Any] = {
+    **_COMMON,
+    "initialization": {"infrastructureProvisioned": "boolean", "bootstrapDataSecretCreated": "boolean"},
+    "nodeRef": {"name": "string"},
+    "addresses": _ADDRESSES,
+    "certificatesExpiryDate": "timestamp",
+}
+KUBEADM_CONFIG: Mapping[str, Any] = {
+    **_COMMON,
+    "initialization": {"dataSecretCreated": "boolean"},
+    "dataSecretName": "string",
+}
+MACHINE_HEALTH_CHECK: Mapping[str, Any] = {
+    **_COMMON,
+    "expectedMachines": "integer",
+    "currentHealthy": "integer",
+    "remediationsAllowed": "integer",
+    "targets": ["string"],
+}
+INFRASTRUCTURE_CLUSTER: Mapping[str, Any] = {
+    **_COMMON,
+    "initialization": {"provisioned": "boolean"},
+    "failureDomains": [{"name": "string", "controlPlane": "boolean", "attributes": MapOf("string")}],
+}
+INFRASTRUCTURE_MACHINE: Mapping[str, Any] = {
+    **_COMMON,
+    **_FAILURE,
+    "initialization": {"provisioned": "boolean"},
+    "addresses": _ADDRESSES,
+    "failureDomain": "string",
+}

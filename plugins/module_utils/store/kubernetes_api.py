@@ -1,0 +1,279 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Requests to the Kubernetes API that is a store, through the ``kubernetes`` client, with errors that a person can act on.
+
+Options and environment variables are kubernetes.core's (reference/ansible-collections.md §2.2), but for one thing: the credentials of
+the pod that a run happens to be in are used only where they are asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import typing as t
+import urllib.parse
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import base
+
+try:
+    import kubernetes.client as kubernetes_client
+    import kubernetes.config as kubernetes_config
+    from urllib3 import HTTPHeaderDict, Timeout
+    from urllib3.exceptions import HTTPError, NewConnectionError
+except ImportError:
+    kubernetes_client = kubernetes_config = HTTPHeaderDict = Timeout = None  # type: ignore[assignment, misc]
+    HTTPError = NewConnectionError = OSError  # type: ignore[assignment, misc]
+
+# Option -> environment variable, as kubernetes.core has them.
+ENVIRONMENT: t.Mapping[str, str] = {
+    "kubeconfig": "K8S_AUTH_KUBECONFIG",
+    "context": "K8S_AUTH_CONTEXT",
+    "host": "K8S_AUTH_HOST",
+    "api_key": "K8S_AUTH_API_KEY",
+    "username": "K8S_AUTH_USERNAME",
+    "password": "K8S_AUTH_PASSWORD",
+    "client_cert": "K8S_AUTH_CERT_FILE",
+    "client_key": "K8S_AUTH_KEY_FILE",
+    "ca_cert": "K8S_AUTH_SSL_CA_CERT",
+    "validate_certs": "K8S_AUTH_VERIFY_SSL",
+    "proxy": "K8S_AUTH_PROXY",
+    "no_proxy": "K8S_AUTH_NO_PROXY",
+    "impersonate_user": "K8S_AUTH_IMPERSONATE_USER",
+    "impersonate_groups": "K8S_AUTH_IMPERSONATE_GROUPS",
+}
+FIELD_MANAGER = "kubeadm-control-plane"
+REQUEST_SECONDS = (3.0, 30.0)
+ATTEMPTS = 4
+PAUSE_SECONDS = 0.5
+_FALSE = ("false", "no", "off", "0", "n", "f")
+# The server was too busy, or is about to stop: it did nothing of what was asked.
+_AGAIN = (429, 503)
+
+
+class ApiUnavailable(base.StoreError):
+    """The API could not be asked: nobody answers, or it is overloaded."""
+
+
+class Refused(base.StoreError):
+    """The API answered, and does not allow or does not understand what was asked. ``status`` is its HTTP status."""
+
+    def __init__(self, status: int, what: str, where: str, why: str, fix: str) -> None:
+        super().__init__(what, where, why, fix)
+        self.status = status
+
+
+class Answer(t.NamedTuple):
+    """An answer: HTTP status, the document, and the status' own reason where it is a refusal."""
+
+    status: int
+    document: dict[str, t.Any]
+
+    @property
+    def reason(self) -> str:
+        """Kubernetes' word for a refusal: AlreadyExists, Conflict, …"""
+        return str(self.document.get("reason", ""))
+
+    @property
+    def message(self) -> str:
+        """The server's own words, without what looks like a secret."""
+        return redact(str(self.document.get("message", "")))[:1000]
+
+
+class KubernetesApi:
+    """One API server (or what balances several), and the credentials to it.
+
+    Args:
+        options: kubernetes.core's connection options; what is missing is taken from the environment. ``in_cluster: true`` takes
+            the credentials of the pod that this runs in.
+    """
+
+    def __init__(self, options: t.Mapping[str, t.Any]) -> None:
+        self._configuration = configuration(options)
+        self.host = str(self._configuration.host).rstrip("/")
+        self._client = kubernetes_client.ApiClient(self._configuration)
+        self._impersonated = impersonation(options)
+        self.requests = 0
+
+    def send(
+        self,
+        verb: str,
+        path: str,
+        body: t.Optional[t.Mapping[str, t.Any]] = None,
+        query: t.Optional[t.Mapping[str, t.Any]] = None,
+        accepted: t.Sequence[int] = (),
+    ) -> Answer:
+        """Send one request and return the answer.
+
+        Args:
+            verb: as RBAC names it: get, list, create, update, delete.
+            path: from ``/api`` or ``/apis`` on.
+            body: the document that is sent.
+            query: the query's parameters.
+            accepted: HTTP statuses that are answers to the caller and no errors, such as 404 and 409.
+
+        Raises:
+            ApiUnavailable: nobody answered, after a few attempts.
+            Refused: any other status than 2xx and ``accepted``; it names verb, resource and what to do.
+        """
+        method = {"create": "POST", "update": "PUT", "delete": "DELETE"}.get(verb, "GET")
+        url = self.host + path + ("?" + urllib.parse.urlencode(query) if query else "")
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                answer = self._once(method, url, body)
+            except HTTPError as error:
+                # What may have arrived is not sent twice, but for reads and for what names the version that it changes.
+                again = method in ("GET", "PUT", "DELETE") or isinstance(error, NewConnectionError)
+                if not again or attempt == ATTEMPTS:
+                    raise self._unavailable(verb, path, _short(error)) from error
+            else:
+                if answer.status not in _AGAIN:
+                    break
+                if attempt == ATTEMPTS:
+                    raise self._unavailable(verb, path, f"HTTP {answer.status}: {answer.message}")
+            time.sleep(PAUSE_SECONDS * attempt)
+        if answer.status // 100 == 2 or answer.status in accepted:
+            return answer
+        raise refusal(self.host, verb, path, answer)
+
+    def _once(self, method: str, url: str, body: t.Optional[t.Mapping[str, t.Any]]) -> Answer:
+        headers = HTTPHeaderDict({"Accept": "application/json", "User-Agent": FIELD_MANAGER})
+        for name, value in self._impersonated:
+            headers.add(name, value)
+        if body is not None or method == "DELETE":
+            headers["Content-Type"] = "application/json"
+        # Refreshes a token that a credential plugin gives, when it has ended.
+        authorization = self._configuration.get_api_key_with_prefix("authorization")
+        if authorization:
+            headers["Authorization"] = authorization
+        elif self._configuration.username:
+            headers["Authorization"] = self._configuration.get_basic_auth_token()
+        self.requests += 1
+        data = json.dumps(body).encode() if body is not None else None
+        timeout = Timeout(connect=REQUEST_SECONDS[0], read=REQUEST_SECONDS[1])
+        pool = self._client.rest_client.pool_manager
+        reply = pool.request(method, url, body=data, headers=headers, timeout=timeout, retries=False, redirect=False)
+        try:
+            document = json.loads(reply.data.decode("utf-8")) if reply.data else {}
+        except ValueError:
+            document = {"message": reply.data.decode("utf-8", "replace")[:300]}
+        return Answer(reply.status, document if isinstance(document, dict) else {})
+
+    def _unavailable(self, verb: str, path: str, why: str) -> ApiUnavailable:
+        return ApiUnavailable(
+            f"the store's Kubernetes API did not answer ({verb} {path})",
+            self.host,
+            why,
+            "Nothing more is changed by this run; what was under way is in the journal on this controller. "
+            "Run again when the API answers: a run reads everything anew.",
+        )
+
+
+def configuration(options: t.Mapping[str, t.Any]) -> t.Any:
+    """Return the kubernetes client's configuration. Raises StoreError where there are no credentials, or no client."""
+    if kubernetes_client is None:
+        raise base.StoreError(
+            "the store is a Kubernetes API and the Python package kubernetes is missing",
+            "store.type kubernetes",
+            "the controller talks to that API with it; nodes never need it",
+            "Install it for the Python that runs Ansible: pip install kubernetes.",
+        )
+    settings = {name: setting(options, name) for name in ENVIRONMENT}
+    made = kubernetes_client.Configuration()
+    made.host = ""
+    try:
+        if options.get("in_cluster"):
+            kubernetes_config.load_incluster_config(client_configuration=made)
+        elif not settings["host"]:
+            kubernetes_config.load_kube_config(
+                config_file=settings["kubeconfig"],
+                context=settings["context"],
+                client_configuration=made,
+                persist_config=bool(options.get("persist_config")),
+            )
+    except (kubernetes_config.ConfigException, OSError, ValueError) as error:
+        raise base.StoreError(
+            "there are no credentials for the store's Kubernetes API",
+            str(settings["kubeconfig"] or "the default kubeconfig"),
+            redact(_short(error)),
+            "Give store.kubeconfig (and store.context), store.host with store.api_key or a client certificate, or store.in_cluster: "
+            "true to use those of the pod that this runs in.",
+        ) from error
+    _overrides(made, settings)
+    return made
+
+
+def _overrides(made: t.Any, settings: t.Mapping[str, t.Any]) -> None:
+    for option, field in (
+        ("host", "host"),
+        ("username", "username"),
+        ("password", "password"),
+        ("client_cert", "cert_file"),
+        ("client_key", "key_file"),
+        ("ca_cert", "ssl_ca_cert"),
+        ("proxy", "proxy"),
+        ("no_proxy", "no_proxy"),
+    ):
+        if settings[option]:
+            setattr(made, field, settings[option])
+    if settings["api_key"]:
+        made.api_key = {"authorization": settings["api_key"]}
+        made.api_key_prefix = {"authorization": "Bearer"}
+    if settings["validate_certs"] is not None:
+        made.verify_ssl = truth(settings["validate_certs"])
+
+
+def setting(options: t.Mapping[str, t.Any], name: str) -> t.Any:
+    """Return an option: as given, else from its environment variable, else None."""
+    given = options.get(name)
+    if given is not None:
+        return os.path.expanduser(str(given)) if name == "kubeconfig" else given
+    return os.environ.get(ENVIRONMENT[name]) or None
+
+
+def impersonation(options: t.Mapping[str, t.Any]) -> list[tuple[str, str]]:
+    """Return the headers by which the API acts as somebody else; a group each, as the API server splits at no comma."""
+    user, groups = setting(options, "impersonate_user"), setting(options, "impersonate_groups")
+    listed = groups.split(",") if isinstance(groups, str) else list(groups or ())
+    return [("Impersonate-User", str(each)) for each in (user,) if each] + [
+        ("Impersonate-Group", str(each).strip()) for each in listed
+    ]
+
+
+def truth(value: t.Any) -> bool:
+    """Return what a boolean option or environment variable says."""
+    return value if isinstance(value, bool) else str(value).strip().lower() not in _FALSE
+
+
+def refusal(host: str, verb: str, path: str, answer: Answer) -> Refused:
+    """Return the error for an answer that is one."""
+    words = answer.message or f"HTTP {answer.status}"
+    if answer.status == 401:
+        why, fix = (
+            "the credentials are not accepted: a token or certificate that has ended, or another cluster's",
+            ("Renew them (log in again, or issue a new token) and run again."),
+        )
+    elif answer.status == 403:
+        why, fix = (
+            f"these credentials may not {verb} there. {words}",
+            (
+                "Bind the Role that the playbook kubeadm.control_plane.install makes to whoever runs this, or grant that verb on that resource."
+            ),
+        )
+    elif answer.status == 404:
+        why, fix = (
+            words,
+            (
+                "Run the playbook kubeadm.control_plane.install, which makes the CustomResourceDefinitions, and check the namespace."
+            ),
+        )
+    else:
+        why, fix = words, "Correct what the API server names; nothing of this request was stored."
+    return Refused(answer.status, f"the store's Kubernetes API refused: {verb} {path}", host, why, fix)
+
+
+def _short(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return text[:300] or type(error).__name__

@@ -1,0 +1,73 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Both stores, and one real API server with the collection's CustomResourceDefinitions for all tests."""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+import pytest
+from api_server import ApiServer, find_binary
+from store_objects import SECRET
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore, kind_path
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
+
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+NAMESPACES = "/api/v1/namespaces"
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[ApiServer]:
+    """An API server that has every kind."""
+    apiserver, kubectl = find_binary("kube-apiserver"), find_binary("kubectl")
+    if apiserver is None or kubectl is None:
+        pytest.skip("no kube-apiserver and kubectl: set KUBERNETES_BINARIES, or build a machine image first")
+    server = ApiServer(tmp_path_factory.mktemp("management"), apiserver, kubectl)
+    try:
+        server.wait_ready()
+        for kind in definitions.KINDS:
+            server.create(DEFINITIONS, definitions.definition(kind))
+        for kind in definitions.KINDS:
+            server.until_served(kind_path((definitions.group_of(kind.name), kind.name), "default"))
+        for namespace in ("a", "b"):
+            server.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+        yield server
+    finally:
+        server.end()
+
+
+@pytest.fixture
+def kubernetes_store(server: ApiServer) -> KubernetesStore:
+    """A store in the API server, with nothing in it."""
+    store = KubernetesStore(KubernetesApi({"kubeconfig": server.kubeconfig}))
+    empty(store)
+    return store
+
+
+@pytest.fixture(params=["file", "kubernetes"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    """Each store, empty."""
+    if request.param == "file":
+        return FileStore(str(tmp_path / "store"))
+    kubernetes: KubernetesStore = request.getfixturevalue("kubernetes_store")
+    return kubernetes
+
+
+def empty(store: KubernetesStore) -> None:
+    """Take away every object that tests made, and the namespaces that they made them in."""
+    kinds_made = [(definitions.group_of(kind.name), kind.name) for kind in definitions.KINDS] + [SECRET]
+    for kind_ref in kinds_made:
+        for each in store.list(kind_ref):
+            where = (kind_ref, each["metadata"]["namespace"], each["metadata"]["name"])
+            if where[1].startswith("kube-") or (kind_ref == SECRET and where[2].startswith("default-token")):
+                continue
+            if each["metadata"].get("finalizers"):
+                store.modify(*where, lambda found: found["metadata"].pop("finalizers"))
+            if store.get(*where) is not None:
+                store.delete(*where)
