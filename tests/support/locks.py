@@ -40,7 +40,7 @@ def renewers(store: str) -> list[int]:
                 zombie = stream.read().rpartition(b")")[2].split()[0] == b"Z"
         except OSError:
             continue
-        if b"renewer.py" in arguments and store.encode() in arguments and not zombie:
+        if b"renewer" in arguments and store.encode() in arguments and not zombie:
             found.append(int(pid))
     return found
 

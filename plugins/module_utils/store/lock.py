@@ -262,10 +262,11 @@ def _state(folder: str) -> _State:
             return _State(number, None)
         content = files.read_file(_claim_path(folder, number))
         if content is not None:
-            return _State(number, _parse_holder(content))
+            return _State(number, parse_holder(content))
 
 
-def _parse_holder(content: bytes) -> Holder:
+def parse_holder(content: bytes) -> Holder:
+    """Return the holder that a lock's text describes; one that nobody knows where it can't be read."""
     try:
         fields = json.loads(content.decode("utf-8"))
         known = {name: fields[name] for name in Holder.__dataclass_fields__ if name in fields}

@@ -1,0 +1,288 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The lock of a cluster in a Kubernetes store: a Lease, taken and given back by compare-and-swap (docs/store.md, "The lock").
+
+``spec.holderIdentity`` names the run that holds it, empty is free; ``spec.leaseTransitions`` is the fencing number, which only ever
+grows; an annotation describes the holder as the file store's lock does. A helper process moves ``spec.renewTime`` every two seconds as
+long as the run lives. A waiter takes a Lease that stands still for ``OBSERVE_SECONDS`` on its own clock for a dead run's: times in it are
+never compared with anybody's clock.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+import typing as t
+from dataclasses import replace
+from datetime import datetime, timezone
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.failpoints import around
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import base, lock, process
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import (
+    FIELD_MANAGER,
+    KubernetesApi,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.locks import Locks, OnWait, Taken
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.process import Process
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.renewal import START_SECONDS
+
+# client-go's defaults for leader election.
+OBSERVE_SECONDS = 15.0
+OBSERVE_POLL_SECONDS = 1.0
+ATTEMPTS = 20
+HOLDER_ANNOTATION = "kubeadm.control-plane/holder"
+SUFFIX = "control-plane-lock"
+
+Document = dict[str, t.Any]
+
+
+class LeaseLocks(Locks):
+    """The locks of the clusters of a Kubernetes store.
+
+    Args:
+        api: the store's API.
+        options: the connection options that it was made with; the helper process makes its own connection from them.
+        observe_seconds: how long a Lease must stand still.
+    """
+
+    def __init__(
+        self, api: KubernetesApi, options: t.Mapping[str, t.Any], observe_seconds: float = OBSERVE_SECONDS
+    ) -> None:
+        self._api = api
+        self._options = dict(options)
+        self._observe_seconds = observe_seconds
+
+    def acquire(
+        self, namespace: str, cluster: str, on_wait: OnWait | None = None, holder: lock.Holder | None = None
+    ) -> Taken:
+        """Take the lock of a cluster, or say at once who holds it."""
+        mine = holder or lock.this_holder()
+        where = lease_path(namespace, cluster)
+        for _attempt in range(ATTEMPTS):
+            lease = self._read(where)
+            held_by = holder_of(lease)
+            if held_by is not None:
+                if held_by.owner == mine.owner and held_by.is_process(Process(mine.pid, mine.start_time)):
+                    taken = Taken(fencing_of(lease), held_by.run)
+                    self._start_renewing(where, taken, mine)
+                    return taken
+                if not self._is_dead(where, t.cast(Document, lease), held_by, on_wait):
+                    raise _held(where, namespace, cluster, held_by)
+                # It may have moved while it was watched; the version that stood still is what is swapped.
+            taken = Taken(fencing_of(lease) + 1, mine.run)
+            with around("lock take"):
+                stored = self._write(namespace, cluster, lease, taken.run, taken.fencing, mine)
+            if stored is not None:
+                try:
+                    self._start_renewing(where, taken, mine)
+                except base.StoreError:
+                    self._release(where, taken)
+                    raise
+                return taken
+        raise lock.LockError(
+            f"the lock of cluster {namespace}/{cluster} could not be taken",
+            where,
+            f"other runs were faster {ATTEMPTS} times in a row",
+            "Nothing was changed. Run again.",
+        )
+
+    def release_own(self, namespace: str, cluster: str) -> bool:
+        """Release the lock if this run holds it; tell whether it did."""
+        taken = self.own(namespace, cluster)
+        return self._release(lease_path(namespace, cluster), taken) if taken else False
+
+    def own(self, namespace: str, cluster: str) -> Taken | None:
+        """Return what this run holds of the cluster, or None."""
+        lease = self._read(lease_path(namespace, cluster))
+        held_by = holder_of(lease)
+        if held_by is None or not held_by.is_process(process.find_run_process()):
+            return None
+        return Taken(fencing_of(lease), held_by.run)
+
+    def check(self, namespace: str, cluster: str, fencing: int) -> None:
+        """Raise LostLock unless the lock is held under that number."""
+        lease = self._read(lease_path(namespace, cluster))
+        held_by = holder_of(lease)
+        if held_by is not None and fencing_of(lease) == fencing:
+            return
+        now = f"it is now held by {held_by.text()}" if held_by else "it is free now"
+        raise lock.LostLock(
+            f"this run does not hold the lock of cluster {namespace}/{cluster} any more",
+            f"fencing number {fencing}, newest {fencing_of(lease)}",
+            f"it stood still too long and was taken for dead, or its lock was released; {now}",
+            "Nothing more is changed by this run, so the cluster is safe. Run again when no other run is under way.",
+        )
+
+    def holder(self, namespace: str, cluster: str) -> lock.Holder | None:
+        """Return who holds the lock, dead or alive, or None where it is free."""
+        return holder_of(self._read(lease_path(namespace, cluster)))
+
+    def _read(self, where: str) -> Document | None:
+        answer = self._api.send("get", where, accepted=(404,))
+        return answer.document if answer.status == 200 else None
+
+    def _release(self, where: str, taken: Taken) -> bool:
+        for _attempt in range(ATTEMPTS):
+            lease = self._read(where)
+            if lease is None or holder_of(lease) is None or fencing_of(lease) != taken.fencing:
+                return False
+            with around("lock release"):
+                if self._swap(where, lease, "", taken.fencing, None):
+                    return True
+        return False
+
+    def _write(
+        self, namespace: str, cluster: str, lease: Document | None, run: str, fencing: int, holder: lock.Holder
+    ) -> Document | None:
+        where = lease_path(namespace, cluster)
+        if lease is not None:
+            return self._swap(where, lease, run, fencing, holder)
+        new = _lease({"name": lease_name(cluster), "namespace": namespace}, run, fencing, holder)
+        new["metadata"]["labels"] = {"cluster.x-k8s.io/cluster-name": cluster}
+        parent = where.rpartition("/")[0]
+        answer = self._api.send("create", parent, new, {"fieldManager": FIELD_MANAGER}, accepted=(409,))
+        return answer.document if answer.status != 409 else None
+
+    def _swap(self, where: str, lease: Document, run: str, fencing: int, holder: lock.Holder | None) -> Document | None:
+        kept = {key: value for key, value in lease["metadata"].items() if key != "managedFields"}
+        answer = self._api.send(
+            "update", where, _lease(kept, run, fencing, holder), {"fieldManager": FIELD_MANAGER}, accepted=(404, 409)
+        )
+        return answer.document if answer.status == 200 else None
+
+    def _is_dead(self, where: str, lease: Document, holder: lock.Holder, on_wait: OnWait | None) -> bool:
+        alive = holder.is_seen_alive()
+        if alive is not None:
+            return not alive
+        if on_wait:
+            seconds = f"{self._observe_seconds:.0f} s"
+            on_wait(f"the lock is held by {holder.text()}; watching {seconds} whether that run still lives")
+        first = lease["metadata"]["resourceVersion"]
+        watched, last = 0.0, time.monotonic()
+        while watched < self._observe_seconds:
+            time.sleep(min(OBSERVE_POLL_SECONDS, self._observe_seconds))
+            seen = self._read(where)
+            if holder_of(seen) is None or fencing_of(seen) != fencing_of(lease):
+                return True  # released or taken over meanwhile: the swap that follows tells
+            if t.cast(Document, seen)["metadata"]["resourceVersion"] != first:
+                return False
+            # Time in which this waiter itself was stopped doesn't count: the holder may have been stopped with it.
+            now = time.monotonic()
+            watched += min(now - last, 2 * OBSERVE_POLL_SECONDS)
+            last = now
+        return True
+
+    def _start_renewing(self, where: str, taken: Taken, holder: lock.Holder) -> None:
+        # Not as a file: the folder of a program comes first in its path, and there is a module kubernetes in this one.
+        program = f"{__package__}.lease_renewer"
+        given = {
+            "options": self._options,
+            "path": where,
+            "run": taken.run,
+            "fencing": taken.fencing,
+            "pid": holder.pid,
+            "start_time": holder.start_time,
+        }
+        try:
+            # What it is told may hold a token: through its standard input, which no process list shows.
+            code = subprocess.run(  # pylint: disable=ansible-bad-function
+                [sys.executable, "-m", program, where],
+                input=json.dumps(given).encode(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                close_fds=True,
+                start_new_session=True,
+                cwd="/",
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(_import_paths())},
+                timeout=START_SECONDS,
+                check=False,
+            ).returncode
+            why = f"it ended with {code}"
+        except (OSError, subprocess.SubprocessError) as error:
+            code, why = -1, str(error)
+        if code != 0:
+            raise base.StoreError(
+                "the helper process that renews the lock could not be started",
+                f"{sys.executable} -m {program}",
+                why,
+                "Without it a long step would look dead to other runs; nothing was changed. Check that Python and free memory.",
+            )
+
+
+def lease_name(cluster: str) -> str:
+    """Return the name of a cluster's Lease."""
+    return f"{cluster}-{SUFFIX}"
+
+
+def lease_path(namespace: str, cluster: str) -> str:
+    """Return the path of a cluster's Lease; both names are checked."""
+    base.check_namespace(namespace)
+    base.check_name(cluster)
+    return f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{lease_name(cluster)}"
+
+
+def fencing_of(lease: t.Mapping[str, t.Any] | None) -> int:
+    """Return a Lease's number; 0 where there is none yet."""
+    return int(((lease or {}).get("spec") or {}).get("leaseTransitions") or 0)
+
+
+def holder_of(lease: t.Mapping[str, t.Any] | None) -> lock.Holder | None:
+    """Return who holds a Lease; None where it is free."""
+    if not ((lease or {}).get("spec") or {}).get("holderIdentity"):
+        return None
+    text = ((lease or {})["metadata"].get("annotations") or {}).get(HOLDER_ANNOTATION, "")
+    return replace(lock.parse_holder(text.encode()), run=str((lease or {})["spec"]["holderIdentity"]))
+
+
+def renewed(lease: Document) -> Document:
+    """Return a Lease as its holder's helper writes it: the same with the time of now."""
+    metadata = {key: value for key, value in lease["metadata"].items() if key != "managedFields"}
+    return {**lease, "metadata": metadata, "spec": {**lease["spec"], "renewTime": _now()}}
+
+
+def _lease(metadata: Document, run: str, fencing: int, holder: lock.Holder | None) -> Document:
+    annotations = dict(metadata.get("annotations") or {})
+    annotations.pop(HOLDER_ANNOTATION, None)
+    if holder is not None:
+        annotations[HOLDER_ANNOTATION] = json.dumps(holder.__dict__, sort_keys=True)
+    spec: Document = {
+        "holderIdentity": run,
+        "leaseTransitions": fencing,
+        "leaseDurationSeconds": int(OBSERVE_SECONDS),
+        "renewTime": _now(),
+    }
+    if holder is not None:
+        spec["acquireTime"] = spec["renewTime"]
+    return {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {**metadata, "annotations": annotations},
+        "spec": spec,
+    }
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _import_paths() -> list[str]:
+    # Ansible finds collections by a loader of its own, which the helper doesn't have.
+    here = os.path.abspath(__file__)
+    for _level in range(7):
+        here = os.path.dirname(here)
+    return [here, *(each for each in sys.path if each)]
+
+
+def _held(where: str, namespace: str, cluster: str, holder: lock.Holder) -> lock.Held:
+    return lock.Held(
+        f"cluster {namespace}/{cluster} is locked by another run",
+        where,
+        f"held by {holder.text()}. Two runs at once could each take a member away",
+        f"This run changed nothing. Wait until that run ends, or stop process {holder.pid} on {holder.host}; "
+        "a run that died is recognised by itself, there is nothing to delete.",
+        holder,
+    )
