@@ -274,11 +274,11 @@ def _etcd(
         if each["status"] != names.TRUE and machine.node is not None and not alarmed:
             own = view.settling or not view.lasting(machine.machine, "EtcdMemberHealthy")
             text = f"etcd member of machine {machine.name}: {each['message'] or each['reason']}"
-            found.append(
-                Trouble(
-                    ETCD_HEALTHY, "EtcdMemberUnhealthy", text, f"Look at etcd on {machine.name} (crictl logs).", own
-                )
+            fix = (
+                f"Look at etcd on {machine.name} (crictl logs). Where its host was lost or installed anew, have it replaced: "
+                f"annotate its Machine with {kinds.ANNOTATION_REMEDIATE_MACHINE}."
             )
+            found.append(Trouble(ETCD_HEALTHY, "EtcdMemberUnhealthy", text, fix, own))
     agrees = view.etcd.get("memberListAgrees")
     if agrees is not True:
         said = clip(view.etcd.get("message")) or (
