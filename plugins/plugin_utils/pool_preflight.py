@@ -16,6 +16,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.hos
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.scaling import ROLLING_OUT
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import read_snapshot
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.validate import managed_etcd
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import inventory_pool
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.inventory_pool import MACHINE, PoolError
@@ -87,7 +88,7 @@ def _victims_host(objects: ClusterObjects, decision: Object) -> str:
 
 def _call(objects: ClusterObjects, spec: Object, kind: str) -> dict[str, t.Any]:
     wanted = ((objects.control_plane or {}).get("spec") or {}).get("kubeadmConfigSpec") or {}
-    external = ((wanted.get("clusterConfiguration") or {}).get("etcd") or {}).get("external") is not None
+    external = not managed_etcd({"spec": {"kubeadmConfigSpec": wanted}})
     return {
         "state": "present",
         "id": NOBODY,
