@@ -72,7 +72,7 @@ options:
   unreachable:
     description:
       - Networks that the machine is told at once not to reach, by its own kernel. A machine has no way out of its bridge, so nobody answers there, but
-        without this some programs wait for an answer. A kubelet asks a cloud's metadata service at each start and waits for 10 seconds.
+        without this some programs wait for an answer. A kubelet asks a cloud's metadata service at each start and waits for 6 seconds.
       - Takes effect where the machine is made.
     type: list
     elements: str
