@@ -35,8 +35,8 @@ NO_HEADER = re.compile(
 )
 LONGEST_PYTHON_FILE = 400
 GUARD = "kubeadm.control_plane.guard"
-# The guard itself, and what works on a cluster that is no inventory host yet and says so itself.
-OWN_GUARD = ("guard", "adopt")
+# The guard itself, and what works on a cluster that is no inventory host yet, or on no cluster at all, and says so itself.
+OWN_GUARD = ("guard", "adopt", "install")
 
 # Written in pieces, so that this file doesn't break its own rule.
 FORBIDDEN = {

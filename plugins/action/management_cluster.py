@@ -1,0 +1,71 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Make an API server a store: CustomResourceDefinitions and roles."""
+
+from __future__ import annotations
+
+import typing as t
+
+import yaml
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.management import installation
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
+    STORE_SPEC,
+    ControlPlaneAction,
+    ControlPlaneFailure,
+)
+
+
+class ActionModule(ControlPlaneAction):
+    """See the documentation of the module kubeadm.control_plane.management_cluster."""
+
+    COMMON_ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {"store": STORE_SPEC}
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "namespaces": {"type": "list", "elements": "str", "default": ["default"]},
+        "runners": {
+            "type": "list",
+            "elements": "dict",
+            "default": [],
+            "options": {
+                "kind": {"type": "str", "required": True, "choices": ["User", "Group", "ServiceAccount"]},
+                "name": {"type": "str", "required": True},
+                "namespace": {"type": "str"},
+            },
+        },
+        "providers": {"type": "dict", "default": {}},
+    }
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Look at everything, then make what is missing; in check mode only look."""
+        store = arguments["store"]
+        if store["type"] != "kubernetes":
+            raise ControlPlaneFailure(
+                f"the store is of the type {store['type']}, which needs no installation; nothing was done. "
+                "Give a store of type kubernetes: the API server that is to keep the clusters' objects."
+            )
+        api = KubernetesApi(store)
+        wish = installation.Wish(
+            installation.kinds_for(arguments["providers"]), arguments["namespaces"], arguments["runners"]
+        )
+        changes = installation.plan(api, wish)
+        if not self.check_mode:
+            installation.carry_out(api, changes, lambda line: self.progress(api.host, line))
+        result: dict[str, t.Any] = {
+            "changed": bool(changes),
+            "host": api.host,
+            "changes": [f"{'create' if change.before is None else 'change'} {change.title}" for change in changes],
+        }
+        if self._task.diff:
+            result["diff"] = [_diff(change) for change in changes]
+        return result
+
+
+def _diff(change: installation.Change) -> dict[str, str]:
+    return {
+        "before": yaml.safe_dump(change.before) if change.before is not None else "",
+        "after": yaml.safe_dump(change.after),
+        "before_header": change.title,
+        "after_header": change.title,
+    }

@@ -1,0 +1,236 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What `install` makes of a bare API server, what it leaves alone, and whom it refuses; a real kube-apiserver answers."""
+
+from __future__ import annotations
+
+import copy
+import typing as t
+
+import pytest
+from api_server import ApiServer, find_binary
+from etcd_cluster import until
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.management import installation, recognition, roles
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import kind_path
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
+
+Object = dict[str, t.Any]
+WISH = installation.Wish(
+    installation.kinds_for({"AcmeCluster": "acme.machine", "AcmeMachineTemplate": "acme.machine"}),
+    ["default", "team-a"],
+    [{"kind": "User", "name": "runner"}, {"kind": "ServiceAccount", "name": "awx", "namespace": "awx"}],
+)
+# As good for what is about one definition, and quicker.
+FEW = installation.Wish(definitions.KINDS[:3], ["default"])
+CLUSTERS = f"{installation.DEFINITIONS}/clusters.cluster.x-k8s.io"
+OURS = {definitions.MANAGED_BY: definitions.MANAGER}
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[ApiServer]:
+    """An API server that nobody installed anything in."""
+    apiserver, kubectl = find_binary("kube-apiserver"), find_binary("kubectl")
+    if apiserver is None or kubectl is None:
+        pytest.skip("no kube-apiserver and kubectl: set KUBERNETES_BINARIES, or build a machine image first")
+    server = ApiServer(tmp_path_factory.mktemp("bare"), apiserver, kubectl)
+    try:
+        yield server.wait_ready()
+    finally:
+        server.end()
+
+
+@pytest.fixture
+def api(bare: ApiServer) -> t.Iterator[KubernetesApi]:
+    """The API, from which each test's definitions and roles are taken away."""
+    api = KubernetesApi({"kubeconfig": bare.kubeconfig})
+    yield api
+    for parent in (installation.DEFINITIONS, "/apis/rbac.authorization.k8s.io/v1/clusterroles"):
+        for each in api.send("get", parent).document["items"]:
+            if parent == installation.DEFINITIONS or each["metadata"]["name"].startswith("kubeadm-control-plane"):
+                api.send("delete", f"{parent}/{each['metadata']['name']}")
+    until("the definitions are gone", lambda: not api.send("get", installation.DEFINITIONS).document["items"])
+
+
+def install(api: KubernetesApi, wish: installation.Wish = FEW) -> list[str]:
+    said: list[str] = []
+    installation.carry_out(api, installation.plan(api, wish), said.append)
+    return said
+
+
+def clusters_of_somebody(labels: Object, **spec: t.Any) -> Object:
+    """A definition of the kind Cluster with these labels."""
+    made = definitions.definition(definitions.KINDS[0])
+    assert made["spec"]["names"]["kind"] == "Cluster"
+    made["metadata"].update(labels=labels, annotations={})
+    made["spec"].update(spec)
+    return made
+
+
+def test_everything_is_made_and_the_second_time_nothing(api: KubernetesApi) -> None:
+    said = install(api, WISH)
+    made = [line for line in said if line.startswith("create CustomResourceDefinition ")]
+    assert len(made) == len(WISH.kinds) == len(definitions.KINDS) + 3
+    assert "create CustomResourceDefinition acmemachinetemplates.infrastructure.cluster.x-k8s.io" in said
+    assert said[len(made) :] == [
+        "create ClusterRole kubeadm-control-plane-manager",
+        "create ClusterRole kubeadm-control-plane-edit",
+        "create ClusterRole kubeadm-control-plane-view",
+        "create Role default/kubeadm-control-plane-runner",
+        "create RoleBinding default/kubeadm-control-plane-runner",
+        "create Namespace team-a",
+        "create Role team-a/kubeadm-control-plane-runner",
+        "create RoleBinding team-a/kubeadm-control-plane-runner",
+    ]
+    for kind in WISH.kinds:
+        path = kind_path((definitions.group_of(kind.name), kind.name), "team-a")
+        assert api.send("list", path).document["items"] == []
+    assert install(api, WISH) == []
+
+
+def test_looking_writes_nothing(api: KubernetesApi) -> None:
+    """What check mode does."""
+    assert len(installation.plan(api, WISH)) > len(WISH.kinds)
+    assert api.send("get", installation.DEFINITIONS).document["items"] == []
+
+
+def test_what_was_changed_by_hand_is_put_right_and_what_others_added_stays(api: KubernetesApi) -> None:
+    install(api)
+    changed = api.send("get", CLUSTERS).document
+    changed["metadata"]["labels"]["team"] = "platform"
+    del changed["metadata"]["labels"][definitions.PROVIDER_LABEL]
+    changed["spec"]["versions"][0]["additionalPrinterColumns"].pop()
+    changed["spec"]["names"]["shortNames"] = ["cl", "clu"]
+    api.send("update", CLUSTERS, changed)
+    role = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles/kubeadm-control-plane-runner"
+    wider = api.send("get", role).document
+    wider["rules"].append({"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]})
+    api.send("update", role, wider)
+    first, second = changes = installation.plan(api, FEW)
+    assert first.before is not None and len(first.before["spec"]["versions"][0]["additionalPrinterColumns"]) == 4
+    assert second.before is not None and len(second.before["rules"]) == len(second.after["rules"]) + 1
+    installation.carry_out(api, changes, lambda line: None)
+    labels = api.send("get", CLUSTERS).document["metadata"]["labels"]
+    assert labels["team"] == "platform" and labels[definitions.PROVIDER_LABEL] == "cluster-api"
+    assert install(api) == []
+
+
+def test_a_half_done_installation_is_gone_on_with(api: KubernetesApi) -> None:
+    installation.carry_out(api, installation.plan(api, FEW)[:2], lambda line: None)
+    said = install(api)
+    assert len([line for line in said if line.startswith("create CustomResourceDefinition ")]) == 1
+    assert install(api) == []
+
+
+def test_objects_survive_definitions_of_an_older_release(api: KubernetesApi) -> None:
+    """An upgrade of the collection: its definitions have a field more than those that are there."""
+    older = definitions.definition(next(kind for kind in definitions.KINDS if kind.name == "Machine"))
+    del older["metadata"]["annotations"]
+    del older["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["failureDomain"]
+    api.send("create", installation.DEFINITIONS, older)
+    install(api)
+    machines = kind_path(("cluster.x-k8s.io", "Machine"), "default")
+    machine = {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "metadata": {"name": "m"}}
+    stored = api.send("create", machines, {**machine, "spec": {"clusterName": "prod", "failureDomain": "a"}}).document
+    assert stored["spec"]["failureDomain"] == "a"
+
+
+CLUSTER_APIS: dict[str, Object] = {
+    "its own label": {"cluster.x-k8s.io/provider": "cluster-api", "cluster.x-k8s.io/v1beta1": "v1beta1"},
+    "its own contract label": {"cluster.x-k8s.io/v1beta1": "v1beta1"},
+}
+
+
+@pytest.mark.parametrize("labels", CLUSTER_APIS.values(), ids=CLUSTER_APIS.keys())
+def test_cluster_apis_controllers_are_not_fought(api: KubernetesApi, labels: Object) -> None:
+    api.send("create", installation.DEFINITIONS, clusters_of_somebody(labels))
+    with pytest.raises(recognition.ManagedElsewhere, match="Cluster API's own controllers") as caught:
+        install(api)
+    assert "clusters.cluster.x-k8s.io are Cluster API's" in str(caught.value)
+    assert "Nothing was changed" in caught.value.fix
+    assert len(api.send("get", installation.DEFINITIONS).document["items"]) == 1
+
+
+def test_cluster_api_that_was_applied_over_ours_is_recognised(api: KubernetesApi) -> None:
+    """kubectl apply merges: our label stays, and the conversion is a webhook's."""
+    webhook = {
+        "strategy": "Webhook",
+        "webhook": {
+            "conversionReviewVersions": ["v1"],
+            "clientConfig": {
+                "service": {"name": "capi-webhook-service", "namespace": "capi-system", "path": "/convert"}
+            },
+        },
+    }
+    labels = {**OURS, "cluster.x-k8s.io/provider": "cluster-api"}
+    api.send("create", installation.DEFINITIONS, clusters_of_somebody(labels, conversion=webhook))
+    with pytest.raises(recognition.ManagedElsewhere):
+        install(api)
+
+
+def test_cluster_apis_other_kinds_give_it_away(api: KubernetesApi) -> None:
+    """Its MachineSets are served beside our own definitions: whoever may ask what is served can tell, a runner too."""
+    sets = copy.deepcopy(clusters_of_somebody({}))
+    sets["metadata"]["name"] = "machinesets.cluster.x-k8s.io"
+    sets["spec"]["names"] = {"kind": "MachineSet", "plural": "machinesets", "listKind": "MachineSetList"}
+    change = installation.Change("x", None, sets, f"{installation.DEFINITIONS}/machinesets.cluster.x-k8s.io")
+    installation.carry_out(api, [change], lambda line: None)
+    with pytest.raises(recognition.ManagedElsewhere, match="machinesets are Cluster API's"):
+        install(api)
+
+
+def test_definitions_of_somebody_else_are_left_alone(api: KubernetesApi) -> None:
+    api.send("create", installation.DEFINITIONS, clusters_of_somebody({}))
+    with pytest.raises(recognition.OtherDefinitions, match=r"somebody else's: clusters\.cluster"):
+        install(api)
+    assert "labels" not in api.send("get", CLUSTERS).document["metadata"]
+
+
+def test_definitions_of_a_newer_release_are_left_alone(api: KubernetesApi) -> None:
+    install(api)
+    newer = api.send("get", CLUSTERS).document
+    newer["metadata"]["annotations"][definitions.REVISION] = str(definitions.REVISION_NUMBER + 1)
+    api.send("update", CLUSTERS, newer)
+    with pytest.raises(recognition.OtherDefinitions, match="by a newer release of this collection"):
+        install(api)
+
+
+def test_objects_that_are_kept_in_another_version(api: KubernetesApi) -> None:
+    """The API server itself would refuse the definition that gives up the version."""
+    old = clusters_of_somebody(OURS)
+    old["spec"]["versions"][0]["name"] = "v1beta1"
+    api.send("create", installation.DEFINITIONS, old)
+    with pytest.raises(recognition.OtherDefinitions, match="kept in the versions v1beta1"):
+        install(api)
+
+
+def test_names_that_are_taken_are_told(api: KubernetesApi) -> None:
+    """Somebody's kind has our short name: the API server serves ours without it, and says so."""
+    taken = clusters_of_somebody({})
+    taken["metadata"]["name"] = "others.cluster.x-k8s.io"
+    taken["spec"]["names"] = {"kind": "Other", "listKind": "OtherList", "plural": "others", "shortNames": ["cl"]}
+    path = f"{installation.DEFINITIONS}/others.cluster.x-k8s.io"
+    installation.carry_out(api, [installation.Change("x", None, taken, path)], lambda line: None)
+    with pytest.raises(installation.NotServed, match="NamesAccepted"):
+        install(api)
+
+
+def test_kinds_for_a_provider_that_serves_the_collections_own_kinds() -> None:
+    assert installation.kinds_for({"InventoryCluster": "mine", "NspawnMachineTemplate": "mine"}) == list(
+        definitions.KINDS
+    )
+
+
+def test_everybodys_roles_are_aggregated(api: KubernetesApi) -> None:
+    """The contract's label, and Kubernetes' own roles."""
+    install(api)
+    labels = {
+        each["metadata"]["name"]: each["metadata"]["labels"]
+        for each in api.send("get", "/apis/rbac.authorization.k8s.io/v1/clusterroles").document["items"]
+        if each["metadata"]["name"].startswith("kubeadm-control-plane")
+    }
+    assert labels[roles.MANAGER_ROLE]["cluster.x-k8s.io/aggregate-to-manager"] == "true"
+    assert labels[roles.VIEW_ROLE]["rbac.authorization.k8s.io/aggregate-to-view"] == "true"
+    assert labels[roles.EDIT_ROLE]["rbac.authorization.k8s.io/aggregate-to-edit"] == "true"

@@ -1,0 +1,135 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A runner that has the Role of `install` and nothing else: it can do all that a run does, and nothing beyond."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from api_server import ApiServer
+from management import control_plane, kubeconfig_of
+from store_objects import MACHINE, SECRET, secret
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.management import installation, roles
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import kubernetes_api, lease_lock
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore, kind_path
+
+WISH = installation.Wish(definitions.KINDS, ["default", "b"], [{"kind": "User", "name": "runner"}])
+
+
+@pytest.fixture(scope="module")
+def runner(server: ApiServer) -> dict[str, t.Any]:
+    """The connection options of a user who has the Role in the namespaces default and b."""
+    admin = kubernetes_api.KubernetesApi({"kubeconfig": server.kubeconfig})
+    installation.carry_out(admin, installation.plan(admin, WISH), lambda line: None)
+    return {"kubeconfig": kubeconfig_of(server, "runner")}
+
+
+@pytest.fixture
+def store(kubernetes_store: KubernetesStore, runner: dict[str, t.Any]) -> KubernetesStore:
+    """The empty store, as the runner reaches it."""
+    return KubernetesStore(kubernetes_api.KubernetesApi(runner))
+
+
+@pytest.mark.parametrize("kind", definitions.KINDS, ids=lambda kind: kind.name)
+def test_every_object_and_its_status(store: KubernetesStore, kind: definitions.Kind) -> None:
+    kind_ref = (definitions.group_of(kind.name), kind.name)
+    spec = {
+        "Machine": {"clusterName": "prod"},
+        "MachineHealthCheck": {"clusterName": "prod", "selector": {}},
+    }.get(kind.name, {})
+    made = {
+        "apiVersion": f"{kind_ref[0]}/{definitions.version_of(kind.name)}",
+        "kind": kind.name,
+        "metadata": {"name": "one", "namespace": "default", "finalizers": ["kubeadm.control-plane/test"]},
+        "spec": spec,
+        **({"status": {"observedGeneration": 1}} if kind.status is not None else {}),
+    }
+    assert store.create(made).get("status", {}) == made.get("status", {})
+    store.modify(kind_ref, "default", "one", lambda found: found["metadata"].update(labels={"a": "b"}))
+    assert [each["metadata"]["name"] for each in store.list(kind_ref, "default", {"a": "b"})] == ["one"]
+    assert store.delete(kind_ref, "default", "one") is not None
+    store.modify(kind_ref, "default", "one", lambda found: found["metadata"].pop("finalizers"))
+    assert store.get(kind_ref, "default", "one") is None
+
+
+def test_scaling(store: KubernetesStore) -> None:
+    """By the subresource."""
+    store.create(control_plane(replicas=3))
+    kind_ref = ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane")
+    store.scale(kind_ref, "default", "prod", 5)
+    assert (store.get(kind_ref, "default", "prod") or {})["spec"]["replicas"] == 5
+
+
+def test_secrets(store: KubernetesStore) -> None:
+    store.create(secret())
+    store.modify(SECRET, "default", "prod-ca", lambda found: found["data"].update({"tls.crt": "YQ=="}))
+    assert "prod-ca" in [each["metadata"]["name"] for each in store.list(SECRET, "default")]
+    assert store.delete(SECRET, "default", "prod-ca") is None
+
+
+def test_the_lock(runner: dict[str, t.Any]) -> None:
+    locks = lease_lock.LeaseLocks(kubernetes_api.KubernetesApi(runner), runner)
+    taken = locks.acquire("default", "role-test")
+    locks.check("default", "role-test", taken.fencing)
+    assert locks.release_own("default", "role-test") is True
+
+
+PODS = "/api/v1/namespaces/default/pods"
+OTHERS = [
+    ("list", kind_path(MACHINE, "a")),
+    ("list", kind_path(MACHINE, None)),
+    ("list", "/api/v1/namespaces/kube-system/secrets"),
+    ("list", "/api/v1/secrets"),
+    ("list", PODS),
+    ("create", PODS),
+    ("list", "/api/v1/namespaces/default/configmaps"),
+    ("list", "/api/v1/namespaces/default/events"),
+    ("list", "/apis/coordination.k8s.io/v1/namespaces/default/leases"),
+    ("list", "/api/v1/nodes"),
+    ("list", "/api/v1/namespaces"),
+    ("list", installation.DEFINITIONS),
+    ("create", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings"),
+    ("create", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles"),
+    ("create", "/api/v1/namespaces/default/serviceaccounts"),
+    ("delete", kind_path(MACHINE, "default")),
+]
+
+
+@pytest.mark.parametrize(("verb", "path"), OTHERS, ids=[f"{verb} {path}" for verb, path in OTHERS])
+def test_nothing_else(runner: dict[str, t.Any], verb: str, path: str) -> None:
+    """The refusal names verb and resource and says which Role is missing."""
+    body = {"metadata": {"name": "x"}} if verb == "create" else None
+    with pytest.raises(kubernetes_api.Refused, match="these credentials may not") as caught:
+        kubernetes_api.KubernetesApi(runner).send(verb, path, body)
+    assert caught.value.status == 403
+    assert "kubeadm.control_plane.install" in caught.value.fix
+
+
+def test_the_server_lists_the_roles_rules_and_no_others(runner: dict[str, t.Any]) -> None:
+    """Asked itself, the API server knows of nothing that the Role doesn't say but what everybody may."""
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectRulesReview",
+        "spec": {"namespace": "default"},
+    }
+    api = kubernetes_api.KubernetesApi(runner)
+    found = api.send("create", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", review).document["status"]
+    given = roles.runner_role("default", definitions.KINDS)["rules"]
+    everybodys = [
+        {
+            "verbs": ["create"],
+            "apiGroups": ["authorization.k8s.io"],
+            "resources": ["selfsubjectaccessreviews", "selfsubjectrulesreviews"],
+        }
+    ]
+
+    def plain(rules: t.Iterable[t.Any]) -> list[tuple[t.Any, ...]]:
+        return sorted(
+            (tuple(each["apiGroups"]), tuple(sorted(each["resources"])), tuple(sorted(each["verbs"]))) for each in rules
+        )
+
+    assert plain(found["resourceRules"]) == plain([*given, *everybodys])

@@ -1,0 +1,81 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A management cluster for tests: who uses it, and its own kubectl."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import subprocess
+import typing as t
+from pathlib import Path
+
+from api_server import ApiServer
+from cryptography.x509.oid import ExtendedKeyUsageOID
+
+Object = dict[str, t.Any]
+CLUSTER = {"cluster.x-k8s.io/cluster-name": "prod"}
+
+
+def kubeconfig_of(server: ApiServer, user: str, group: str = "") -> str:
+    """Write the kubeconfig of a user whom nothing but RBAC allows anything, and return its path."""
+    folder = Path(server.kubeconfig).parent
+    pair = server.authority.issue(user, (ExtendedKeyUsageOID.CLIENT_AUTH,), group)
+    document = json.loads(Path(server.kubeconfig).read_text())
+    certificate, key = (base64.b64encode(Path(path).read_bytes()).decode() for path in pair)
+    document["users"] = [{"name": "u", "user": {"client-certificate-data": certificate, "client-key-data": key}}]
+    path = folder / f"{user}.conf"
+    path.write_text(json.dumps(document))
+    path.chmod(0o600)
+    return str(path)
+
+
+class Kubectl:
+    """kubectl, as a person types it."""
+
+    def __init__(self, server: ApiServer, kubeconfig: str = "") -> None:
+        self._command = [server.kubectl, "--kubeconfig", kubeconfig or server.kubeconfig]
+        self._environment = {**os.environ, "HOME": str(Path(server.kubeconfig).parent)}
+
+    def __call__(self, *arguments: str, stdin: str = "", code: int = 0, **environment: str) -> str:
+        """Run it and return what it said, both streams."""
+        done = subprocess.run(
+            [*self._command, *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            env={**self._environment, **environment},
+        )
+        said = done.stdout + done.stderr
+        assert done.returncode == code, f"kubectl {' '.join(arguments)} ended with {done.returncode}: {said}"
+        return said
+
+    def apply(self, obj: Object) -> str:
+        """Apply one object."""
+        return self("apply", "-f", "-", stdin=json.dumps(obj))
+
+
+def control_plane(**spec: t.Any) -> Object:
+    """A KubeadmControlPlane as a person applies it."""
+    return {
+        "apiVersion": "controlplane.cluster.x-k8s.io/v1beta2",
+        "kind": "KubeadmControlPlane",
+        "metadata": {"name": "prod", "namespace": "default", "labels": CLUSTER},
+        "spec": {
+            "version": "v1.20.2",
+            "machineTemplate": {
+                "spec": {
+                    "infrastructureRef": {
+                        "apiGroup": "infrastructure.cluster.x-k8s.io",
+                        "kind": "InventoryMachineTemplate",
+                        "name": "prod",
+                    }
+                }
+            },
+            **spec,
+        },
+    }
