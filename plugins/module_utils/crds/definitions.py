@@ -25,11 +25,15 @@ CATEGORY = "cluster-api"
 MANAGED_BY = "app.kubernetes.io/managed-by"
 MANAGER = "kubeadm.control-plane"
 PROVIDER_LABEL = "cluster.x-k8s.io/provider"
+# Raised with every release whose definitions differ from the one before: an older release then doesn't write over them.
+REVISION = "kubeadm.control-plane/definitions"
+REVISION_NUMBER = 1
 # Cluster API contract version -> our version of the kind that keeps it.
 CONTRACT_LABEL = "cluster.x-k8s.io/v1beta2"
 
 _AGE = ("Age", "date", ".metadata.creationTimestamp", 0)
-_CLUSTER_COLUMN = ("Cluster", "string", '.metadata.labels["cluster.x-k8s.io/cluster-name"]', 0)
+# An API server that can't read a path shows no column at all; a dot within a name is escaped.
+_CLUSTER_COLUMN = ("Cluster", "string", r".metadata.labels['cluster\.x-k8s\.io/cluster-name']", 0)
 Column = tuple[str, str, str, int]
 
 
@@ -223,6 +227,7 @@ def definition(kind: Kind, minor: int = 0) -> Object:
                 CONTRACT_LABEL: version,
                 "clusterctl.cluster.x-k8s.io": "",
             },
+            "annotations": {REVISION: str(REVISION_NUMBER)},
         },
         "spec": {"group": group, "scope": "Namespaced", "names": spelled, "versions": [served]},
     }

@@ -43,7 +43,8 @@ def with_rules(kind: str, schema: Schema, minor: int) -> Schema:
         minor: the API server's minor version; 0 where it isn't known, which has no CEL.
     """
     if kind == kinds.KUBEADM_CONTROL_PLANE:
-        _at(schema, ("replicas",)).update(minimum=1)
+        # A webhook sets this one where Cluster API has one; the other defaults follow when a run reads the object.
+        _at(schema, ("replicas",)).update(minimum=1, default=1)
         _at(schema, ("version",)).update(pattern=VERSION_PATTERN)
         _at(schema, ("rollout", "strategy", "type")).update(enum=["RollingUpdate"])
         _at(schema, ("rollout", "before", "certificatesExpiryDays")).update(minimum=7)
