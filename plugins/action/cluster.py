@@ -5,20 +5,19 @@
 
 from __future__ import annotations
 
-import os
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import (
     ClusterManifest,
     read_cluster,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import (
     cluster_records,
     machine_restore,
     plan_files,
     planning,
+    stores,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
     ControlPlaneAction,
@@ -33,6 +32,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.overlay_stor
 class ActionModule(ControlPlaneAction):
     """See the documentation of the module kubeadm.control_plane.cluster."""
 
+    ONE_VIEW = True
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
         "manifests": {"type": "list", "elements": "path", "default": []},
@@ -86,14 +86,16 @@ class ActionModule(ControlPlaneAction):
 
     def _close_last_step(self, arguments: dict[str, t.Any]) -> None:
         # Elsewhere the next decision closes a step; after the last one there is nothing to decide on.
-        lease = lock.own_lease(arguments["store"]["path"], arguments["namespace"], arguments["cluster"])
-        if lease is not None and not self.check_mode:
+        if self.check_mode:
+            return
+        lease = self.open_locks(arguments).own(arguments["namespace"], arguments["cluster"])
+        if lease is not None:
             close_intents(self.journal(arguments), lease.run, "succeeded", "the cluster's objects are deleted")
 
     def _check_plan(self, store: Store, manifest: ClusterManifest, arguments: dict[str, t.Any]) -> None:
         """Fail before anything is stored where the plan was made for another manifest."""
         document = plan_files.read_plan_file(arguments["plan_file"], arguments["namespace"], arguments["cluster"])
-        as_if = OverlayStore(store if os.path.isdir(arguments["store"]["path"]) else None, now_rfc3339())
+        as_if = OverlayStore(store if stores.exists(arguments["store"]) else None, now_rfc3339())
         cluster_records.apply_manifest(as_if, manifest)
         parts = planning.wanted_parts(self.open_objects(arguments, as_if))
         planning.check_spec(document, parts, arguments["plan_file"])

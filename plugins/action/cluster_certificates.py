@@ -19,6 +19,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation 
 class ActionModule(ControlPlaneAction):
     """See the documentation of the module kubeadm.control_plane.cluster_certificates."""
 
+    ONE_VIEW = True
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {}
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:

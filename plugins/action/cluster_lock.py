@@ -24,12 +24,12 @@ class ActionModule(ControlPlaneAction):
         if self.check_mode:
             return {"changed": False, "fencing": 0, "run": "", "held_by": ""}
         store = self.open_store(arguments)
-        del store  # opening it makes the folder and tells a folder that is no store, read-only or full
-        where = (arguments["store"]["path"], arguments["namespace"], arguments["cluster"])
+        del store  # opening it tells options that contradict each other, and a password that is missing
+        locks, where = self.open_locks(arguments), (arguments["namespace"], arguments["cluster"])
         if arguments["state"] == "absent":
-            return {"changed": False, "released": lock.release_own(*where)}
+            return {"changed": False, "released": locks.release_own(*where)}
         try:
-            lease = lock.acquire(*where, on_wait=lambda text: self.progress(arguments["cluster"], text))
+            lease = locks.acquire(*where, on_wait=lambda text: self.progress(arguments["cluster"], text))
         except lock.Held as held:
             if not arguments["skip_if_held"]:
                 raise

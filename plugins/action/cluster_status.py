@@ -18,6 +18,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.status_table
 class ActionModule(ControlPlaneAction):
     """See the documentation of the module kubeadm.control_plane.cluster_status."""
 
+    ONE_VIEW = True
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "kubeconfig": {"type": "path"},
         "show": {"type": "bool", "default": True},

@@ -14,7 +14,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.erro
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.load import Document
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import read_cluster
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.schema import timestamp
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_records, control_plane_fields
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_records, control_plane_fields, stores
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
     ControlPlaneAction,
     ControlPlaneFailure,
@@ -34,6 +34,7 @@ _NEXT = "No machine was touched. The playbook kubeadm.control_plane.plan shows t
 class ActionModule(ControlPlaneAction):
     """See the documentation of the module kubeadm.control_plane.control_plane_spec."""
 
+    ONE_VIEW = True
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "replicas": {"type": "int"},
         "rollout_after": {"type": "str"},
@@ -92,7 +93,7 @@ class ActionModule(ControlPlaneAction):
             arguments["providers"] or None,
             contents={edit.file: edit.after},
         )
-        store = self.open_store(arguments) if os.path.isdir(arguments["store"]["path"]) else None
+        store = self.open_store(arguments) if stores.exists(arguments["store"]) else None
         cluster_records.apply_manifest(OverlayStore(store, now_rfc3339()), manifest)
 
     def _in_store(self, arguments: dict[str, t.Any], field: str, value: t.Any) -> dict[str, t.Any]:
@@ -103,7 +104,7 @@ class ActionModule(ControlPlaneAction):
         control_plane = store.get(CONTROL_PLANE, namespace, reference["name"]) if reference else None
         if control_plane is None:
             raise ControlPlaneFailure(
-                f"neither a manifest of {namespace}/{name} states {field}, nor has the store {arguments['store']['path']} a control plane "
+                f"neither a manifest of {namespace}/{name} states {field}, nor has the store {stores.describe(arguments['store'])} a control plane "
                 f"in which to keep it. Nothing was written. Write {field} in the manifest, or run reconcile first, which makes the control plane."
             )
         if cluster["metadata"].get("deletionTimestamp") or control_plane["metadata"].get("deletionTimestamp"):
@@ -120,12 +121,11 @@ class ActionModule(ControlPlaneAction):
         place = f"KubeadmControlPlane {namespace}/{control_plane['metadata']['name']}: {field}"
         if current == value:
             return {**result, "changed": False, "msg": self._say(arguments, f"{place} is {value} already. {_NEXT}")}
-        store.modify(
-            CONTROL_PLANE,
-            namespace,
-            control_plane["metadata"]["name"],
-            lambda stored: _set(stored["spec"], field, value),
-        )
+        own_name = control_plane["metadata"]["name"]
+        if field == defaults.REPLICAS:
+            store.scale(CONTROL_PLANE, namespace, own_name, value)
+        else:
+            store.modify(CONTROL_PLANE, namespace, own_name, lambda stored: _set(stored["spec"], field, value))
         verb = "would change" if self.check_mode else "was changed"
         said = self._say(
             arguments, f"{place} {verb} in the store, since no manifest states it, from {current} to {value}. {_NEXT}"

@@ -50,6 +50,7 @@ PAUSE_SECONDS = 0.5
 class ActionModule(ControlPlaneAction):
     """See the documentation of the module kubeadm.control_plane.decide."""
 
+    ONE_VIEW = True
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "wait_timeout": {"type": "int", "default": 600},
         "run": {"type": "str", "default": ""},
@@ -78,6 +79,7 @@ class ActionModule(ControlPlaneAction):
         # A run's steps are noted below, when the waiting is over.
         begun = self._begun(journal, arguments)
         while True:
+            store.look_again()
             objects = self.open_objects(arguments, store)
             for change in machine_restore.restore(objects):
                 self.progress(objects.name, change)

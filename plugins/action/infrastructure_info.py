@@ -24,6 +24,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider imp
 class ActionModule(ControlPlaneAction):
     """See the documentation of the module kubeadm.control_plane.infrastructure_info."""
 
+    ONE_VIEW = True
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {"providers": {"type": "dict", "required": True}}
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:

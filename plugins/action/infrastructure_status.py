@@ -24,6 +24,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_obje
 class ActionModule(ControlPlaneAction):
     """See the documentation of the module kubeadm.control_plane.infrastructure_status."""
 
+    ONE_VIEW = True
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "kind": {"type": "str", "required": True},
         "name": {"type": "str", "required": True},

@@ -34,6 +34,7 @@ NO_CHECKS = (
 class ActionModule(ControlPlaneAction):
     """See the documentation of the module kubeadm.control_plane.machine_health_check."""
 
+    ONE_VIEW = True
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "remediate": {"type": "list", "elements": "str", "default": []},
     }

@@ -35,6 +35,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation 
 class ActionModule(ControlPlaneAction):
     """See the documentation of the module kubeadm.control_plane.plan."""
 
+    ONE_VIEW = True
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "store": {**STORE_SPEC, "required": False},
         "manifests": {"type": "list", "elements": "path", "default": []},

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """The options of every module that works on a cluster's stored objects; in step with plugin_utils/action_base.py."""
+    """The options of every module that works on a cluster's stored objects; with _store.py in step with plugin_utils/action_base.py."""
 
     DOCUMENTATION = r"""
 options:
@@ -20,22 +20,4 @@ options:
     description: Namespace of the Cluster and of everything that belongs to it.
     type: str
     default: default
-  store:
-    description: Where the clusters' objects are kept.
-    type: dict
-    required: true
-    suboptions:
-      type:
-        description: The kind of store.
-        type: str
-        choices: [file]
-        default: file
-      path:
-        description: The store's folder. It is made, readable for its owner alone, when it doesn't exist.
-        type: path
-        required: true
-      encrypt_secrets:
-        description: Whether Secrets are encrypted with Ansible Vault; needs a vault password in every run.
-        type: bool
-        default: false
 """

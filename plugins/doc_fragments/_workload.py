@@ -25,20 +25,7 @@ options:
   store:
     description: Where the clusters' objects are kept. Needs O(cluster).
     type: dict
-    suboptions:
-      type:
-        description: The kind of store.
-        type: str
-        choices: [file]
-        default: file
-      path:
-        description: The store's folder.
-        type: path
-        required: true
-      encrypt_secrets:
-        description: Whether Secrets are encrypted with Ansible Vault; needs a vault password in every run.
-        type: bool
-        default: false
+    required: false
   machine_id:
     description:
       - The systemd machine-id (C(/etc/machine-id)) that the play's host must have. Another machine is refused before

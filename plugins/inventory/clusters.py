@@ -24,6 +24,9 @@ description:
   - It only reads. The desired state is the manifest; an inventory is never its source.
   - A manifest file that can't be read as one still gives a host, named after the file, so that the playbooks end with the file's errors
     rather than without a cluster.
+  - For a store of the type C(kubernetes) the options from O(store.kubeconfig) on are those of the collection kubernetes.core, and so are the environment variables
+    (C(K8S_AUTH_KUBECONFIG), C(K8S_AUTH_HOST), C(K8S_AUTH_API_KEY) and so on) that stand in for what isn't given. What is given here becomes part of the
+    hosts' variables, as C(ansible-inventory) shows them; a token or a password is better given in the environment.
 options:
   plugin:
     description: Must be C(kubeadm.control_plane.clusters).
@@ -37,22 +40,86 @@ options:
     type: list
     elements: str
     default: []
+  namespaces:
+    description:
+      - The only namespaces whose clusters become hosts, of manifests and store. All of them where it is empty.
+      - With credentials that are good for some namespaces of a Kubernetes API only, name these.
+    type: list
+    elements: str
+    default: []
+    version_added: 0.7.0
   store:
     description: Where the clusters' objects are kept.
     type: dict
     default: {}
     suboptions:
       type:
-        description: The kind of store.
+        description: The kind of store. V(kubernetes) is new in release 0.7.0 and needs the Python package C(kubernetes) on the controller.
         type: str
-        choices: [file]
+        choices: [file, kubernetes]
         default: file
       path:
-        description: The store's folder, relative to the inventory file's folder.
+        description:
+          - The store's folder, relative to the inventory file's folder.
+          - For the type V(kubernetes) this is the folder on the controller in which the clusters' journals are kept.
         type: str
         default: store
       encrypt_secrets:
-        description: Whether Secrets are encrypted with Ansible Vault; needs a vault password in every run.
+        description: Whether Secrets are encrypted with Ansible Vault; needs a vault password in every run. For the type V(file) only.
+        type: bool
+        default: false
+      kubeconfig:
+        description: The kubeconfig file. It and the other files are relative to the inventory file's folder.
+        type: str
+      context:
+        description: The context of the kubeconfig that is used, where it isn't the current one.
+        type: str
+      host:
+        description: The API server's URL. With it no kubeconfig is read.
+        type: str
+      api_key:
+        description: A bearer token.
+        type: str
+      username:
+        description: The name for HTTP basic authentication.
+        type: str
+      password:
+        description: The password for HTTP basic authentication.
+        type: str
+      client_cert:
+        description: A file with the client certificate.
+        type: str
+        aliases: [cert_file]
+      client_key:
+        description: A file with the key of O(store.client_cert).
+        type: str
+        aliases: [key_file]
+      ca_cert:
+        description: A file with the CA of the API server's certificate.
+        type: str
+        aliases: [ssl_ca_cert]
+      validate_certs:
+        description: Whether the API server's certificate is verified. It is, unless this or the kubeconfig says otherwise.
+        type: bool
+        aliases: [verify_ssl]
+      proxy:
+        description: The URL of an HTTP proxy.
+        type: str
+      no_proxy:
+        description: Hosts for which no proxy is used, separated by commas.
+        type: str
+      impersonate_user:
+        description: Whom to act as.
+        type: str
+      impersonate_groups:
+        description: The groups to act as a member of.
+        type: list
+        elements: str
+      persist_config:
+        description: Whether a token that was refreshed is written back to the kubeconfig file.
+        type: bool
+      in_cluster:
+        description: Whether the credentials of the pod that this runs in are used. They never are unless this says so.
         type: bool
         default: false
 """
@@ -65,8 +132,19 @@ manifests:
 store:
   type: file
   path: store
+
+# inventory.clusters.yml, with the objects in a management cluster
+# plugin: kubeadm.control_plane.clusters
+# manifests:
+#   - clusters/*.yaml
+# namespaces: [team-a]
+# store:
+#   type: kubernetes
+#   kubeconfig: ~/.kube/management
+#   path: journal
 """
 
+import contextlib
 import glob
 import os
 import re
@@ -77,8 +155,9 @@ from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import list_clusters
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import StoreError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, StoreError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.view import OF_ALL, OF_NAMESPACE
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import stores
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER, ClusterObjects
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.inventory_groups import (
     machine_groups,
@@ -103,42 +182,43 @@ class InventoryModule(BaseInventoryPlugin):
         super().parse(inventory, loader, path, cache)
         self._read_config_data(path)
         folder = os.path.dirname(os.path.abspath(path))
-        options = self.get_option("store") or {}
-        store_options = {
-            "type": options.get("type", "file"),
-            "path": os.path.join(folder, options.get("path", "store")),
-            "encrypt_secrets": bool(options.get("encrypt_secrets", False)),
-        }
-        if store_options["type"] != "file":
-            raise AnsibleParserError(
-                f"{path}: store.type is {store_options['type']!r}; this release knows the type 'file'."
-            )
+        options = _store_options(self.get_option("store") or {}, folder)
         files = self._files(folder, path)
         # For what works on a cluster that is no host yet (the playbook adopt): where its objects and its manifest would go.
-        self.inventory.set_variable("all", "control_plane_inventory_store", store_options)
+        self.inventory.set_variable("all", "control_plane_inventory_store", options)
         self.inventory.set_variable("all", "control_plane_inventory_manifests", self._new_manifest(folder))
         self.inventory.add_group(CLUSTERS_GROUP)
         self.inventory.add_group(MACHINES_GROUP)
+        try:
+            self._add_clusters(options, files, self._decrypt(loader))
+        except StoreError as error:
+            raise AnsibleParserError(str(error)) from error
+
+    def _add_clusters(self, options: dict[str, t.Any], files: list[str], decrypt: t.Any) -> None:
+        namespaces = [str(each) for each in self.get_option("namespaces") or []]
         clusters: dict[tuple[str, str], list[str]] = {}
         for entry in list_clusters(files):
-            clusters[(entry.namespace, entry.name)] = list(entry.paths)
-        store = (
-            FileStore(store_options["path"], decrypt=self._decrypt(loader))
-            if os.path.isdir(store_options["path"])
-            else None
-        )
-        if store is not None:
+            if not namespaces or entry.namespace in namespaces:
+                clusters[(entry.namespace, entry.name)] = list(entry.paths)
+        stores.check(options)
+        store = stores.open_store(options, decrypt=decrypt) if stores.exists(options) else None
+        with store.view(OF_NAMESPACE if namespaces else OF_ALL) if store is not None else contextlib.nullcontext():
             try:
-                for cluster in store.list(CLUSTER):
-                    clusters.setdefault((cluster["metadata"]["namespace"], cluster["metadata"]["name"]), [])
+                for namespace in (namespaces or [None]) if store is not None else ():
+                    for cluster in store.list(CLUSTER, namespace):
+                        clusters.setdefault((cluster["metadata"]["namespace"], cluster["metadata"]["name"]), [])
             except StoreError as error:
-                raise AnsibleParserError(str(error)) from error
-        names = [name for _namespace, name in clusters]
-        for (namespace, name), paths in sorted(clusters.items()):
-            host = name if names.count(name) == 1 else f"{namespace}.{name}"
-            self._add_cluster(host, namespace, name, paths, store_options)
-            if store is not None:
-                self._add_machines(store, host, namespace, name)
+                if not stores.is_not_installed(error):
+                    raise
+                # The playbook that installs is run with this very inventory.
+                self.display.warning(str(error))
+                store = None
+            names = [name for _namespace, name in clusters]
+            for (namespace, name), paths in sorted(clusters.items()):
+                host = name if names.count(name) == 1 else f"{namespace}.{name}"
+                self._add_cluster(host, namespace, name, paths, options)
+                if store is not None:
+                    self._add_machines(store, host, namespace, name)
 
     def _files(self, folder: str, path: str) -> list[str]:
         files: list[str] = []
@@ -175,7 +255,7 @@ class InventoryModule(BaseInventoryPlugin):
         for key, value in variables.items():
             self.inventory.set_variable(host, key, value)
 
-    def _add_machines(self, store: FileStore, host: str, namespace: str, name: str) -> None:
+    def _add_machines(self, store: Store, host: str, namespace: str, name: str) -> None:
         try:
             objects = ClusterObjects.read(store, namespace, name)
         except StoreError as error:
@@ -197,3 +277,22 @@ class InventoryModule(BaseInventoryPlugin):
                 self.inventory.set_variable(machine_name, key, value)
             for each in machine_groups(objects, machine):
                 self.inventory.add_host(machine_name, group=self.inventory.add_group(each))
+
+
+def _store_options(given: dict[str, t.Any], folder: str) -> dict[str, t.Any]:
+    """Return a store's options as tasks get them: every path absolute, and of the connection only what is given."""
+    made: dict[str, t.Any] = {
+        "type": given.get("type", stores.FILE),
+        "path": os.path.join(folder, os.path.expanduser(given.get("path", "store"))),
+        "encrypt_secrets": bool(given.get("encrypt_secrets", False)),
+    }
+    unknown = sorted(set(given) - set(made) - set(stores.NAMES))
+    if unknown or made["type"] not in (stores.FILE, stores.KUBERNETES):
+        wrong = f"store.{unknown[0]}" if unknown else f"store.type {made['type']!r}"
+        raise AnsibleParserError(f"{wrong} is not known: see ansible-doc -t inventory kubeadm.control_plane.clusters.")
+    for name, value in given.items():
+        option = stores.NAMES.get(name)
+        if option is not None and value not in (None, "", []):
+            is_path = stores.CONNECTION_SPEC[option]["type"] == "path"
+            made[option] = os.path.join(folder, os.path.expanduser(value)) if is_path else value
+    return made

@@ -18,6 +18,7 @@ description:
     hosts the store has claimed. No host is asked.
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
+  - kubeadm.control_plane._store
   - kubeadm.control_plane._attributes
   - kubeadm.control_plane._attributes.info_module
   - kubeadm.control_plane._attributes.action_group

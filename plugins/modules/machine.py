@@ -68,6 +68,7 @@ options:
     version_added: 0.2.0
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
+  - kubeadm.control_plane._store
   - kubeadm.control_plane._attributes
   - kubeadm.control_plane._attributes.action_group
   - kubeadm.control_plane._attributes.action

@@ -25,20 +25,6 @@ options:
     description: Where the clusters' objects are kept. Needed unless O(snapshot) is given; not read then.
     type: dict
     required: false
-    suboptions:
-      type:
-        description: The kind of store.
-        type: str
-        choices: [file]
-        default: file
-      path:
-        description: The store's folder. It need not exist.
-        type: path
-        required: true
-      encrypt_secrets:
-        description: Whether Secrets are encrypted with Ansible Vault; needs a vault password in every run.
-        type: bool
-        default: false
   manifests:
     description: The files in which the cluster's documents are. They are planned on as if they were in the store, or in the snapshot, already.
     type: list
@@ -82,6 +68,7 @@ options:
     default: true
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
+  - kubeadm.control_plane._store
   - kubeadm.control_plane._attributes
   - kubeadm.control_plane._attributes.action_group
   - kubeadm.control_plane._attributes.action

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 import typing as t
@@ -15,11 +16,10 @@ from ansible.utils.display import Display
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils import failpoints
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, StoreError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.journal import Journal
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import inventory_pool, pool_preflight
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.locks import Locks
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import inventory_pool, pool_preflight, stores
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.key_file import KeyFile
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import (
@@ -29,18 +29,10 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_conn
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.overlay_store import OverlayStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.stores import STORE_SPEC
 
 PROGRESS_SECONDS = 15
 
-STORE_SPEC: dict[str, t.Any] = {
-    "type": "dict",
-    "required": True,
-    "options": {
-        "type": {"type": "str", "default": "file", "choices": ["file"]},
-        "path": {"type": "path", "required": True},
-        "encrypt_secrets": {"type": "bool", "default": False},
-    },
-}
 CLUSTER_SPEC: dict[str, t.Any] = {
     "cluster": {"type": "str", "required": True},
     "namespace": {"type": "str", "default": "default"},
@@ -63,6 +55,9 @@ class ControlPlaneAction(ActionBase):
     """
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {}
+    COMMON_ARGUMENTS: t.ClassVar[dict[str, t.Any]] = CLUSTER_SPEC
+    # Whether what it reads of the store is read once: for what takes seconds, or says when it looks again.
+    ONE_VIEW: t.ClassVar[bool] = False
     TRANSFERS_FILES = False
     _supports_check_mode = True
     _requires_connection = False
@@ -72,10 +67,10 @@ class ControlPlaneAction(ActionBase):
         result: dict[str, t.Any] = dict(super().run(tmp, task_vars))
         self._task_vars: dict[str, t.Any] = task_vars or {}
         self.display = Display()
-        _checked, arguments = self.validate_argument_spec(argument_spec={**CLUSTER_SPEC, **self.ARGUMENTS})
+        _checked, arguments = self.validate_argument_spec(argument_spec={**self.COMMON_ARGUMENTS, **self.ARGUMENTS})
         self.check_mode = bool(self._task.check_mode)
         try:
-            with failpoints.within(str(self._task.action).rpartition(".")[2]):
+            with contextlib.ExitStack() as self._views, failpoints.within(str(self._task.action).rpartition(".")[2]):
                 result.update(self.execute(arguments))
         except ControlPlaneFailure as failure:
             result.update(failure.result, failed=True, msg=str(failure))
@@ -90,6 +85,7 @@ class ControlPlaneAction(ActionBase):
     def open_store(self, arguments: dict[str, t.Any]) -> Store:
         """Open the store that the arguments name."""
         options = arguments["store"]
+        stores.check(options)
         encrypt: t.Any = None
         decrypt: t.Any = None
         vault = getattr(self._loader, "_vault", None)
@@ -101,11 +97,20 @@ class ControlPlaneAction(ActionBase):
                 "the store is to encrypt its Secrets (encrypt_secrets: true) but this run has no vault password; "
                 "nothing was read or written. Give --vault-password-file, --vault-id or --ask-vault-pass."
             )
+        store: t.Optional[Store]
         if not self.check_mode:
-            return FileStore(options["path"], encrypt=encrypt, decrypt=decrypt)
-        # In check mode nothing can be written, whatever an action does: its writes stay in memory.
-        base = FileStore(options["path"], decrypt=decrypt) if os.path.isdir(options["path"]) else None
-        return OverlayStore(base, now_rfc3339())
+            store = stores.open_store(options, encrypt, decrypt)
+        else:
+            # In check mode nothing can be written, whatever an action does: its writes stay in memory.
+            store = stores.open_store(options, decrypt=decrypt) if stores.exists(options) else None
+            store = OverlayStore(store, now_rfc3339())
+        if self.ONE_VIEW:
+            self._views.enter_context(store.view())
+        return store
+
+    def open_locks(self, arguments: t.Mapping[str, t.Any]) -> Locks:
+        """Return the locks of the store's clusters."""
+        return stores.open_locks(arguments["store"])
 
     def open_objects(self, arguments: dict[str, t.Any], store: t.Optional[Store] = None) -> ClusterObjects:
         """Read a cluster's objects; fails where the store has no such cluster."""
@@ -113,8 +118,8 @@ class ControlPlaneAction(ActionBase):
         objects = ClusterObjects.read(store, arguments["namespace"], arguments["cluster"])
         if objects is None:
             raise ControlPlaneFailure(
-                f"the store {arguments['store']['path']} has no Cluster {arguments['namespace']}/{arguments['cluster']}. "
-                "Nothing was done. Check the store's path, or run reconcile, which reads the manifest into the store."
+                f"the store {stores.describe(arguments['store'])} has no Cluster {arguments['namespace']}/{arguments['cluster']}. "
+                "Nothing was done. Check which store is given, or run reconcile, which reads the manifest into the store."
             )
         return objects
 
@@ -122,16 +127,17 @@ class ControlPlaneAction(ActionBase):
         """Fail where this run doesn't hold the cluster's lock any more; called before every irreversible call."""
         number = arguments.get("fencing")
         if number is not None and not self.check_mode:
-            lock.check(lock.Lease(arguments["store"]["path"], arguments["namespace"], arguments["cluster"], number, ""))
+            self.open_locks(arguments).check(arguments["namespace"], arguments["cluster"], number)
 
     def journal(self, arguments: dict[str, t.Any]) -> Journal:
         """Return the cluster's journal."""
-        return Journal(arguments["store"]["path"], arguments["namespace"], arguments["cluster"])
+        return Journal(stores.journal_directory(arguments["store"]), arguments["namespace"], arguments["cluster"])
 
     def machine_caller(self, arguments: dict[str, t.Any], objects: ClusterObjects) -> MachineCaller:
         """Return the caller that reaches this cluster's machines, with the cluster's SSH key at hand."""
         folder = os.path.join(C.DEFAULT_LOCAL_TMP, "kubeadm", arguments["namespace"], arguments["cluster"])
         os.makedirs(folder, mode=0o700, exist_ok=True)
+        objects.ask_for_secrets()
         key = objects.ssh_private_key()
         return MachineCaller(self, self._task_vars, folder, KeyFile(key, folder) if key is not None else None)
 

@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import typing as t
 from dataclasses import dataclass, field
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import NotFound, Store
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Machine
 
 Object = dict[str, t.Any]
@@ -176,6 +177,10 @@ class ClusterObjects:
         status = self.infrastructure_machines.get(name, {}).get("status", {})
         return Machine(name, status.get("machineID"), status.get("connection") or {})
 
+    def ask_for_secrets(self) -> None:
+        """Have the store read the cluster's Secrets at once where each would be a question of its own."""
+        self.store.ahead(SECRET, self.namespace, {CLUSTER_LABEL: self.name})
+
     def ssh_private_key(self) -> t.Optional[bytes]:
         """Return the cluster's SSH private key for machines, or None where it has none. Secret."""
         secret = self.store.get(SECRET, self.namespace, f"{self.name}-ssh")
@@ -219,9 +224,12 @@ def delete_finally(store: Store, reference: tuple[str, str], namespace: str, nam
         def release(current: Object) -> None:
             current["metadata"]["finalizers"] = []
 
-        store.modify(reference, namespace, name, release)
-    if store.get(reference, namespace, name) is not None:
-        store.delete(reference, namespace, name)
+        with contextlib.suppress(NotFound):
+            store.modify(reference, namespace, name, release)
+    # In a Kubernetes API its garbage collector may be faster, once an owner is gone.
+    with contextlib.suppress(NotFound):
+        if store.get(reference, namespace, name) is not None:
+            store.delete(reference, namespace, name)
     return True
 
 

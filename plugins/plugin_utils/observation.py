@@ -58,6 +58,7 @@ def observe(
         policy: the run's own ``{replace, approved}``, put into the snapshot as it is.
         settle: whether a machine that has only just joined is given a few seconds to come up before it is looked at.
     """
+    objects.ask_for_secrets()
     last_action = _last_action(objects)
     gates = Gates(objects.control_plane)
     workload = _workload(objects, caller, look_again, gates.wanted(), now, settle)

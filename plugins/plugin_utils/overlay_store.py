@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import typing as t
 
@@ -32,6 +33,22 @@ class OverlayStore(Store):
         """Return the other store's directory: what was done is read, and nothing is added."""
         return self._base.journal_directory() if self._base is not None else None
 
+    @contextlib.contextmanager
+    def view(self, whole: t.Optional[str] = None) -> t.Iterator[None]:
+        """Within it the other store is asked once for the same thing."""
+        with self._base.view(whole) if self._base is not None else contextlib.nullcontext():
+            yield
+
+    def look_again(self) -> None:
+        """Have the other store begin its view anew; what is in memory stays."""
+        if self._base is not None:
+            self._base.look_again()
+
+    def ahead(self, kind_ref: KindRef, namespace: str, labels: t.Mapping[str, str]) -> None:
+        """Ask the other store at once for objects that will be got one by one."""
+        if self._base is not None:
+            self._base.ahead(kind_ref, namespace, labels)
+
     def get(self, kind_ref: KindRef, namespace: str, name: str) -> t.Optional[Object]:
         """Return a copy of the object as it would be."""
         key = (kind_ref, namespace, name)
@@ -44,7 +61,8 @@ class OverlayStore(Store):
     ) -> Objects:
         """Return the objects of a kind as they would be."""
         found = {}
-        for each in self._base.list(kind_ref, namespace, None) if self._base is not None else []:
+        # What a change in memory gives these labels is among the written.
+        for each in self._base.list(kind_ref, namespace, labels) if self._base is not None else []:
             found[(kind_ref, each["metadata"]["namespace"], each["metadata"]["name"])] = each
         for key, written in self._written.items():
             if key[0] == kind_ref and namespace in (None, key[1]):

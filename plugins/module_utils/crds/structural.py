@@ -17,7 +17,8 @@ Schema = dict[str, Any]
 
 _ANYTHING: Mapping[str, Any] = {"x-kubernetes-preserve-unknown-fields": True}
 _SCALARS: Mapping[str, Mapping[str, Any]] = {
-    "string": {"type": "string"},
+    # API servers before 1.22 take "" for null when they were built with a newer Go than their own, as distributions build them.
+    "string": {"type": "string", "nullable": True},
     "boolean": {"type": "boolean"},
     "integer": {"type": "integer", "format": "int32"},
     "seconds": {"type": "integer", "format": "int32", "minimum": 0, "maximum": INT32_MAX},

@@ -11,6 +11,7 @@ with the desired state only, and finalizers that keep a deleted object until the
 from __future__ import annotations
 
 import abc
+import contextlib
 import copy
 import math
 import random
@@ -61,6 +62,23 @@ class Store(abc.ABC):
         """Return the directory that the journals are in, None where the store has none (yet)."""
         return None
 
+    @contextlib.contextmanager
+    def view(self, whole: str | None = None) -> t.Iterator[None]:
+        """Within it, a store that costs a request for each question asks once for the same thing (``view.py``); files are just read.
+
+        Args:
+            whole: ``view.OF_NAMESPACE`` or ``view.OF_ALL`` where everything of each kind that is asked for will be needed.
+        """
+        yield
+
+    def look_again(self) -> None:
+        """Within a view: begin it anew. Called before each of several observations."""
+        return
+
+    def ahead(self, kind_ref: KindRef, namespace: str, labels: t.Mapping[str, str]) -> None:
+        """Within a view: ask at once for objects that will be got one by one."""
+        return
+
     @abc.abstractmethod
     def get(self, kind_ref: KindRef, namespace: str, name: str) -> Object | None:
         """Return a copy of the object, or None where there is none."""
@@ -97,6 +115,14 @@ class Store(abc.ABC):
         finalizer. With ``resource_version`` the object must not have changed since, else :class:`Conflict`.
         Raises :class:`NotFound`.
         """
+
+    def scale(self, kind_ref: KindRef, namespace: str, name: str, replicas: int) -> Object:
+        """Set ``spec.replicas`` and nothing else. Raises :class:`NotFound`, and :class:`Conflict` as :meth:`modify`."""
+        return self.modify(kind_ref, namespace, name, lambda stored: stored["spec"].update(replicas=replicas))
+
+    def record(self, obj: Object, reason: str, message: str, warning: bool = False) -> None:
+        """Explain to people what is done to an object and why, where the store has a place for that (Events); never fails."""
+        return
 
     def modify(self, kind_ref: KindRef, namespace: str, name: str, change: Change) -> Object:
         """Read an object, let ``change`` alter it, write it; again from the start when someone else was faster.

@@ -10,6 +10,7 @@ run that is killed in between has noted what it found before what it wants, and 
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import typing as t
 
@@ -21,9 +22,11 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubern
     FIELD_MANAGER,
     Answer,
     KubernetesApi,
+    Refused,
     refusal,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.layout import SECRET, identity
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.view import View
 
 PAGE = 500
 _OWN_FIELDS = ("uid", "creationTimestamp", "generation", "resourceVersion", "selfLink", "managedFields")
@@ -43,18 +46,46 @@ class KubernetesStore(base.Store):
         self._journal_directory = journal_directory
         # What was read last: an update then needs no request to know what differs. Where it is old, the server refuses.
         self._known: dict[str, Object] = {}
+        self._view: View | None = None
 
     def journal_directory(self) -> str | None:
         """Return the directory of the journals on this controller."""
         return self._journal_directory
 
+    @contextlib.contextmanager
+    def view(self, whole: str | None = None) -> t.Iterator[None]:
+        """Within it everything is asked for once; one within another is that other one."""
+        if self._view is not None:
+            yield
+            return
+        self._view = View(whole)
+        try:
+            yield
+        finally:
+            self._view = None
+
+    def look_again(self) -> None:
+        """Within a view: begin it anew."""
+        if self._view is not None:
+            self._view.forget()
+
+    def ahead(self, kind_ref: KindRef, namespace: str, labels: t.Mapping[str, str]) -> None:
+        """Within a view: ask at once for objects that will be got one by one."""
+        if self._view is not None:
+            self.list(kind_ref, namespace, labels)
+
     def get(self, kind_ref: KindRef, namespace: str, name: str) -> Object | None:
         """Return the object, or None where there is none."""
         path = object_path(kind_ref, namespace, name)
+        if self._view is not None:
+            if self._view.reads_whole_kinds:
+                self.list(kind_ref, namespace)
+            if self._view.knows(kind_ref, namespace, name):
+                return self._view.get(kind_ref, namespace, name)
         answer = self.api.send("get", path, accepted=(404,))
         if answer.status == 404:
             self._there_is_such_a_kind("get", path, answer)
-            self._known.pop(path, None)
+            self._gone(kind_ref, namespace, name)
             return None
         return self._stored(kind_ref, answer.document)
 
@@ -62,6 +93,16 @@ class KubernetesStore(base.Store):
         self, kind_ref: KindRef, namespace: str | None = None, labels: t.Mapping[str, str] | None = None
     ) -> Objects:
         """Return the objects of a kind that carry all of ``labels``, ordered by namespace and name."""
+        if self._view is None:
+            return self._listed(kind_ref, namespace, labels)
+        found = self._view.list(kind_ref, namespace, labels)
+        if found is None:
+            asked_for = self._view.widened(namespace, labels)
+            self._view.keep_list(kind_ref, *asked_for, self._listed(kind_ref, *asked_for))
+            found = self._view.list(kind_ref, namespace, labels)
+        return found or []
+
+    def _listed(self, kind_ref: KindRef, namespace: str | None, labels: t.Mapping[str, str] | None) -> Objects:
         path = kind_path(kind_ref, namespace)
         query: dict[str, t.Any] = {"limit": PAGE}
         if labels:
@@ -85,7 +126,7 @@ class KubernetesStore(base.Store):
 
     def create(self, obj: Object) -> Object:
         """Store a new object and return it as stored."""
-        obj = base.plain_object(obj)
+        obj = _without_nulls(base.plain_object(obj))
         kind_ref, namespace, name = identity(obj)
         path = kind_path(kind_ref, namespace)
         for field in (*_OWN_FIELDS, "deletionTimestamp", "deletionGracePeriodSeconds"):
@@ -93,14 +134,17 @@ class KubernetesStore(base.Store):
         with around(f"store write {kind_ref[1]}"):
             answer = self.api.send("create", path, obj, _NOT_WRITTEN, accepted=(404, 409))
         self._there_is_such_a_kind("create", path, answer)
+        if answer.status == 404:
+            raise self._no_namespace(kind_ref, namespace, name, answer)
         if answer.status == 409:
+            self._forget()
             raise base.AlreadyExists(
                 f"{base.describe(kind_ref, namespace, name)} exists already",
                 self.api.host,
                 "an object is created once and then updated",
                 "Nothing was written. Read it and update it, or delete it first.",
             )
-        stored = self._stored(kind_ref, answer.document)
+        stored = self._stored(kind_ref, answer.document, written=True)
         if obj.get("status") and kind_ref != SECRET:
             # An API server drops the status of what is created.
             stored = self.update({**stored, "status": obj["status"]})
@@ -108,12 +152,13 @@ class KubernetesStore(base.Store):
 
     def update(self, obj: Object) -> Object:
         """Replace an object and return it as stored; where nothing differs nothing is written."""
-        obj = base.plain_object(obj)
+        obj = _without_nulls(base.plain_object(obj))
         kind_ref, namespace, name = identity(obj)
         path = object_path(kind_ref, namespace, name)
         metadata = obj["metadata"]
         stored = copy.deepcopy(self._known.get(path))
         if stored is None or stored["metadata"]["resourceVersion"] != metadata.get("resourceVersion"):
+            self._forget()
             stored = self.get(kind_ref, namespace, name)
         if stored is None:
             raise base.not_found(kind_ref, namespace, name)
@@ -137,11 +182,31 @@ class KubernetesStore(base.Store):
             del obj["status"]
         with around(f"store write {kind_ref[1]}"):
             answer = self.api.send("update", path, obj, _NOT_WRITTEN, accepted=(404, 409))
+        self._still_so(kind_ref, namespace, name, path, answer)
+        return self._stored(kind_ref, answer.document, written=True)
+
+    def scale(self, kind_ref: KindRef, namespace: str, name: str, replicas: int) -> Object:
+        """Set ``spec.replicas`` by the scale subresource, for which a right of its own can be given (as ``kubectl scale`` does)."""
+        path = f"{object_path(kind_ref, namespace, name)}/scale"
+        found = self.api.send("get", path, accepted=(404,))
+        if found.status == 404:
+            self._there_is_such_a_kind("get", path, found)
+            raise base.not_found(kind_ref, namespace, name)
+        wanted = {**found.document, "spec": {"replicas": replicas}}
+        with around(f"store write {kind_ref[1]}"):
+            answer = self.api.send("update", path, wanted, _NOT_WRITTEN, accepted=(404, 409))
+        self._still_so(kind_ref, namespace, name, path, answer)
+        self._forget()
+        return answer.document
+
+    def _still_so(self, kind_ref: KindRef, namespace: str, name: str, path: str, answer: Answer) -> None:
+        if answer.status not in (404, 409):
+            return
+        self._there_is_such_a_kind("update", path, answer)
+        self._forget()
         if answer.status == 404:
             raise base.not_found(kind_ref, namespace, name)
-        if answer.status == 409:
-            raise base.changed_since(kind_ref, namespace, name)
-        return self._stored(kind_ref, answer.document)
+        raise base.changed_since(kind_ref, namespace, name)
 
     def delete(
         self, kind_ref: KindRef, namespace: str, name: str, resource_version: str | None = None
@@ -154,28 +219,65 @@ class KubernetesStore(base.Store):
             options["preconditions"] = {"resourceVersion": resource_version}
         with around(f"store remove {kind_ref[1]}"):
             answer = self.api.send("delete", path, options, accepted=(404, 409))
-        if answer.status == 404:
-            self._there_is_such_a_kind("delete", path, answer)
-            raise base.not_found(kind_ref, namespace, name)
-        if answer.status == 409:
-            raise base.changed_since(kind_ref, namespace, name)
+        self._still_so(kind_ref, namespace, name, path, answer)
         # A Status says that it is gone; an object, that it waits.
         if (answer.document.get("metadata") or {}).get("finalizers"):
-            return self._stored(kind_ref, answer.document)
+            return self._stored(kind_ref, answer.document, written=True)
+        self._gone(kind_ref, namespace, name)
         return None
 
     def _there_is_such_a_kind(self, verb: str, path: str, answer: Answer) -> None:
         # A missing object is answered by the kind's own handler, a missing kind by none.
-        if answer.status == 404 and not (answer.document.get("details") or {}).get("name"):
+        if answer.status != 404 or (answer.document.get("details") or {}).get("name"):
+            return
+        _root, group, version = path.split("/")[1:4]
+        served = self.api.send("get", f"/apis/{group}", accepted=(404, 403)) if _root == "apis" else answer
+        versions = [str(each.get("version")) for each in served.document.get("versions") or []]
+        if served.status != 200 or not versions:
             raise refusal(self.api.host, verb, path, answer)
+        if version in versions:
+            why = f"{group}/{version} is served there, but not this kind"
+            fix = "Run the playbook kubeadm.control_plane.install of this release, which makes the CustomResourceDefinitions that are missing."
+        else:
+            why = f"{group} is served there in the version {', '.join(versions)}, and this release keeps its objects in {version}"
+            fix = (
+                "These are another release's or Cluster API's own CustomResourceDefinitions. Run this release's playbook "
+                "kubeadm.control_plane.install, which says whose they are and what can be done, or use another API or the file store."
+            )
+        raise Refused(
+            404, f"the store's Kubernetes API does not know what was asked: {verb} {path}", self.api.host, why, fix
+        )
 
-    def _stored(self, kind_ref: KindRef, document: Object) -> Object:
-        obj = copy.deepcopy(document)
+    def _no_namespace(self, kind_ref: KindRef, namespace: str, name: str, answer: Answer) -> Refused:
+        return Refused(
+            404,
+            f"{base.describe(kind_ref, namespace, name)} can't be made",
+            self.api.host,
+            answer.message or f"there is no namespace {namespace}",
+            f"Make the namespace (kubectl create namespace {namespace}; the playbook kubeadm.control_plane.install does with its Role), or "
+            "name another one in the manifest.",
+        )
+
+    def _stored(self, kind_ref: KindRef, document: Object, written: bool = False) -> Object:
+        obj: Object = _without_nulls(document)
         # Says which fields whose requests set; nobody decides on it, and it is longer than the rest.
         obj["metadata"].pop("managedFields", None)
         obj["metadata"].setdefault("generation", 1)
         self._known[object_path(kind_ref, obj["metadata"]["namespace"], obj["metadata"]["name"])] = copy.deepcopy(obj)
+        if self._view is not None:
+            self._view.keep(kind_ref, obj, written)
         return obj
+
+    def _gone(self, kind_ref: KindRef, namespace: str, name: str) -> None:
+        self._known.pop(object_path(kind_ref, namespace, name), None)
+        if self._view is not None:
+            self._view.keep_missing(kind_ref, namespace, name)
+
+    def _forget(self) -> None:
+        # Somebody else is at work on the same objects: nothing that was read before is gone by any more.
+        self._known.clear()
+        if self._view is not None:
+            self._view.forget()
 
 
 def has_status(kind_ref: KindRef) -> bool:
@@ -200,6 +302,15 @@ def object_path(kind_ref: KindRef, namespace: str, name: str) -> str:
     base.check_namespace(namespace)
     base.check_name(name)
     return f"{kind_path(kind_ref, namespace)}/{name}"
+
+
+def _without_nulls(value: t.Any) -> t.Any:
+    # An API server refuses null for most fields. To whoever reads, null and absent are the same. Also a deep copy.
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, (list, tuple)):
+        return [_without_nulls(item) for item in value]
+    return value
 
 
 def _without_status(obj: Object) -> Object:

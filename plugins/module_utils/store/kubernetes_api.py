@@ -9,8 +9,11 @@ the pod that a run happens to be in are used only where they are asked for.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import ssl
+import tempfile
 import time
 import typing as t
 import urllib.parse
@@ -23,8 +26,9 @@ try:
     import kubernetes.config as kubernetes_config
     from urllib3 import HTTPHeaderDict, Timeout
     from urllib3.exceptions import HTTPError, NewConnectionError
+    from urllib3.util import create_urllib3_context
 except ImportError:
-    kubernetes_client = kubernetes_config = HTTPHeaderDict = Timeout = None  # type: ignore[assignment, misc]
+    kubernetes_client = kubernetes_config = HTTPHeaderDict = Timeout = create_urllib3_context = None  # type: ignore[assignment, misc]
     HTTPError = NewConnectionError = OSError  # type: ignore[assignment, misc]
 
 # Option -> environment variable, as kubernetes.core has them.
@@ -43,6 +47,7 @@ ENVIRONMENT: t.Mapping[str, str] = {
     "no_proxy": "K8S_AUTH_NO_PROXY",
     "impersonate_user": "K8S_AUTH_IMPERSONATE_USER",
     "impersonate_groups": "K8S_AUTH_IMPERSONATE_GROUPS",
+    "persist_config": "K8S_AUTH_PERSIST_CONFIG",
 }
 FIELD_MANAGER = "kubeadm-control-plane"
 REQUEST_SECONDS = (3.0, 30.0)
@@ -91,9 +96,11 @@ class KubernetesApi:
     """
 
     def __init__(self, options: t.Mapping[str, t.Any]) -> None:
-        self._configuration = configuration(options)
-        self.host = str(self._configuration.host).rstrip("/")
-        self._client = kubernetes_client.ApiClient(self._configuration)
+        with _credential_files() as folder:
+            self._configuration = configuration(options, folder)
+            self.host = str(self._configuration.host).rstrip("/")
+            self._client = kubernetes_client.ApiClient(self._configuration)
+            _keep_in_memory(self._client.rest_client.pool_manager, self._configuration)
         self._impersonated = impersonation(options)
         self.requests = 0
 
@@ -145,9 +152,9 @@ class KubernetesApi:
         if body is not None or method == "DELETE":
             headers["Content-Type"] = "application/json"
         # Refreshes a token that a credential plugin gives, when it has ended.
-        authorization = self._configuration.get_api_key_with_prefix("authorization")
-        if authorization:
-            headers["Authorization"] = authorization
+        tokens = [each["value"] for each in self._configuration.auth_settings().values() if each.get("value")]
+        if tokens:
+            headers["Authorization"] = tokens[0]
         elif self._configuration.username:
             headers["Authorization"] = self._configuration.get_basic_auth_token()
         self.requests += 1
@@ -171,8 +178,12 @@ class KubernetesApi:
         )
 
 
-def configuration(options: t.Mapping[str, t.Any]) -> t.Any:
-    """Return the kubernetes client's configuration. Raises StoreError where there are no credentials, or no client."""
+@contextlib.contextmanager
+def _credential_files() -> t.Iterator[str]:
+    """A folder for the files that the client makes of a kubeconfig's certificates; nothing of it is left behind, however a process ends well.
+
+    The client itself removes them when Python exits, which neither Ansible's workers nor killed processes do.
+    """
     if kubernetes_client is None:
         raise base.StoreError(
             "the store is a Kubernetes API and the Python package kubernetes is missing",
@@ -180,6 +191,43 @@ def configuration(options: t.Mapping[str, t.Any]) -> t.Any:
             "the controller talks to that API with it; nodes never need it",
             "Install it for the Python that runs Ansible: pip install kubernetes.",
         )
+    with tempfile.TemporaryDirectory(prefix="kubeadm-store-") as folder:
+        try:
+            yield folder
+        finally:
+            # It remembers what it wrote where, and would look there the next time.
+            remembered = getattr(kubernetes_config.kube_config, "_temp_files", {})
+            for content in [each for each, path in remembered.items() if path.startswith(folder)]:
+                del remembered[content]
+
+
+def _keep_in_memory(pool: t.Any, made: t.Any) -> None:
+    """Have a pool of connections use certificates and key as they are in their files now, which are needed no more then."""
+    context = create_urllib3_context(cert_reqs=ssl.CERT_REQUIRED if made.verify_ssl else ssl.CERT_NONE)
+    try:
+        if made.ssl_ca_cert:
+            context.load_verify_locations(made.ssl_ca_cert)
+        else:
+            context.load_default_certs()
+        if made.cert_file:
+            context.load_cert_chain(made.cert_file, made.key_file)
+    except (OSError, ssl.SSLError) as error:
+        raise _no_credentials(f"{made.ssl_ca_cert or ''} {made.cert_file or ''}", error) from error
+    for name in ("ca_certs", "cert_file", "key_file"):
+        pool.connection_pool_kw.pop(name, None)
+    pool.connection_pool_kw["ssl_context"] = context
+
+
+def configuration(options: t.Mapping[str, t.Any], folder: t.Optional[str] = None) -> t.Any:
+    """Return the kubernetes client's configuration.
+
+    Args:
+        options: kubernetes.core's connection options; see :class:`KubernetesApi`.
+        folder: where the client puts what it reads out of a kubeconfig; its own choice where it isn't given.
+
+    Raises:
+        StoreError: there are no credentials.
+    """
     settings = {name: setting(options, name) for name in ENVIRONMENT}
     made = kubernetes_client.Configuration()
     made.host = ""
@@ -191,18 +239,23 @@ def configuration(options: t.Mapping[str, t.Any]) -> t.Any:
                 config_file=settings["kubeconfig"],
                 context=settings["context"],
                 client_configuration=made,
-                persist_config=bool(options.get("persist_config")),
+                persist_config=truth(settings["persist_config"] or False),
+                temp_file_path=folder,
             )
     except (kubernetes_config.ConfigException, OSError, ValueError) as error:
-        raise base.StoreError(
-            "there are no credentials for the store's Kubernetes API",
-            str(settings["kubeconfig"] or "the default kubeconfig"),
-            redact(_short(error)),
-            "Give store.kubeconfig (and store.context), store.host with store.api_key or a client certificate, or store.in_cluster: "
-            "true to use those of the pod that this runs in.",
-        ) from error
+        raise _no_credentials(str(settings["kubeconfig"] or "the default kubeconfig"), error) from error
     _overrides(made, settings)
     return made
+
+
+def _no_credentials(where: str, error: BaseException) -> base.StoreError:
+    return base.StoreError(
+        "there are no credentials for the store's Kubernetes API",
+        where.strip(),
+        redact(_short(error)),
+        "Give store.kubeconfig (and store.context), store.host with store.api_key or a client certificate, or store.in_cluster: "
+        "true to use those of the pod that this runs in.",
+    )
 
 
 def _overrides(made: t.Any, settings: t.Mapping[str, t.Any]) -> None:

@@ -1,0 +1,157 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The store that a task or an inventory names by its options: its objects, its locks, its journals (docs/store.md)."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, StoreError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import Cipher, FileStore
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.locks import FileLocks, Locks
+
+FILE, KUBERNETES = "file", "kubernetes"
+Options = t.Mapping[str, t.Any]
+
+# kubernetes.core's names; what isn't given is taken from its environment variables.
+CONNECTION_SPEC: dict[str, t.Any] = {
+    "kubeconfig": {"type": "path"},
+    "context": {"type": "str"},
+    "host": {"type": "str"},
+    "api_key": {"type": "str", "no_log": True},
+    "username": {"type": "str"},
+    "password": {"type": "str", "no_log": True},
+    "client_cert": {"type": "path", "aliases": ["cert_file"]},
+    "client_key": {"type": "path", "no_log": False, "aliases": ["key_file"]},
+    "ca_cert": {"type": "path", "aliases": ["ssl_ca_cert"]},
+    "validate_certs": {"type": "bool", "aliases": ["verify_ssl"]},
+    "proxy": {"type": "str"},
+    "no_proxy": {"type": "str"},
+    "impersonate_user": {"type": "str"},
+    "impersonate_groups": {"type": "list", "elements": "str"},
+    "persist_config": {"type": "bool"},
+    "in_cluster": {"type": "bool", "default": False},
+}
+# Every name by which an option is known.
+NAMES = {each: name for name, option in CONNECTION_SPEC.items() for each in (name, *option.get("aliases", ()))}
+STORE_SPEC: dict[str, t.Any] = {
+    "type": "dict",
+    "required": True,
+    "options": {
+        "type": {"type": "str", "default": FILE, "choices": [FILE, KUBERNETES]},
+        "path": {"type": "path"},
+        "encrypt_secrets": {"type": "bool", "default": False},
+        **CONNECTION_SPEC,
+    },
+}
+
+
+def open_store(options: Options, encrypt: t.Optional[Cipher] = None, decrypt: t.Optional[Cipher] = None) -> Store:
+    """Open the store. Raises StoreError where its options contradict each other, and where there are no credentials."""
+    check(options)
+    if not is_kubernetes(options):
+        return FileStore(options["path"], encrypt=encrypt, decrypt=decrypt)
+    return t.cast(Store, _module("kubernetes").KubernetesStore(_api(options), journal_directory(options)))
+
+
+def open_locks(options: Options) -> Locks:
+    """Return the locks of the store's clusters."""
+    check(options)
+    if not is_kubernetes(options):
+        return FileLocks(options["path"])
+    return t.cast(Locks, _module("lease_lock").LeaseLocks(_api(options), connection(options)))
+
+
+def journal_directory(options: Options) -> str:
+    """Return the folder on this controller that the journals are in: a file store, for another store one that has nothing else."""
+    return os.path.abspath(os.path.expanduser(str(options["path"])))
+
+
+def exists(options: Options) -> bool:
+    """Tell whether there may be anything to read: a folder that isn't there yet is an empty store, and reading makes none."""
+    return is_kubernetes(options) or os.path.isdir(options["path"])
+
+
+def is_not_installed(error: StoreError) -> bool:
+    """Tell whether an error says that a Kubernetes API has no such kinds (yet)."""
+    return getattr(error, "status", None) == 404
+
+
+def describe(options: Options) -> str:
+    """Return how messages name the store."""
+    if not is_kubernetes(options):
+        return str(options["path"])
+    setting = _module("kubernetes_api").setting
+    named = [str(found) for found in (setting(options, each) for each in ("host", "context", "kubeconfig")) if found]
+    return f"in the Kubernetes API{f' ({named[0]})' if named else ''}"
+
+
+def is_kubernetes(options: Options) -> bool:
+    """Tell whether the objects live in a Kubernetes API."""
+    return str(options.get("type") or FILE) == KUBERNETES
+
+
+def connection(options: Options) -> dict[str, t.Any]:
+    """Return what is given of the connection options, as plain values."""
+    return {name: _plain(options[name]) for name in CONNECTION_SPEC if options.get(name) not in (None, "", [])}
+
+
+def check(options: Options) -> None:
+    """Refuse options that are missing, or have no meaning for the type of the store. Nothing is asked."""
+    if not options.get("path"):
+        raise StoreError(
+            "the store's path is missing",
+            "store.path",
+            "it is the folder of the store, or, where the objects are in a Kubernetes API, that of the journals on this controller",
+            "Nothing was read or written. Give it.",
+        )
+    if is_kubernetes(options):
+        if options.get("encrypt_secrets"):
+            raise _refused(
+                "encrypt_secrets",
+                "it is the file store's: in a Kubernetes API the API server encrypts Secrets (its EncryptionConfiguration)",
+            )
+        return
+    given = [name for name in CONNECTION_SPEC if options.get(name) not in (None, "", [], False)]
+    if given:
+        raise _refused(given[0], "it says how a Kubernetes API is reached, and the store is a folder")
+
+
+# By process: a connection must not be used by two, and Ansible's workers are forks.
+_apis: dict[tuple[int, str], t.Any] = {}
+
+
+def _api(options: Options) -> t.Any:
+    given = connection(options)
+    key = (os.getpid(), json.dumps(given, sort_keys=True))
+    if key not in _apis:
+        _apis.clear()
+        _apis[key] = _module("kubernetes_api").KubernetesApi(given)
+    return _apis[key]
+
+
+def _module(name: str) -> t.Any:
+    # Only who has such a store waits for the client to be loaded.
+    return importlib.import_module(f"ansible_collections.kubeadm.control_plane.plugins.module_utils.store.{name}")
+
+
+def _refused(option: str, why: str) -> StoreError:
+    return StoreError(
+        f"the store's option {option} has no meaning here",
+        f"store.{option}",
+        why,
+        "Nothing was read or written. Leave it out, or correct store.type.",
+    )
+
+
+def _plain(value: t.Any) -> t.Any:
+    # Ansible's texts carry tags, and are of a class of their own.
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [str(each) for each in value]
+    return str(value)

@@ -1,0 +1,139 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stands between a run and a real API server: counts requests, loses the connection, or has somebody else be faster.
+
+Requests with a token of their own are handed on with it, all others with the admin's certificate.
+"""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import re
+import ssl
+import threading
+import typing as t
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from api_server import ApiServer
+from cryptography.x509.oid import ExtendedKeyUsageOID
+
+_HANDED_ON = ("authorization", "content-type", "accept", "impersonate-user", "impersonate-group", "user-agent")
+
+
+class Request(t.NamedTuple):
+    """One request."""
+
+    method: str
+    path: str
+
+    @property
+    def renews(self) -> bool:
+        """Whether it is about a lock, which a helper process renews every two seconds."""
+        return "/leases/" in self.path
+
+
+class ApiProxy:
+    """One proxy; ``kubeconfig`` leads through it."""
+
+    def __init__(self, server: ApiServer, folder: Path) -> None:
+        self.server = server
+        self.requests: list[Request] = []
+        self._lock = threading.Lock()
+        self._hooks: list[tuple[re.Pattern[str], t.Callable[[], None]]] = []
+        self._down: t.Optional[re.Pattern[str]] = None
+        self.down = False
+        pair = server.authority.issue("proxy", (ExtendedKeyUsageOID.SERVER_AUTH,))
+        proxy = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def handle_any(self) -> None:
+                proxy.serve(self)
+
+            do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = handle_any
+
+            def log_message(self, *_arguments: t.Any) -> None:
+                """Nothing."""
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*pair)
+        self._http.socket = context.wrap_socket(self._http.socket, server_side=True, do_handshake_on_connect=False)
+        self._upstream = ssl.create_default_context(cafile=server.authority.ca_file)
+        self._upstream_admin = ssl.create_default_context(cafile=server.authority.ca_file)
+        admin = server.authority.issue("kubernetes-admin", (ExtendedKeyUsageOID.CLIENT_AUTH,), "system:masters")
+        self._upstream_admin.load_cert_chain(*admin)
+        self.url = f"https://127.0.0.1:{self._http.server_port}"
+        self.kubeconfig = str(folder / "proxy.conf")
+        authority = base64.b64encode(Path(server.authority.ca_file).read_bytes()).decode()
+        document = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "c", "cluster": {"server": self.url, "certificate-authority-data": authority}}],
+            "users": [{"name": "u", "user": {}}],
+            "contexts": [{"name": "u@c", "context": {"cluster": "c", "user": "u"}}],
+            "current-context": "u@c",
+        }
+        Path(self.kubeconfig).write_text(json.dumps(document))
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
+        self._thread.start()
+
+    def before(self, request: str, hook: t.Callable[[], None]) -> None:
+        """Call a function once, before the first request (``PUT /apis/…``) that a regular expression matches is handed on."""
+        self._hooks.append((re.compile(request), hook))
+
+    def goes_down_at(self, request: str) -> None:
+        """Nobody answers any more from the first request on that a regular expression matches, until :meth:`comes_back`."""
+        self._down = re.compile(request)
+
+    def comes_back(self) -> None:
+        """Answer again."""
+        self._down, self.down = None, False
+
+    def counted(self) -> list[Request]:
+        """The requests since the last time this was asked, those that only renew a lock left out."""
+        with self._lock:
+            found, self.requests = self.requests, []
+        return found
+
+    def end(self) -> None:
+        """Stop serving."""
+        self._http.shutdown()
+        self._http.server_close()
+
+    def serve(self, handler: BaseHTTPRequestHandler) -> None:
+        """Hand one request on and its answer back."""
+        line = f"{handler.command} {handler.path}"
+        body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
+        with self._lock:
+            if self._down is not None and self._down.search(line):
+                self.down = True
+            down = self.down
+            if not down:
+                self.requests.append(Request(handler.command, handler.path))
+            due = [each for each in self._hooks if each[0].search(line)] if not down else []
+            self._hooks = [each for each in self._hooks if each not in due]
+        if down:
+            handler.close_connection = True
+            return
+        for _pattern, hook in due:
+            hook()
+        headers = {name: value for name, value in handler.headers.items() if name.lower() in _HANDED_ON}
+        context = self._upstream if handler.headers.get("Authorization") else self._upstream_admin
+        connection = http.client.HTTPSConnection("127.0.0.1", self.server.port, context=context, timeout=60)
+        try:
+            connection.request(handler.command, handler.path, body=body or None, headers=headers)
+            answer = connection.getresponse()
+            content = answer.read()
+        finally:
+            connection.close()
+        handler.send_response_only(answer.status)
+        handler.send_header("Content-Type", answer.getheader("Content-Type") or "application/json")
+        handler.send_header("Content-Length", str(len(content)))
+        handler.end_headers()
+        handler.wfile.write(content)

@@ -1,0 +1,98 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A workspace whose store is a real API server; its machines are stand-ins (acme_workspace.py)."""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+import yaml
+from acme_workspace import AcmeWorkspace
+from api_server import ApiServer
+from store_objects import SECRET
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore, kind_path
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.lease_lock import LeaseLocks
+
+if t.TYPE_CHECKING:
+    import pytest
+
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+ACME = definitions.infrastructure_kinds("Acme")
+KINDS = (*definitions.KINDS, *ACME)
+
+
+class ManagementWorkspace(AcmeWorkspace):
+    """Nothing of a cluster is in the user's folder but manifests, and the journals."""
+
+    def __init__(self, folder: Path, kubeconfig: str) -> None:
+        super().__init__(folder)
+        self.api = KubernetesApi({"kubeconfig": kubeconfig})
+        self.objects_store = KubernetesStore(self.api)
+        self.options({"kubeconfig": kubeconfig})
+
+    @classmethod
+    def over(
+        cls, server: ApiServer, folder: Path, monkeypatch: pytest.MonkeyPatch, kubeconfig: str = ""
+    ) -> ManagementWorkspace:
+        """A user's folder with machines that answer, and nothing in the store."""
+        define(server)
+        made = cls(folder, kubeconfig or server.kubeconfig)
+        for name, value in made.machines_answer().items():
+            monkeypatch.setenv(name, value)
+        empty(KubernetesStore(KubernetesApi({"kubeconfig": server.kubeconfig})))
+        return made
+
+    def options(self, connection: t.Mapping[str, t.Any], **plugin: t.Any) -> None:
+        """Write the inventory: the store's connection options, and options of the plugin."""
+        document = {
+            "plugin": "kubeadm.control_plane.clusters",
+            "manifests": ["clusters/*.yaml"],
+            "store": {"type": "kubernetes", "path": "journal", **connection},
+            **plugin,
+        }
+        (self.folder / "inventory.clusters.yml").write_text(yaml.safe_dump(document))
+
+    @property
+    def store(self) -> Path:
+        """The folder of the journals."""
+        return self.folder / "journal"
+
+    def objects(self, kind: str, namespace: str = "default") -> list[dict[str, t.Any]]:
+        """The stored objects of a kind."""
+        group = "" if kind == "Secret" else definitions.group_of(kind)
+        return self.objects_store.list((group, kind), namespace)
+
+    def locked(self, name: str) -> bool:
+        """Whether a run holds a cluster's lock."""
+        return LeaseLocks(self.api, {}).holder("default", name) is not None
+
+
+def define(server: ApiServer) -> None:
+    """Define the stand-in provider's kinds, once."""
+    with server.client() as client:
+        there = client.send("GET", f"{DEFINITIONS}/acmemachines.infrastructure.cluster.x-k8s.io").status == 200
+    for kind in () if there else ACME:
+        server.create(DEFINITIONS, definitions.definition(kind))
+    for kind in ACME:
+        server.until_served(kind_path((definitions.group_of(kind.name), kind.name), "default"))
+
+
+def empty(store: KubernetesStore) -> None:
+    """Take away every object that tests made, and the locks."""
+    for kind_ref in [*((definitions.group_of(kind.name), kind.name) for kind in KINDS), SECRET]:
+        for each in store.list(kind_ref):
+            where = (kind_ref, each["metadata"]["namespace"], each["metadata"]["name"])
+            if where[1].startswith("kube-") or (kind_ref == SECRET and where[2].startswith("default-token")):
+                continue
+            if each["metadata"].get("finalizers"):
+                store.modify(*where, lambda found: found["metadata"].pop("finalizers"))
+            if store.get(*where) is not None:
+                store.delete(*where)
+    leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+    for each in store.api.send("list", leases).document["items"]:
+        store.api.send("delete", f"{leases}/{each['metadata']['name']}", {}, accepted=(404,))
