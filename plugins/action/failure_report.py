@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import StoreError
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import explanations
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.journal_entries import (
     close_intents,
     open_intents_of,
@@ -58,7 +61,9 @@ class ActionModule(ControlPlaneAction):
                 under_way = f"{last['action']}{target}"
                 safe = SAFETY.get(str(last["action"]), "The step's own message says what it left.")
                 if not self.check_mode:
-                    close_intents(journal, arguments["run"], "failed", error.splitlines()[0] if error else "failed")
+                    first = error.splitlines()[0] if error else "failed"
+                    close_intents(journal, arguments["run"], "failed", first)
+                    self._explain(arguments, last, first)
         except StoreError as broken:
             # The store itself may be what failed; its own message is then the error that is shown.
             safe = f"The journal could not be read or written ({broken})."
@@ -75,3 +80,10 @@ class ActionModule(ControlPlaneAction):
             "kubeadm.control_plane.status shows the cluster without changing it.",
         ]
         return {"changed": False, "failed": True, "msg": "\n".join(lines)}
+
+    def _explain(self, arguments: dict[str, t.Any], intent: dict[str, t.Any], error: str) -> None:
+        # Where the store is what failed there is nobody to explain it to.
+        with contextlib.suppress(StoreError):
+            objects = ClusterObjects.read(self.open_store(arguments), arguments["namespace"], arguments["cluster"])
+            if objects is not None:
+                explanations.record_failure(objects, intent, error)

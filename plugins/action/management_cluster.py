@@ -10,9 +10,10 @@ import typing as t
 import yaml
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.management import installation
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import plain
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import stores
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
-    STORE_SPEC,
     ControlPlaneAction,
     ControlPlaneFailure,
 )
@@ -21,7 +22,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base 
 class ActionModule(ControlPlaneAction):
     """See the documentation of the module kubeadm.control_plane.management_cluster."""
 
-    COMMON_ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {"store": STORE_SPEC}
+    COMMON_ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {"store": stores.STORE_SPEC}
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "namespaces": {"type": "list", "elements": "str", "default": ["default"]},
         "runners": {
@@ -40,15 +41,15 @@ class ActionModule(ControlPlaneAction):
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Look at everything, then make what is missing; in check mode only look."""
         store = arguments["store"]
-        if store["type"] != "kubernetes":
+        if not stores.is_kubernetes(store):
             raise ControlPlaneFailure(
                 f"the store is of the type {store['type']}, which needs no installation; nothing was done. "
                 "Give a store of type kubernetes: the API server that is to keep the clusters' objects."
             )
-        api = KubernetesApi(store)
-        wish = installation.Wish(
-            installation.kinds_for(arguments["providers"]), arguments["namespaces"], arguments["runners"]
-        )
+        api = KubernetesApi(stores.connection(store))
+        # Ansible's texts are of a class of their own, which no YAML of a diff knows.
+        wished = plain({key: arguments[key] for key in ("providers", "namespaces", "runners")})
+        wish = installation.Wish(installation.kinds_for(wished["providers"]), wished["namespaces"], wished["runners"])
         changes = installation.plan(api, wish)
         if not self.check_mode:
             installation.carry_out(api, changes, lambda line: self.progress(api.host, line))

@@ -20,12 +20,9 @@ description:
   - Looks at everything before it writes anything. An API server in which Cluster API's own controllers manage these kinds is recognised and refused, and so
     are definitions of a newer release of this collection, definitions of somebody else, and objects kept in a version that this release doesn't serve.
   - Needs credentials that may write these objects, a cluster's administrator's as a rule. Runs themselves need the Role only.
+  - The store's type has to be C(kubernetes); its path plays no part here.
   - Removes nothing. Deleting a definition would delete every object of its kind.
 options:
-  store:
-    description: The API server, as everywhere; O(store.type) has to be C(kubernetes).
-    type: dict
-    required: true
   namespaces:
     description: The namespaces with clusters. They are made where they are missing, and each gets the Role C(kubeadm-control-plane-runner).
     type: list
@@ -58,6 +55,7 @@ options:
     type: dict
     default: {}
 extends_documentation_fragment:
+  - kubeadm.control_plane._store
   - kubeadm.control_plane._attributes
   - kubeadm.control_plane._attributes.action_group
   - kubeadm.control_plane._attributes.action

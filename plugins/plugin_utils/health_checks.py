@@ -16,6 +16,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.hea
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.conditions import (
+    get_condition,
     remove_condition,
     set_condition,
 )
@@ -111,7 +112,8 @@ def check_health(objects: ClusterObjects, snapshot: Object) -> Evaluation:
             for kind in marks.remove:
                 remove_condition(stored, kind)
 
-        objects.store.modify(MACHINE, objects.namespace, name, mark)
+        marked_machine = objects.store.modify(MACHINE, objects.namespace, name, mark)
+        _explain(objects, name, marked_machine)
     for result in evaluation.results:
 
         def record(stored: Object, result: t.Any = result) -> None:
@@ -125,6 +127,14 @@ def check_health(objects: ClusterObjects, snapshot: Object) -> Evaluation:
         for each in objects.machines
     ]
     return evaluation
+
+
+def _explain(objects: ClusterObjects, name: str, marked: Object) -> None:
+    """As Cluster API's MachineHealthCheck does: once, when a machine begins to be one that is to be remediated."""
+    before, now = get_condition(objects.machine(name) or {}, REMEDIATED), get_condition(marked, REMEDIATED)
+    if (now or {}).get("status") == "False" and (before or {}).get("status") != "False":
+        said = (get_condition(marked, "HealthCheckSucceeded") or {}).get("message") or (now or {}).get("message") or ""
+        objects.store.record(marked, "MachineMarkedUnhealthy", f"Machine {name} is to be remediated: {said}", True)
 
 
 def with_conditions(

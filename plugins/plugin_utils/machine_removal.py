@@ -260,13 +260,19 @@ class Removal:
             if not begun:
                 self._say(names.DRAINING, said, nodeDrainStartTime=answer.result.get("started_at"))
             if not waiting.again(said, pause_seconds=0.0):
+                self._explain("FailedDrainNode", said, warning=True)
                 raise ControlPlaneFailure(
                     f"machine {self._name}: its Node {node} was not drained within {waiting.elapsed:.0f} s: {said}. It is cordoned and stays so, "
                     "nothing was removed. Free what holds it (kubectl get pdb -A, kubectl get volumeattachments), and run reconcile again."
                 )
-        if answer.result.get("state") == "TimedOut":
+        late = answer.result.get("state") == "TimedOut"
+        if late:
             self._progress(f"its bound is over and the removal goes on without: {said}")
+        self._explain("FailedDrainNode" if late else "SuccessfulDrainNode", said, warning=late)
         self._done.append(said)
+
+    def _explain(self, reason: str, said: str, warning: bool = False) -> None:
+        self._objects.store.record(self._machine, reason, said, warning)
 
     def _snapshot(self) -> None:
         control_plane = self._objects.control_plane or {}
