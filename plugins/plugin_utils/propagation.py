@@ -28,8 +28,9 @@ DELETION_KEYS = ("nodeDrainTimeoutSeconds", "nodeVolumeDetachTimeoutSeconds", "n
 # What tells such a change from others, in words.
 IN_PLACE = "in place"
 LABELS, ANNOTATIONS, DELETION, GATES = "labels", "annotations", "deletion", "readinessGates"
+MIN_READY = "minReadySeconds"
 _METADATA = (LABELS, ANNOTATIONS)
-_EVERYTHING = (LABELS, ANNOTATIONS, DELETION, GATES)
+_EVERYTHING = (LABELS, ANNOTATIONS, DELETION, GATES, MIN_READY)
 # What controllers themselves write on these objects; a template doesn't change it.
 _RESERVED = frozenset(
     {
@@ -53,7 +54,14 @@ def from_template(control_plane: t.Optional[Object]) -> dict[str, Object]:
         **{part: {k: v for k, v in (metadata.get(part) or {}).items() if not _reserved(k)} for part in _METADATA},
         DELETION: {key: deletion[key] for key in DELETION_KEYS if key in deletion},
         GATES: {str(gate["conditionType"]): gate for gate in spec.get("readinessGates") or []},
+        MIN_READY: _min_ready((control_plane or {}).get("metadata") or {}),
     }
+
+
+def _min_ready(metadata: Object) -> Object:
+    """Cluster API has no such field on a KubeadmControlPlane: here an annotation asks for it (seed 003, "MinReadySeconds")."""
+    text = str((metadata.get("annotations") or {}).get(kinds.ANNOTATION_MIN_READY_SECONDS, ""))
+    return {MIN_READY: int(text)} if text.isdecimal() and text.isascii() else {}
 
 
 def give_new(obj: Object, control_plane: Object) -> Object:
@@ -138,6 +146,8 @@ def _record(obj: Object, former: t.Mapping[str, Object], parts: tuple[str, ...])
 def _read(obj: Object, part: str) -> Object:
     if part in _METADATA:
         return dict(obj["metadata"].get(part) or {})
+    if part == MIN_READY:
+        return {MIN_READY: obj["spec"][MIN_READY]} if MIN_READY in obj["spec"] else {}
     if part == GATES:
         return {str(gate.get("conditionType")): gate for gate in obj["spec"].get(GATES) or []}
     return dict(obj["spec"].get(part) or {})
@@ -146,7 +156,9 @@ def _read(obj: Object, part: str) -> Object:
 def _write(obj: Object, part: str, content: Object) -> None:
     holder = obj["metadata"] if part in _METADATA else obj["spec"]
     value: t.Any = list(content.values()) if part == GATES else content
-    if value:
+    if part == MIN_READY and content:
+        holder[part] = content[MIN_READY]
+    elif value:
         holder[part] = value
     elif holder.get(part):
         # An empty part that is there already stays: it says nothing either way.

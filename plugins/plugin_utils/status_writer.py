@@ -74,6 +74,8 @@ def _write(
     def bring(stored: Object) -> None:
         stored_status = stored.setdefault("status", {})
         stored_status.update(status or {})
+        for key in [key for key, value in stored_status.items() if value is None]:
+            del stored_status[key]
         for condition in conditions or []:
             set_condition(
                 stored, condition["type"], condition["status"], condition["reason"], condition.get("message", ""), now

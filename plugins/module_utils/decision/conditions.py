@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The conditions of the control plane and of the Cluster, made from those of its machines (kcp-behaviour.md §1.14)."""
+"""The conditions of the control plane, made from those of its machines (kcp-behaviour.md §1.14)."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def control_plane_conditions(view: View, facts: Facts) -> list[Object]:
         else condition("CertificatesAvailable", names.TRUE, "Available"),
     ]
     if view.managed_etcd:
-        conditions.append(_etcd_cluster(view, facts, is_initialized))
+        conditions += [_etcd_cluster(view, facts, is_initialized), _etcd_available(view, is_initialized)]
     conditions.append(_components(view, facts, is_initialized))
     conditions.insert(0, _available(view, facts, conditions))
     conditions += [
@@ -86,53 +86,9 @@ def control_plane_conditions(view: View, facts: Facts) -> list[Object]:
         *_scaling(view, facts),
         _remediating(view, facts),
         _deleting(view, facts),
-        _paused(view),
+        paused_condition(view),
     ]
     return conditions
-
-
-def cluster_conditions(view: View, control_plane: list[Object]) -> list[Object]:
-    """The conditions of the Cluster that follow from the control plane."""
-    available = find(control_plane, "Available")
-    initial = find(control_plane, "Initialized")
-    infrastructure = (
-        condition("InfrastructureReady", names.TRUE, "Ready")
-        if view.infrastructure_ready
-        else condition(
-            "InfrastructureReady", names.FALSE, "NotReady", "The cluster's infrastructure is not provisioned"
-        )
-    )
-    return [
-        infrastructure,
-        condition("ControlPlaneInitialized", initial["status"], initial["reason"], initial["message"]),
-        condition("ControlPlaneAvailable", available["status"], available["reason"], available["message"]),
-        _probe(view),
-        _endpoint(view),
-        condition("Deleting", names.TRUE, "Deleting")
-        if view.deleting
-        else condition("Deleting", names.FALSE, "NotDeleting"),
-        _paused(view),
-    ]
-
-
-def _probe(view: View) -> Object:
-    if view.reachable:
-        return condition("RemoteConnectionProbe", names.TRUE, "ProbeSucceeded")
-    if not any(machine.joined for machine in view.machines):
-        return condition("RemoteConnectionProbe", names.UNKNOWN, "NotEstablished", NOT_ESTABLISHED)
-    # No detail: a text that differs from try to try would make every pass a change.
-    return condition("RemoteConnectionProbe", names.FALSE, "ProbeFailed", "No machine's API server answered")
-
-
-def _endpoint(view: View) -> Object:
-    kind = "ControlPlaneEndpointReachable"
-    if view.endpoint_answers is None:
-        return condition(kind, names.UNKNOWN, "NotAsked", "The endpoint could not be asked")
-    if view.endpoint_answers:
-        return condition(kind, names.TRUE, "Reachable")
-    return condition(
-        kind, names.FALSE, "NotReachable", f"No API answers at {view.endpoint or 'an endpoint that is not set'}"
-    )
 
 
 def _merge(view: View, facts: Facts, kinds: Sequence[str], titles: Mapping[str, str]) -> tuple[str, str]:
@@ -205,6 +161,21 @@ def _etcd_cluster(view: View, facts: Facts, is_initialized: bool) -> Object:
         lines.append("* Etcd members do not report the same list of members")
     reason = {names.TRUE: "Healthy", names.FALSE: "NotHealthy"}.get(worst, "HealthUnknown")
     return condition(kind, worst, reason, "\n".join(lines))
+
+
+def _etcd_available(view: View, is_initialized: bool) -> Object:
+    """Whether etcd can be written to: enough of its voters are healthy, whatever the others are (seed 003 names this one)."""
+    kind = "EtcdClusterAvailable"
+    if not view.etcd_known:
+        found: Object = _connection(view, kind, is_initialized) or condition(
+            kind, names.UNKNOWN, INSPECTION_FAILED, "etcd gave no member list"
+        )
+        return found
+    figures = quorum.figures(view.members)
+    text = f"{figures.healthy} of {figures.voters} voters are healthy, {figures.quorum} are needed"
+    if figures.has_quorum:
+        return condition(kind, names.TRUE, "Available", "" if figures.healthy == figures.voters else text)
+    return condition(kind, names.FALSE, "NotAvailable", text)
 
 
 def strangers(view: View) -> list[quorum.MemberState]:
@@ -358,7 +329,8 @@ def _deleting(view: View, facts: Facts) -> Object:
     return condition("Deleting", names.TRUE, reason or "WaitingForMachineDeletion", text)
 
 
-def _paused(view: View) -> Object:
+def paused_condition(view: View) -> Object:
+    """Whether one of the switches says that nothing is to be done."""
     found = view.paused
     return (
         condition("Paused", names.TRUE, "Paused", ", ".join(found))

@@ -8,15 +8,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Optional
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import failure, names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.addons import (
     left_alone,
     outdated_addons,
     update_addons,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.adoption import adopt
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.cluster_conditions import (
     cluster_conditions,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import (
     control_plane_conditions,
     initialized,
 )
@@ -82,6 +84,11 @@ def decide_on(view: View) -> Object:
     removed = context.removed_conditions()
     control_plane = control_plane_conditions(view, facts)
     status = control_plane_status(view, facts, control_plane)
+    cluster = cluster_conditions(view, control_plane)
+    own_status = cluster_status(view, status, cluster)
+    found = failure.failure(view, outcome.action, outcome.blocked_on)
+    failure.note(found, status, view.control_plane)
+    failure.note(found, own_status, view.cluster)
     return {
         "decisionVersion": names.DECISION_VERSION,
         "action": outcome.action,
@@ -99,14 +106,12 @@ def decide_on(view: View) -> Object:
         "conditions": {
             "controlPlane": control_plane,
             "machines": context.machines,
-            "cluster": cluster_conditions(view, control_plane),
+            "cluster": cluster,
         },
         "status": {
             "controlPlane": status,
-            "cluster": cluster_status(view, status),
-            "machines": {
-                machine.name: machine_status(machine, context.machines[machine.name]) for machine in view.machines
-            },
+            "cluster": own_status,
+            "machines": {each.name: machine_status(view, each, context.machines[each.name]) for each in view.machines},
         },
     }
 

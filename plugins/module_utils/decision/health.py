@@ -82,8 +82,27 @@ def machine_conditions(view: View, machine: MachineView, outdated: Sequence[Outd
         "NodeKubeadmLabelsAndTaintsSet",
         *health_conditions(view),
     ]
-    found.append(_ready(machine, found, gates))
+    own = _gates_of_others(machine, found)
+    found.append(_ready(machine, [*found, *own], [*gates, *(each["type"] for each in own)]))
     found.append(_available(view, machine, found[-1]))
+    return found
+
+
+def _gates_of_others(machine: MachineView, computed: Sequence[Object]) -> list[Object]:
+    """What the Machine's readiness gates ask for that others set: as they set it, Unknown where they have not yet (seed 003)."""
+    # A summary can't wait for itself.
+    known = {"Ready", "Available", *(each["type"] for each in computed)}
+    found = []
+    for gate in machine.machine["spec"].get("readinessGates") or ():
+        kind = str(gate.get("conditionType", ""))
+        if not kind or kind in known:
+            continue
+        stored = condition_of(machine.machine, kind)
+        status = stored.get("status", names.UNKNOWN)
+        if gate.get("polarity") == "Negative":
+            status = {names.TRUE: names.FALSE, names.FALSE: names.TRUE}.get(status, names.UNKNOWN)
+        text = clip(stored.get("message")) if stored else f"Condition {clip(kind, 80)} not yet reported"
+        found.append(condition(kind, status, str(stored.get("reason", "NotYetReported")), text))
     return found
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, older_conditions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import Facts, initialized
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import find, is_true
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.retry import last_remediation
@@ -33,6 +33,8 @@ def control_plane_status(view: View, facts: Facts, conditions: Sequence[Object])
     nodes_ready = sum(1 for machine in view.machines if is_true(facts.machines[machine.name], "NodeHealthy"))
     serving = any(is_true(facts.machines[machine.name], "APIServerPodHealthy") for machine in view.machines)
     is_initialized = initialized(view)
+    # Those that are missing altogether are unavailable, too (seed 003, "ControlPlane: replicas").
+    unavailable = max(replicas, 0 if view.deleting else view.replicas) - nodes_ready
     status: Object = {
         "selector": f"{kinds.LABEL_CLUSTER_NAME}={view.name},{kinds.LABEL_CONTROL_PLANE}=",
         "replicas": replicas,
@@ -43,12 +45,13 @@ def control_plane_status(view: View, facts: Facts, conditions: Sequence[Object])
         "initialized": is_initialized,
         "ready": is_initialized and serving,
         "updatedReplicas": current,
-        "unavailableReplicas": replicas - nodes_ready,
+        "unavailableReplicas": unavailable,
         "deprecated": {
             "v1beta1": {
+                "conditions": older_conditions.control_plane(view.control_plane, conditions, view.now),
                 "readyReplicas": nodes_ready,
                 "updatedReplicas": current,
-                "unavailableReplicas": replicas - nodes_ready,
+                "unavailableReplicas": unavailable,
             }
         },
         "versions": _versions(view.machines),
@@ -69,8 +72,9 @@ def control_plane_status(view: View, facts: Facts, conditions: Sequence[Object])
     return status
 
 
-def cluster_status(view: View, control_plane: Object) -> Object:
+def cluster_status(view: View, control_plane: Object, conditions: Sequence[Object]) -> Object:
     """The Cluster's status: phase, initialization, and the control plane's figures."""
+    summary = older_conditions.ready(control_plane["deprecated"]["v1beta1"]["conditions"])
     stored = (view.cluster.get("status") or {}).get("initialization") or {}
     spec = view.cluster.get("spec") or {}
     if (view.cluster.get("metadata") or {}).get("deletionTimestamp"):
@@ -89,12 +93,25 @@ def cluster_status(view: View, control_plane: Object) -> Object:
         },
         "controlPlaneReady": control_plane["ready"],
         "controlPlane": {"desiredReplicas": view.replicas, **{key: control_plane[key] for key in counters}},
+        "deprecated": {
+            "v1beta1": {"conditions": older_conditions.cluster(view.cluster, conditions, summary, view.now)}
+        },
     }
 
 
-def machine_status(machine: MachineView, conditions: Sequence[Object]) -> Object:
+def machine_status(view: View, machine: MachineView, conditions: Sequence[Object]) -> Object:
     """A Machine's phase, and its nodeRef once its Node is there."""
-    status: Object = {"phase": _phase(machine, conditions)}
+    stored = (machine.machine.get("status") or {}).get("initialization") or {}
+    status: Object = {
+        "phase": _phase(machine, conditions),
+        "initialization": {
+            **stored,
+            "infrastructureProvisioned": bool(stored.get("infrastructureProvisioned")) or machine.provisioned,
+            # What kubeadm was started with was made.
+            "bootstrapDataSecretCreated": bool(stored.get("bootstrapDataSecretCreated")) or bool(machine.bootstrap),
+        },
+        "deprecated": {"v1beta1": {"conditions": older_conditions.machine(machine.machine, conditions, view.now)}},
+    }
     if machine.node is not None:
         status["nodeRef"] = {"name": machine.node["name"]}
     expiry = expiry_of(machine)

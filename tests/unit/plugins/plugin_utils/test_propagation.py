@@ -124,6 +124,24 @@ def test_timeouts_and_readiness_gates_reach_the_machine(kept: Kept) -> None:
     assert spec["deletion"] == {"nodeDeletionTimeoutSeconds": 5} and spec["readinessGates"] == [mine]
 
 
+def test_min_ready_seconds_reach_the_machine_and_leave_it_again(kept: Kept) -> None:
+    """As other fields that need no rollout; the annotation asks for it, as Cluster API has no field for it there."""
+    name = machine(kept)
+    metadata = kept.documents[1]["metadata"]
+    metadata["annotations"] = {"kubeadm.control-plane/min-ready-seconds": "30"}
+    assert f"change Machine default/{name} in place: spec.minReadySeconds" in kept.apply()
+    assert three(kept, name)[0]["spec"]["minReadySeconds"] == 30
+    assert three(kept, machine(kept))[0]["spec"]["minReadySeconds"] == 30
+    metadata["annotations"] = {"kubeadm.control-plane/min-ready-seconds": "0"}
+    kept.apply()
+    assert three(kept, name)[0]["spec"]["minReadySeconds"] == 0
+    del metadata["annotations"]
+    kept.apply()
+    assert not three(kept, name)[0]["spec"].get("minReadySeconds")
+    before = kept.files()
+    assert kept.apply() == [] and kept.files() == before
+
+
 def test_a_machine_that_goes_gets_the_timeouts_only(kept: Kept) -> None:
     """Its labels are nobody's business any more, and how long its drain may take is."""
     name = machine(kept)

@@ -30,6 +30,7 @@ def test_a_healthy_control_plane() -> None:
         "Initialized": ("True", "Initialized"),
         "CertificatesAvailable": ("True", "Available"),
         "EtcdClusterHealthy": ("True", "Healthy"),
+        "EtcdClusterAvailable": ("True", "Available"),
         "ControlPlaneComponentsHealthy": ("True", "Healthy"),
         "MachinesReady": ("True", "Ready"),
         "MachinesUpToDate": ("True", "UpToDate"),
@@ -41,6 +42,13 @@ def test_a_healthy_control_plane() -> None:
         "Paused": ("False", "NotPaused"),
     }
     assert states(healthy(3), "cluster") == {
+        "Available": ("True", "Available"),
+        "ControlPlaneMachinesReady": ("True", "Ready"),
+        "ControlPlaneMachinesUpToDate": ("True", "UpToDate"),
+        "RollingOut": ("False", "NotRollingOut"),
+        "ScalingUp": ("False", "NotScalingUp"),
+        "ScalingDown": ("False", "NotScalingDown"),
+        "Remediating": ("False", "NotRemediating"),
         "InfrastructureReady": ("True", "Ready"),
         "ControlPlaneInitialized": ("True", "Initialized"),
         "ControlPlaneAvailable": ("True", "Available"),

@@ -22,6 +22,9 @@ def status(builder: Builder, part: str = "controlPlane") -> Any:
 class TestStatus:
     def test_a_healthy_control_plane(self) -> None:
         status = decide(healthy(3).build())["status"]
+        for part in (status["controlPlane"], status["cluster"], *status["machines"].values()):
+            # test_older_conditions.py
+            assert part["deprecated"]["v1beta1"].pop("conditions")
         assert status["controlPlane"] == {
             "selector": "cluster.x-k8s.io/cluster-name=prod,cluster.x-k8s.io/control-plane=",
             "replicas": 3,
@@ -53,8 +56,14 @@ class TestStatus:
                 "availableReplicas": 3,
                 "upToDateReplicas": 3,
             },
+            "deprecated": {"v1beta1": {}},
         }
-        assert status["machines"]["m1"] == {"phase": "Running", "nodeRef": {"name": "m1"}}
+        assert status["machines"]["m1"] == {
+            "phase": "Running",
+            "nodeRef": {"name": "m1"},
+            "initialization": {"infrastructureProvisioned": True, "bootstrapDataSecretCreated": True},
+            "deprecated": {"v1beta1": {}},
+        }
 
     def test_before_anything_is_there(self) -> None:
         status = decide(cluster(3).bare().build())["status"]
@@ -116,7 +125,8 @@ COUNTERS: list[tuple[str, Change, tuple[int, ...]]] = [
     ("a Node is silent", lambda b: b.node("m2", ready="Unknown"), (3, 2, 2, 3, 1)),
     ("a member fails", lambda b: b.sick_member("m2"), (3, 2, 2, 3, 0)),
     ("another version is wanted", upgrade, (3, 3, 3, 0, 0)),
-    ("more are wanted", lambda b: b.wants(replicas=5), (3, 3, 3, 3, 0)),
+    ("more are wanted", lambda b: b.wants(replicas=5), (3, 3, 3, 3, 2)),
+    ("fewer are wanted", lambda b: b.wants(replicas=1), (3, 3, 3, 3, 0)),
     ("one is going", lambda b: b.deleting("m2"), (3, 2, 2, 3, 0)),
     ("one boots", lambda b: b.machine("m4", "Running", age=20), (4, 3, 3, 4, 1)),
     ("ready for too short a time", lambda b: ready_for(b.annotate(MIN_READY, "60"), 59, "m2"), (3, 3, 0, 3, 0)),

@@ -1,0 +1,91 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The conditions of the Cluster, made from those of its control plane, as Cluster API's core sets them (kcp-behaviour.md §1.14)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import (
+    NOT_ESTABLISHED,
+    paused_condition,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import condition, find
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import View
+
+Object = dict[str, Any]
+# The Cluster's conditions that say what the control plane's say (seed 003, "ControlPlane: conditions").
+_MIRRORED = {
+    "ControlPlaneMachinesReady": "MachinesReady",
+    "ControlPlaneMachinesUpToDate": "MachinesUpToDate",
+    "RollingOut": "RollingOut",
+    "ScalingUp": "ScalingUp",
+    "ScalingDown": "ScalingDown",
+    "Remediating": "Remediating",
+}
+_NEEDED_FOR_AVAILABLE = ("InfrastructureReady", "ControlPlaneAvailable", "RemoteConnectionProbe")
+
+
+def cluster_conditions(view: View, control_plane: list[Object]) -> list[Object]:
+    """The conditions of the Cluster that follow from the control plane."""
+    available = find(control_plane, "Available")
+    initial = find(control_plane, "Initialized")
+    infrastructure = (
+        condition("InfrastructureReady", names.TRUE, "Ready")
+        if view.infrastructure_ready
+        else condition(
+            "InfrastructureReady", names.FALSE, "NotReady", "The cluster's infrastructure is not provisioned"
+        )
+    )
+    found = [
+        infrastructure,
+        condition("ControlPlaneInitialized", initial["status"], initial["reason"], initial["message"]),
+        condition("ControlPlaneAvailable", available["status"], available["reason"], available["message"]),
+        _probe(view),
+        _endpoint(view),
+        condition("Deleting", names.TRUE, "Deleting")
+        if view.deleting
+        else condition("Deleting", names.FALSE, "NotDeleting"),
+        paused_condition(view),
+    ]
+    for kind, source in _MIRRORED.items():
+        each = find(control_plane, source)
+        found.append(condition(kind, each["status"], each["reason"], each["message"]))
+    return [_cluster_available(view, found), *found]
+
+
+def _cluster_available(view: View, found: Sequence[Object]) -> Object:
+    """Whether the cluster can be worked with, as Cluster API's core sums it up; workers are not ours to count."""
+    kind = "Available"
+    if view.deleting:
+        return condition(kind, names.FALSE, "NotAvailable", "* Deleting: Cluster metadata.deletionTimestamp is set")
+    failing = [
+        each for each in (find(found, needed) for needed in _NEEDED_FOR_AVAILABLE) if each["status"] != names.TRUE
+    ]
+    text = "\n".join(f"* {each['type']}: {each['message'] or each['reason']}" for each in failing)
+    if any(each["status"] == names.FALSE for each in failing):
+        return condition(kind, names.FALSE, "NotAvailable", text)
+    return condition(kind, names.UNKNOWN, "AvailableUnknown", text) if failing else condition(kind, names.TRUE, kind)
+
+
+def _probe(view: View) -> Object:
+    if view.reachable:
+        return condition("RemoteConnectionProbe", names.TRUE, "ProbeSucceeded")
+    if not any(machine.joined for machine in view.machines):
+        return condition("RemoteConnectionProbe", names.UNKNOWN, "NotEstablished", NOT_ESTABLISHED)
+    # No detail: a text that differs from try to try would make every pass a change.
+    return condition("RemoteConnectionProbe", names.FALSE, "ProbeFailed", "No machine's API server answered")
+
+
+def _endpoint(view: View) -> Object:
+    kind = "ControlPlaneEndpointReachable"
+    if view.endpoint_answers is None:
+        return condition(kind, names.UNKNOWN, "NotAsked", "The endpoint could not be asked")
+    if view.endpoint_answers:
+        return condition(kind, names.TRUE, "Reachable")
+    return condition(
+        kind, names.FALSE, "NotReachable", f"No API answers at {view.endpoint or 'an endpoint that is not set'}"
+    )

@@ -1,0 +1,205 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The conditions that the control plane contract lists, of both its versions, on control plane, Cluster and Machines (seed 003)."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from builders import NOW, Builder, at, cluster, healthy
+from rules import external
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
+
+Object = dict[str, Any]
+V1BETA2 = [
+    "Available",
+    "CertificatesAvailable",
+    "EtcdClusterAvailable",
+    "MachinesReady",
+    "MachinesUpToDate",
+    "RollingOut",
+    "ScalingUp",
+    "ScalingDown",
+    "Remediating",
+    "Deleting",
+    "Paused",
+]
+
+
+def older(builder: Builder, part: str = "controlPlane") -> dict[str, Object]:
+    """The conditions of the contract v1beta1, by type."""
+    status = decide(builder.build())["status"]
+    found = status["machines"][part] if part not in status else status[part]
+    return {each["type"]: each for each in found["deprecated"]["v1beta1"]["conditions"]}
+
+
+def states(builder: Builder, part: str = "controlPlane") -> dict[str, str]:
+    return {kind: each["status"] for kind, each in older(builder, part).items()}
+
+
+def current(builder: Builder, part: str) -> dict[str, Object]:
+    found = decide(builder.build())["conditions"]
+    return {each["type"]: each for each in (found["machines"][part] if part not in found else found[part])}
+
+
+def test_the_listed_types_are_there() -> None:
+    assert set(V1BETA2) <= set(current(healthy(3), "controlPlane"))
+
+
+def test_a_healthy_control_plane_in_the_older_contract() -> None:
+    assert states(healthy(3)) == dict.fromkeys(
+        (
+            "Ready",
+            "Available",
+            "CertificatesAvailable",
+            "ControlPlaneComponentsHealthy",
+            "EtcdClusterHealthy",
+            "MachinesCreated",
+            "MachinesReady",
+            "MachinesSpecUpToDate",
+            "Resized",
+        ),
+        "True",
+    )
+    assert states(healthy(3), "cluster") == dict.fromkeys(
+        ("Ready", "InfrastructureReady", "ControlPlaneInitialized", "ControlPlaneReady"), "True"
+    )
+    assert states(healthy(3), "m1") == dict.fromkeys(
+        (
+            "Ready",
+            "InfrastructureReady",
+            "BootstrapReady",
+            "NodeHealthy",
+            "APIServerPodHealthy",
+            "ControllerManagerPodHealthy",
+            "SchedulerPodHealthy",
+            "EtcdPodHealthy",
+            "EtcdMemberHealthy",
+        ),
+        "True",
+    )
+
+
+def test_external_etcd_has_no_condition_in_either() -> None:
+    assert "EtcdClusterHealthy" not in states(external(healthy(3)))
+    assert "EtcdClusterAvailable" not in current(external(healthy(3)), "controlPlane")
+
+
+def test_the_summary_tells_the_worst() -> None:
+    """An Error before what is only under way; what fails has a severity, what is well has none."""
+    found = older(healthy(3, replicas=5).sick_member("m2"))
+    assert found["Resized"]["severity"] == "Warning" and found["Resized"]["reason"] == "ScalingUp"
+    assert found["Ready"]["status"] == "False"
+    assert (found["Ready"]["reason"], found["Ready"]["severity"]) == ("EtcdClusterUnhealthy", "Error")
+    assert found["Ready"]["message"] == found["EtcdClusterHealthy"]["message"]
+    assert "severity" not in found["CertificatesAvailable"] and "reason" not in found["CertificatesAvailable"]
+
+
+def test_what_is_unknown_has_no_severity() -> None:
+    found = older(healthy(3).unreachable())
+    assert found["ControlPlaneComponentsHealthy"]["status"] != "True"
+    assert all("severity" not in each for each in found.values() if each["status"] == "Unknown")
+
+
+def test_before_the_first_machine_in_the_older_contract() -> None:
+    found = older(cluster(3).bare())
+    assert (found["Available"]["status"], found["Available"]["reason"]) == ("False", "WaitingForKubeadmInit")
+    assert found["Ready"]["status"] == "False"
+    assert states(cluster(3).bare(), "cluster")["ControlPlaneReady"] == "False"
+
+
+def test_a_status_that_stays_keeps_its_time() -> None:
+    """Nothing is written where nothing changed, and since when something holds can be told."""
+    builder = healthy(3)
+    first = decide(builder.build())["status"]
+    builder.snapshot["controlPlane"].setdefault("status", {})["deprecated"] = copy.deepcopy(
+        first["controlPlane"]["deprecated"]
+    )
+    stored = builder.snapshot["controlPlane"]["status"]["deprecated"]["v1beta1"]["conditions"]
+    assert {each["lastTransitionTime"] for each in stored} == {NOW}
+    for each in stored:
+        each["lastTransitionTime"] = at(3600)
+    assert {each["lastTransitionTime"] for each in older(builder).values()} == {at(3600)}
+    found = older(builder.sick_member("m2"))
+    assert found["EtcdClusterHealthy"]["lastTransitionTime"] == NOW
+    assert found["CertificatesAvailable"]["lastTransitionTime"] == at(3600)
+
+
+AVAILABLE: list[tuple[str, Any, str, str]] = [
+    ("a member fails", lambda: healthy(3).sick_member("m2"), "True", ""),
+    ("most members fail", lambda: healthy(3).sick_member("m2").sick_member("m3"), "False", "* ControlPlaneAvailable: "),
+    (
+        "no answer",
+        lambda: healthy(3).unreachable(),
+        "False",
+        "* ControlPlaneAvailable: ",
+    ),
+    ("nothing yet", lambda: cluster(3).bare(), "False", "* InfrastructureReady: "),
+    ("going", lambda: healthy(3).deleting(), "False", "* Deleting: "),
+]
+
+
+@pytest.mark.parametrize(
+    ("make", "status", "message"), [case[1:] for case in AVAILABLE], ids=[case[0] for case in AVAILABLE]
+)
+def test_whether_the_cluster_is_available(make: Any, status: str, message: str) -> None:
+    """What `kubectl wait --for=condition=Available cluster/prod` waits for."""
+    found = current(make(), "cluster")["Available"]
+    assert found["status"] == status
+    assert found["message"].startswith(message)
+
+
+def test_etcd_is_available_while_its_quorum_is() -> None:
+    """Whatever is wrong with the others; EtcdClusterHealthy tells that."""
+    found = current(healthy(3).sick_member("m2"), "controlPlane")
+    assert (found["EtcdClusterAvailable"]["status"], found["EtcdClusterHealthy"]["status"]) == ("True", "False")
+    assert found["EtcdClusterAvailable"]["message"] == "2 of 3 voters are healthy, 2 are needed"
+    found = current(healthy(3).sick_member("m2").sick_member("m3"), "controlPlane")
+    assert found["EtcdClusterAvailable"]["status"] == "False"
+
+
+def gated(status: str, polarity: str = "") -> Builder:
+    """A control plane whose machine m1 waits for the agent of somebody else."""
+    builder = healthy(3)
+    machine = builder.entry("m1")["machine"]
+    machine["spec"]["readinessGates"] = [
+        {"conditionType": "AgentReady", **({"polarity": polarity} if polarity else {})}
+    ]
+    if status:
+        machine.setdefault("status", {}).setdefault("conditions", []).append(
+            {
+                "type": "AgentReady",
+                "status": status,
+                "reason": "Agent",
+                "message": "it says so",
+                "lastTransitionTime": at(60),
+            }
+        )
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("status", "polarity", "ready"),
+    [
+        ("True", "", "True"),
+        ("False", "", "False"),
+        ("Unknown", "", "Unknown"),
+        ("", "", "Unknown"),
+        ("False", "Negative", "True"),
+        ("True", "Negative", "False"),
+        ("", "Negative", "Unknown"),
+    ],
+)
+def test_readiness_gates_of_others(status: str, polarity: str, ready: str) -> None:
+    """A Machine is Ready when what others watch is, too; what they have not said yet is Unknown."""
+    found = current(gated(status, polarity), "m1")
+    assert found["Ready"]["status"] == ready
+    assert ("AgentReady" in found["Ready"]["message"]) is (ready != "True")
+    assert "AgentReady" not in found, "it is written by whoever owns it"
+    assert decide(gated(status, polarity).build())["status"]["controlPlane"]["readyReplicas"] == (
+        3 if ready == "True" else 2
+    )

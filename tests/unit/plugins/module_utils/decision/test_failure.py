@@ -1,0 +1,90 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Terminal failures in the contract's fields, with seed 000's five reasons."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from builders import Builder, cluster, healthy
+from rules import upgrade
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
+
+Object = dict[str, Any]
+
+
+def lost() -> Builder:
+    """A control plane of which nothing is left but the record that it was there."""
+    builder = cluster(3)
+    builder.snapshot["controlPlane"]["status"] = {"initialization": {"controlPlaneInitialized": True}}
+    return builder
+
+
+def paused() -> Builder:
+    """A cluster that nothing is done to, whatever is wrong."""
+    builder = healthy(3).wants(replicas=2)
+    builder.snapshot["cluster"]["spec"]["paused"] = True
+    return builder
+
+
+def with_workers() -> Builder:
+    """A control plane that is to be deleted and still has workers."""
+    builder = healthy(3).deleting()
+    builder.workload["workerNodes"] = ["w1"]
+    return builder
+
+
+FAILURES: dict[str, tuple[Any, str]] = {
+    "an even number": (lambda: healthy(3).wants(replicas=2), "InvalidConfiguration"),
+    "a version back": (lambda: upgrade(healthy(3), "v1.19.1"), "UnsupportedChange"),
+    "a version skipped": (lambda: upgrade(healthy(3), "v1.22.1"), "UnsupportedChange"),
+    "the first machine failed": (lambda: cluster(3).machine("x", "Failed").endpoint(True), "CreateError"),
+    "every machine is gone": (lost, "UpdateError"),
+    "the only machine is to go": (lambda: healthy(1).marked("m1"), "UpdateError"),
+    "workers while it is deleted": (with_workers, "DeleteError"),
+}
+
+
+def fields(status: Object) -> tuple[Any, Any, Any]:
+    older = status["deprecated"]["v1beta1"]
+    return status.get("failureReason"), older.get("failureReason"), older.get("failureMessage")
+
+
+@pytest.mark.parametrize(("make", "reason"), FAILURES.values(), ids=FAILURES.keys())
+def test_what_no_run_gets_over(make: Any, reason: str) -> None:
+    """On the control plane and on its Cluster, in the fields of the contract v1beta1 and where v1beta2 keeps them."""
+    decision = decide(make().build())
+    assert decision["action"] == "blocked"
+    for part in ("controlPlane", "cluster"):
+        at_the_top, kept, message = fields(decision["status"][part])
+        assert (at_the_top, kept) == (reason, reason)
+        assert message == decision["blockedOn"][0]["message"]
+        assert decision["status"][part]["failureMessage"] == message
+
+
+TRANSIENT: dict[str, Any] = {
+    "nothing": lambda: healthy(3),
+    "an unhealthy member": lambda: healthy(3, replicas=5).sick_member("m2"),
+    "no answer": lambda: healthy(3).unreachable(),
+    "a rollout": lambda: upgrade(healthy(3)),
+    "paused": paused,
+}
+
+
+@pytest.mark.parametrize("make", TRANSIENT.values(), ids=TRANSIENT.keys())
+def test_what_passes_or_can_be_tried_again_is_none(make: Any) -> None:
+    status = decide(make().build())["status"]
+    assert fields(status["controlPlane"]) == fields(status["cluster"]) == (None, None, None)
+    assert "failureReason" not in status["controlPlane"]
+
+
+def test_it_goes_when_it_was_mended() -> None:
+    """The writer takes away what is None."""
+    builder = healthy(3)
+    builder.snapshot["controlPlane"]["status"].update(failureReason="InvalidConfiguration", failureMessage="…")
+    status = decide(builder.build())["status"]["controlPlane"]
+    assert status["failureReason"] is None and status["failureMessage"] is None
+    assert "failureReason" not in status["deprecated"]["v1beta1"]
