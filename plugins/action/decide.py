@@ -27,8 +27,10 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import (
     bootstrap_tokens,
     certificate_expiry,
     cluster_records,
+    explanations,
     health_checks,
     machine_restore,
+    node_labels,
     plan_files,
     planning,
 )
@@ -98,6 +100,8 @@ class ActionModule(ControlPlaneAction):
                 return self._foresee(objects, snapshot, decision, plan)
             if decision["action"] in names.ENDINGS:
                 bootstrap_tokens.delete_used(objects, caller)
+                for change in node_labels.sync(objects, caller, snapshot):
+                    self.progress(objects.name, change)
             if decision["action"] != names.WAIT:
                 break
             write_status(objects, decision, snapshot["now"], begins=False)
@@ -153,6 +157,8 @@ class ActionModule(ControlPlaneAction):
         place: t.Optional[Position],
     ) -> dict[str, t.Any]:
         said = text.describe(decision)
+        if decision["action"] in names.ENDINGS:
+            explanations.record_decision(objects, decision, said)
         if decision["action"] == names.BLOCKED:
             raise ControlPlaneFailure(f"{objects.name} is blocked: {said}", decision=_public(decision))
         act = decision["action"] not in names.ENDINGS
@@ -171,6 +177,7 @@ class ActionModule(ControlPlaneAction):
                 arguments["run"],
                 {"message": said},
             )
+            explanations.record_decision(objects, decision, said)
         elif decision["action"] == names.POSTPONED or decision["reasons"][0]["reason"] == "Paused":
             # A run that ends well and did nothing of what the manifest wishes must say so.
             self.progress(objects.name, said)

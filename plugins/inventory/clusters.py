@@ -48,6 +48,14 @@ options:
     elements: str
     default: []
     version_added: 0.7.0
+  watch_filter:
+    description:
+      - Where several instances of this collection share manifests or a store, the value of the label C(cluster.x-k8s.io/watch-filter) of the clusters that
+        are this one's, as Cluster API's controllers have it. Only these become hosts, whether the manifest or the stored Cluster has the label.
+      - All clusters, labelled or not, where it is empty.
+    type: str
+    default: ""
+    version_added: 0.7.0
   store:
     description: Where the clusters' objects are kept.
     type: dict
@@ -154,6 +162,7 @@ import typing as t
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import list_clusters
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, StoreError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.view import OF_ALL, OF_NAMESPACE
@@ -196,23 +205,33 @@ class InventoryModule(BaseInventoryPlugin):
 
     def _add_clusters(self, options: dict[str, t.Any], files: list[str], decrypt: t.Any) -> None:
         namespaces = [str(each) for each in self.get_option("namespaces") or []]
+        mine = str(self.get_option("watch_filter") or "")
         clusters: dict[tuple[str, str], list[str]] = {}
+        # Whose a cluster is whose file can't be read nobody can tell, and all are told of it.
+        labelled: set[tuple[str, str]] = set()
         for entry in list_clusters(files):
             if not namespaces or entry.namespace in namespaces:
                 clusters[(entry.namespace, entry.name)] = list(entry.paths)
+                if entry.labels is None or entry.labels.get(kinds.LABEL_WATCH_FILTER) == mine:
+                    labelled.add((entry.namespace, entry.name))
         stores.check(options)
         store = stores.open_store(options, decrypt=decrypt) if stores.exists(options) else None
         with store.view(OF_NAMESPACE if namespaces else OF_ALL) if store is not None else contextlib.nullcontext():
             try:
                 for namespace in (namespaces or [None]) if store is not None else ():
                     for cluster in store.list(CLUSTER, namespace):
-                        clusters.setdefault((cluster["metadata"]["namespace"], cluster["metadata"]["name"]), [])
+                        key = (cluster["metadata"]["namespace"], cluster["metadata"]["name"])
+                        clusters.setdefault(key, [])
+                        if (cluster["metadata"].get("labels") or {}).get(kinds.LABEL_WATCH_FILTER) == mine:
+                            labelled.add(key)
             except StoreError as error:
                 if not stores.is_not_installed(error):
                     raise
                 # The playbook that installs is run with this very inventory.
                 self.display.warning(str(error))
                 store = None
+            if mine:
+                clusters = {key: paths for key, paths in clusters.items() if key in labelled}
             names = [name for _namespace, name in clusters]
             for (namespace, name), paths in sorted(clusters.items()):
                 host = name if names.count(name) == 1 else f"{namespace}.{name}"

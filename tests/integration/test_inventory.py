@@ -11,6 +11,10 @@ from pathlib import Path
 import pytest
 import yaml
 from stored_cluster import stored_cluster
+from workspace import cluster_documents
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER
 
 MACHINES = ["m1", "m2", "m3"]
 
@@ -24,6 +28,13 @@ class Inventory:
         source = {"plugin": "kubeadm.control_plane.clusters", "store": {"path": str(folder / "store")}}
         self.path.write_text(yaml.safe_dump(source))
         self.said = ""
+
+    @classmethod
+    def at(cls, folder: Path) -> Inventory:
+        """The inventory that a folder has already."""
+        made = cls.__new__(cls)
+        made.path, made.said = folder / "inventory.clusters.yml", ""
+        return made
 
     def hosts(self, pattern: str, *arguments: str) -> list[str]:
         """The hosts that `ansible` picks."""
@@ -47,3 +58,46 @@ def test_a_clusters_name_picks_the_cluster_and_not_its_machines(inventory: Inven
 
 def test_machines_are_hosts_in_a_group_of_their_cluster(inventory: Inventory) -> None:
     assert inventory.hosts("prod_machines") == inventory.hosts("control_plane_machines") == MACHINES
+
+
+@pytest.fixture(name="shared")
+def _shared(tmp_path: Path) -> Path:
+    """Manifests of clusters of two instances, of nobody's, and one that is broken; an inventory's folder."""
+    for name, labels in (("a1", "a"), ("a2", "a"), ("b1", "b"), ("free", None)):
+        documents = cluster_documents(name)
+        if labels:
+            documents[0]["metadata"]["labels"] = {"cluster.x-k8s.io/watch-filter": labels}
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump_all(documents))
+    (tmp_path / "broken.yaml").write_text("kind: [")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ({}, ["a1", "a2", "b1", "broken", "free"]),
+        ({"watch_filter": ""}, ["a1", "a2", "b1", "broken", "free"]),
+        ({"watch_filter": "a"}, ["a1", "a2", "broken"]),
+        ({"watch_filter": "b"}, ["b1", "broken"]),
+        ({"watch_filter": "c"}, ["broken"]),
+        ({"namespaces": ["other"]}, []),
+        ({"namespaces": ["default"], "watch_filter": "b"}, ["b1", "broken"]),
+    ],
+)
+def test_several_instances_share_manifests(shared: Path, options: dict[str, object], found: list[str]) -> None:
+    """What Cluster API's controllers have the flags --namespace and --watch-filter for."""
+    source = {"plugin": "kubeadm.control_plane.clusters", "manifests": ["*.yaml"], **options}
+    (shared / "inventory.clusters.yml").write_text(yaml.safe_dump(source))
+    assert Inventory.at(shared).hosts("control_planes") == found
+
+
+def test_a_stored_cluster_is_whose_label_it_has(inventory: Inventory) -> None:
+    """It may have no manifest here at all."""
+    store = inventory.path.parent / "store"
+    source = {"plugin": "kubeadm.control_plane.clusters", "store": {"path": str(store)}, "watch_filter": "a"}
+    inventory.path.write_text(yaml.safe_dump(source))
+    assert inventory.hosts("control_planes") == []
+    label = {"cluster.x-k8s.io/watch-filter": "a"}
+    FileStore(str(store)).modify(CLUSTER, "default", "prod", lambda found: found["metadata"].update(labels=label))
+    assert inventory.hosts("control_planes") == ["prod"]
+    assert inventory.hosts("prod_machines") == MACHINES

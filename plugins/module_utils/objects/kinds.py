@@ -47,6 +47,7 @@ DEFAULT_PROVIDERS: Mapping[str, str] = {
 LABEL_CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
 LABEL_CONTROL_PLANE = "cluster.x-k8s.io/control-plane"
 LABEL_CONTROL_PLANE_NAME = "cluster.x-k8s.io/control-plane-name"
+LABEL_WATCH_FILTER = "cluster.x-k8s.io/watch-filter"
 
 FINALIZER_CONTROL_PLANE = "kubeadm.controlplane.cluster.x-k8s.io"
 FINALIZER_CLUSTER = "cluster.cluster.x-k8s.io"

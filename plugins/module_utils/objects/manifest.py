@@ -38,12 +38,16 @@ _TEMPLATE_PATH = "spec.machineTemplate.spec.infrastructureRef"
 
 @dataclass(frozen=True)
 class ClusterEntry:
-    """One cluster that the manifests name: `paths` are the files that hold its objects; `error` when a file cannot be read."""
+    """One cluster that the manifests name: `paths` are the files that hold its objects; `error` when a file cannot be read.
+
+    `labels` are the Cluster's, None where it could not be read.
+    """
 
     namespace: str
     name: str
     paths: tuple[str, ...]
     error: ManifestError | None = None
+    labels: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,14 @@ def list_clusters(paths: Sequence[str]) -> list[ClusterEntry]:
         files += [related.file for related in [document, *index.related(document)]]
         unique = tuple(dict.fromkeys(files))
         problems = [problem for file in unique for problem in broken.get(file, [])]
-        entries[key] = ClusterEntry(key[0], key[1], unique, ManifestError(problems) if problems else None)
+        labels = document.data["metadata"].get("labels")
+        entries[key] = ClusterEntry(
+            key[0],
+            key[1],
+            unique,
+            ManifestError(problems) if problems else None,
+            labels if isinstance(labels, dict) else {},
+        )
     flagged = {file for entry in entries.values() for file in entry.paths}
     for file, problems in broken.items():
         if file not in flagged:

@@ -18,6 +18,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.failpoints import around
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import base
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import KindRef, Object, Objects
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.events import Events
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import (
     FIELD_MANAGER,
     Answer,
@@ -44,6 +45,7 @@ class KubernetesStore(base.Store):
     def __init__(self, api: KubernetesApi, journal_directory: str | None = None) -> None:
         self.api = api
         self._journal_directory = journal_directory
+        self._events = Events(api)
         # What was read last: an update then needs no request to know what differs. Where it is old, the server refuses.
         self._known: dict[str, Object] = {}
         self._view: View | None = None
@@ -225,6 +227,10 @@ class KubernetesStore(base.Store):
             return self._stored(kind_ref, answer.document, written=True)
         self._gone(kind_ref, namespace, name)
         return None
+
+    def record(self, obj: Object, reason: str, message: str, warning: bool = False) -> None:
+        """Write an Event about an object; never fails."""
+        self._events.record(obj, reason, message, warning)
 
     def _there_is_such_a_kind(self, verb: str, path: str, answer: Answer) -> None:
         # A missing object is answered by the kind's own handler, a missing kind by none.
