@@ -12,8 +12,11 @@ import subprocess
 import typing as t
 from pathlib import Path
 
+import yaml
+from actions import run_action
 from api_server import ApiServer
 from cryptography.x509.oid import ExtendedKeyUsageOID
+from workspace import cluster_documents
 
 Object = dict[str, t.Any]
 CLUSTER = {"cluster.x-k8s.io/cluster-name": "prod"}
@@ -79,3 +82,16 @@ def control_plane(**spec: t.Any) -> Object:
             **spec,
         },
     }
+
+
+class Runs:
+    """What the role's tasks do with the cluster prod in the API, without any machine; `options` are its manifest's."""
+
+    def __init__(self, server: ApiServer, folder: Path, **options: t.Any) -> None:
+        self.store = {"type": "kubernetes", "kubeconfig": server.kubeconfig, "path": str(folder / "journal")}
+        self.manifest = folder / "prod.yaml"
+        self.manifest.write_text(yaml.safe_dump_all(cluster_documents("prod", **options), sort_keys=False))
+
+    def __call__(self, module: str, /, check: bool = False, **arguments: t.Any) -> Object:
+        """Run an action and return what a task would register."""
+        return run_action(module, check, cluster="prod", store=self.store, **arguments)

@@ -10,11 +10,8 @@ import typing as t
 from pathlib import Path
 
 import pytest
-import yaml
-from actions import run_action
 from api_server import ApiServer
-from management import Kubectl, control_plane, kubeconfig_of
-from workspace import cluster_documents
+from management import Kubectl, Runs, control_plane, kubeconfig_of
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.events import LONGEST_MESSAGE
@@ -91,18 +88,6 @@ def test_without_the_right_to_write_them_everything_else_goes_on(server: ApiServ
     reader.record(stored, "ScalingUp", "once more")
     assert reader.api.requests == before, "it had been refused"
     assert events(store) == []
-
-
-class Runs:
-    """What the role's tasks do with the cluster prod in the API, without any machine."""
-
-    def __init__(self, server: ApiServer, folder: Path) -> None:
-        self.store = {"type": "kubernetes", "kubeconfig": server.kubeconfig, "path": str(folder / "journal")}
-        self.manifest = folder / "prod.yaml"
-        self.manifest.write_text(yaml.safe_dump_all(cluster_documents("prod"), sort_keys=False))
-
-    def __call__(self, module: str, /, check: bool = False, **arguments: t.Any) -> Object:
-        return run_action(module, check, cluster="prod", store=self.store, **arguments)
 
 
 @pytest.fixture

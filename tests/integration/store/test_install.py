@@ -6,11 +6,15 @@
 from __future__ import annotations
 
 import copy
+import json
 import typing as t
+from pathlib import Path
 
 import pytest
+import yaml
 from api_server import ApiServer, find_binary
 from etcd_cluster import until
+from workspace import Workspace
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.management import installation, recognition, roles
@@ -234,3 +238,43 @@ def test_everybodys_roles_are_aggregated(api: KubernetesApi) -> None:
     assert labels[roles.MANAGER_ROLE]["cluster.x-k8s.io/aggregate-to-manager"] == "true"
     assert labels[roles.VIEW_ROLE]["rbac.authorization.k8s.io/aggregate-to-view"] == "true"
     assert labels[roles.EDIT_ROLE]["rbac.authorization.k8s.io/aggregate-to-edit"] == "true"
+
+
+@pytest.fixture
+def workspace(bare: ApiServer, api: KubernetesApi, tmp_path: Path) -> Workspace:
+    """A folder with the manifest of a cluster in team-a and an inventory whose store is the bare API server."""
+    made = Workspace(tmp_path / "user")
+    source = {
+        "plugin": "kubeadm.control_plane.clusters",
+        "manifests": ["clusters/*.yaml"],
+        "store": {"type": "kubernetes", "kubeconfig": bare.kubeconfig, "path": "journal"},
+    }
+    (made.folder / "inventory.clusters.yml").write_text(yaml.safe_dump(source))
+    text = made.manifest("prod", replicas=1).read_text()
+    made.write("prod", text.replace("namespace: default", "namespace: team-a"))
+    return made
+
+
+def test_the_playbook(api: KubernetesApi, workspace: Workspace) -> None:
+    """Before anything is installed the inventory knows the manifest's clusters; check mode and diff show it all."""
+    runners = json.dumps({"control_plane_install_runners": [{"kind": "Group", "name": "awx"}]})
+    shown = workspace.playbook("install", "--check", "--diff", "-e", runners).succeeded()
+    assert shown.recap("localhost")["changed"] == 1
+    assert "+kind: CustomResourceDefinition" in shown.output
+    assert api.send("get", installation.DEFINITIONS).document["items"] == []
+    done = workspace.playbook("install", "-e", runners).succeeded()
+    assert done.recap("localhost")["changed"] == 1
+    assert "create Role team-a/kubeadm-control-plane-runner" in done.output
+    assert "create Role default/" not in done.output
+    again = workspace.playbook("install", "-e", runners).succeeded()
+    assert again.recap("localhost")["changed"] == 0
+
+
+def test_the_playbook_without_a_store(workspace: Workspace) -> None:
+    """And with one that needs no installation."""
+    (workspace.folder / "inventory.clusters.yml").unlink()
+    assert "Nothing was done. Name the API server" in workspace.playbook("install").failed().text
+    store = json.dumps({"control_plane_store": {"type": "file", "path": "store"}})
+    refused = workspace.playbook("install", "-e", store).failed()
+    assert "the store is of the type file, which needs no installation" in refused.text
+    assert "Traceback" not in refused.output
