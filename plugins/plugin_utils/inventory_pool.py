@@ -14,7 +14,7 @@ from ansible.errors import AnsibleError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.bootstrap import image_facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.names import is_label_value
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, StoreError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import (
     Answer,
     Machine,
@@ -23,6 +23,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_conn
 
 Object = dict[str, t.Any]
 MACHINE = (kinds.GROUP_INFRASTRUCTURE, kinds.INVENTORY_MACHINE)
+FORBIDDEN = 403
 
 CLAIMING, CLAIMED, RELEASING, RELEASED = "Claiming", "Claimed", "Releasing", "Released"
 
@@ -122,10 +123,20 @@ def is_claimed(infrastructure: t.Mapping[str, t.Any]) -> bool:
     return bool(host_of(infrastructure)) and state != CLAIMING
 
 
+def _machines_of_everybody(store: Store, besides: t.Mapping[str, t.Any]) -> list[t.Any]:
+    try:
+        return store.list(MACHINE)
+    except StoreError as error:
+        if getattr(error, "status", None) != FORBIDDEN:
+            raise
+        # Whoever has rights in one namespace only learns of the others' hosts from the claim that is on each host itself.
+        return store.list(MACHINE, str(besides["metadata"]["namespace"]))
+
+
 def taken(store: Store, besides: t.Mapping[str, t.Any]) -> dict[str, str]:
     """Return the hosts that this store has claimed for other machines, of whatever cluster, each with that machine's name."""
     found = {}
-    for each in store.list(MACHINE):
+    for each in _machines_of_everybody(store, besides):
         if each["metadata"].get("uid") != besides["metadata"].get("uid") and is_claimed(each):
             cluster = (each["metadata"].get("labels") or {}).get(kinds.LABEL_CLUSTER_NAME, "")
             found[host_of(each)] = (
@@ -137,7 +148,7 @@ def taken(store: Store, besides: t.Mapping[str, t.Any]) -> dict[str, str]:
 def known_machine_ids(store: Store, besides: t.Mapping[str, t.Any]) -> dict[str, str]:
     """Return the machine-ids of the hosts that other machines of this store have, each with the host's name."""
     found = {}
-    for each in store.list(MACHINE):
+    for each in _machines_of_everybody(store, besides):
         status = each.get("status") or {}
         identity = status.get("machineID") or (status.get("claim") or {}).get("machineID")
         if identity and host_of(each) and each["metadata"].get("uid") != besides["metadata"].get("uid"):

@@ -46,6 +46,7 @@ class ApiProxy:
         self._hooks: list[tuple[re.Pattern[str], t.Callable[[], None]]] = []
         self._down: t.Optional[re.Pattern[str]] = None
         self.down = False
+        self._tokens_end = False
         pair = server.authority.issue("proxy", (ExtendedKeyUsageOID.SERVER_AUTH,))
         proxy = self
 
@@ -95,6 +96,14 @@ class ApiProxy:
         """Answer again."""
         self._down, self.down = None, False
 
+    def refuse_tokens(self) -> None:
+        """Every token has ended from now on."""
+        self._tokens_end = True
+
+    def accept_tokens(self) -> None:
+        """Tokens are good again."""
+        self._tokens_end = False
+
     def counted(self) -> list[Request]:
         """The requests since the last time this was asked, those that only renew a lock left out."""
         with self._lock:
@@ -124,6 +133,8 @@ class ApiProxy:
         for _pattern, hook in due:
             hook()
         headers = {name: value for name, value in handler.headers.items() if name.lower() in _HANDED_ON}
+        if self._tokens_end and handler.headers.get("Authorization"):
+            headers["Authorization"] = "Bearer ended"
         context = self._upstream if handler.headers.get("Authorization") else self._upstream_admin
         connection = http.client.HTTPSConnection("127.0.0.1", self.server.port, context=context, timeout=60)
         try:

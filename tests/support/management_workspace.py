@@ -33,6 +33,8 @@ class ManagementWorkspace(AcmeWorkspace):
         super().__init__(folder)
         self.api = KubernetesApi({"kubeconfig": kubeconfig})
         self.objects_store = KubernetesStore(self.api)
+        # What a user exports before a run.
+        self.environment: dict[str, str] = {}
         self.options({"kubeconfig": kubeconfig})
 
     @classmethod
@@ -49,6 +51,7 @@ class ManagementWorkspace(AcmeWorkspace):
 
     def options(self, connection: t.Mapping[str, t.Any], **plugin: t.Any) -> None:
         """Write the inventory: the store's connection options, and options of the plugin."""
+        self.connection = dict(connection)
         document = {
             "plugin": "kubeadm.control_plane.clusters",
             "manifests": ["clusters/*.yaml"],
@@ -56,6 +59,11 @@ class ManagementWorkspace(AcmeWorkspace):
             **plugin,
         }
         (self.folder / "inventory.clusters.yml").write_text(yaml.safe_dump(document))
+
+    def command(self, playbook: str, *arguments: str) -> list[str]:
+        """The command line that a user would type."""
+        exported = [f"{name}={value}" for name, value in self.environment.items()]
+        return [*(["env", *exported] if exported else []), *super().command(playbook, *arguments)]
 
     @property
     def store(self) -> Path:
@@ -82,9 +90,9 @@ def define(server: ApiServer) -> None:
         server.until_served(kind_path((definitions.group_of(kind.name), kind.name), "default"))
 
 
-def empty(store: KubernetesStore) -> None:
-    """Take away every object that tests made, and the locks."""
-    for kind_ref in [*((definitions.group_of(kind.name), kind.name) for kind in KINDS), SECRET]:
+def empty(store: KubernetesStore, kinds: t.Sequence[definitions.Kind] = KINDS) -> None:
+    """Take away every object of these kinds that tests made, and the locks."""
+    for kind_ref in [*((definitions.group_of(kind.name), kind.name) for kind in kinds), SECRET]:
         for each in store.list(kind_ref):
             where = (kind_ref, each["metadata"]["namespace"], each["metadata"]["name"])
             if where[1].startswith("kube-") or (kind_ref == SECRET and where[2].startswith("default-token")):

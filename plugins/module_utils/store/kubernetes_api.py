@@ -24,12 +24,16 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import
 try:
     import kubernetes.client as kubernetes_client
     import kubernetes.config as kubernetes_config
-    from urllib3 import HTTPHeaderDict, Timeout
+    from urllib3 import Timeout
+    from urllib3._collections import HTTPHeaderDict
     from urllib3.exceptions import HTTPError, NewConnectionError
-    from urllib3.util import create_urllib3_context
-except ImportError:
+    from urllib3.util.ssl_ import create_urllib3_context
+except ImportError as error:
+    MISSING: t.Optional[str] = str(error)
     kubernetes_client = kubernetes_config = HTTPHeaderDict = Timeout = create_urllib3_context = None  # type: ignore[assignment, misc]
     HTTPError = NewConnectionError = OSError  # type: ignore[assignment, misc]
+else:
+    MISSING = None
 
 # Option -> environment variable, as kubernetes.core has them.
 ENVIRONMENT: t.Mapping[str, str] = {
@@ -84,7 +88,7 @@ class Answer(t.NamedTuple):
     @property
     def message(self) -> str:
         """The server's own words, without what looks like a secret."""
-        return redact(str(self.document.get("message", "")))[:1000]
+        return redact(" ".join(str(self.document.get("message", "")).split()))[:1000]
 
 
 class KubernetesApi:
@@ -188,7 +192,7 @@ def _credential_files() -> t.Iterator[str]:
         raise base.StoreError(
             "the store is a Kubernetes API and the Python package kubernetes is missing",
             "store.type kubernetes",
-            "the controller talks to that API with it; nodes never need it",
+            f"the controller talks to that API with it; nodes never need it ({MISSING})",
             "Install it for the Python that runs Ansible: pip install kubernetes.",
         )
     with tempfile.TemporaryDirectory(prefix="kubeadm-store-") as folder:

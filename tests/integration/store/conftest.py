@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from api_server import ApiServer, find_binary
-from store_objects import SECRET
+from management_workspace import DEFINITIONS, empty
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
@@ -18,7 +18,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file i
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore, kind_path
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
 
-DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 NAMESPACES = "/api/v1/namespaces"
 
 
@@ -46,7 +45,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[ApiServer]:
 def kubernetes_store(server: ApiServer) -> KubernetesStore:
     """A store in the API server, with nothing in it."""
     store = KubernetesStore(KubernetesApi({"kubeconfig": server.kubeconfig}))
-    empty(store)
+    empty(store, definitions.KINDS)
     return store
 
 
@@ -57,17 +56,3 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
         return FileStore(str(tmp_path / "store"))
     kubernetes: KubernetesStore = request.getfixturevalue("kubernetes_store")
     return kubernetes
-
-
-def empty(store: KubernetesStore) -> None:
-    """Take away every object that tests made, and the namespaces that they made them in."""
-    kinds_made = [(definitions.group_of(kind.name), kind.name) for kind in definitions.KINDS] + [SECRET]
-    for kind_ref in kinds_made:
-        for each in store.list(kind_ref):
-            where = (kind_ref, each["metadata"]["namespace"], each["metadata"]["name"])
-            if where[1].startswith("kube-") or (kind_ref == SECRET and where[2].startswith("default-token")):
-                continue
-            if each["metadata"].get("finalizers"):
-                store.modify(*where, lambda found: found["metadata"].pop("finalizers"))
-            if store.get(*where) is not None:
-                store.delete(*where)

@@ -1,0 +1,86 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A management cluster collects garbage: nothing of a living cluster may look like it. With the real garbage collector."""
+
+from __future__ import annotations
+
+import subprocess
+import typing as t
+from pathlib import Path
+
+import pytest
+from api_server import ApiServer, find_binary
+from etcd_cluster import free_port, until
+from management_workspace import KINDS, ManagementWorkspace
+from store_objects import machine
+
+NAME = "prod"
+CONSENT = ("-e", f"control_plane_delete={NAME}")
+
+
+@pytest.fixture
+def workspace(server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ManagementWorkspace:
+    """A user's folder; its store is empty."""
+    return ManagementWorkspace.over(server, tmp_path / "workspace", monkeypatch)
+
+
+@pytest.fixture
+def collector(workspace: ManagementWorkspace, server: ApiServer, tmp_path: Path) -> t.Iterator[None]:
+    """The garbage collector, at work."""
+    binary = find_binary("kube-controller-manager")
+    if binary is None:
+        pytest.skip("no kube-controller-manager: set KUBERNETES_BINARIES, or build a machine image first")
+    command = [
+        binary,
+        f"--kubeconfig={server.kubeconfig}",
+        "--controllers=garbagecollector",
+        "--leader-elect=false",
+        "--bind-address=127.0.0.1",
+        f"--secure-port={free_port()}",
+        "--port=0",
+        f"--cert-dir={tmp_path / 'certificates'}",
+    ]
+    with (tmp_path / "controller-manager.log").open("ab") as log:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    yield
+    process.kill()
+    process.wait()
+
+
+def collected(workspace: ManagementWorkspace) -> None:
+    """Wait until an object without an owner that was made now is gone: what was there before has been looked at."""
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "nobody", "uid": "00000000-0000-0000-0000-000000000000"}
+    store, name = workspace.objects_store, "without-owner"
+    store.create(machine(name, ownerReferences=[owner]))
+    where = (("cluster.x-k8s.io", "Machine"), "default", name)
+    until("garbage is collected", lambda: store.get(*where) is None)
+
+
+def everything(workspace: ManagementWorkspace) -> list[str]:
+    """Each object of the cluster, Secrets too."""
+    kinds = [*(kind.name for kind in KINDS), "Secret"]
+    return [
+        f"{kind}/{each['metadata']['name']}"
+        for kind in kinds
+        for each in workspace.objects(kind)
+        if not each["metadata"]["name"].startswith("default-token")
+    ]
+
+
+@pytest.mark.usefixtures("collector")
+def test_nothing_of_a_living_cluster_is_garbage_and_nothing_of_a_deleted_one_is_left(
+    workspace: ManagementWorkspace,
+) -> None:
+    """Made, with the collector at work; then deleted, with the collector faster here and there."""
+    workspace.manifest(NAME, replicas=3)
+    workspace.playbook("reconcile").succeeded()
+    before = everything(workspace)
+    assert len(before) > 15
+    collected(workspace)
+    assert everything(workspace) == before
+    assert workspace.playbook("reconcile").succeeded().recap(NAME)["changed"] == 0
+    workspace.playbook("delete", *CONSENT).succeeded()
+    assert workspace.cloud()["machines"] == {} and workspace.world()["violations"] == []
+    collected(workspace)
+    assert everything(workspace) == []
