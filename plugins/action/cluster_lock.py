@@ -14,6 +14,8 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base 
 class ActionModule(ControlPlaneAction):
     """See the documentation of the module kubeadm.control_plane.cluster_lock."""
 
+    # What a run begins and ends with says at once where the API can't be reached.
+    PATIENCE_SECONDS = 0.0
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
         "skip_if_held": {"type": "bool", "default": False},

@@ -40,6 +40,8 @@ NOTHING = "Nothing was under way: this run had not begun to change anything."
 class ActionModule(ControlPlaneAction):
     """See the documentation of the module kubeadm.control_plane.failure_report."""
 
+    # What failed may be the API.
+    PATIENCE_SECONDS = 0.0
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "error": {"type": "str", "required": True},
         "output": {"type": "str", "default": ""},

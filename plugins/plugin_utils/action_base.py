@@ -58,6 +58,8 @@ class ControlPlaneAction(ActionBase):
     COMMON_ARGUMENTS: t.ClassVar[dict[str, t.Any]] = CLUSTER_SPEC
     # Whether what it reads of the store is read once: for what takes seconds, or says when it looks again.
     ONE_VIEW: t.ClassVar[bool] = False
+    # For how long it asks a store's API that doesn't answer.
+    PATIENCE_SECONDS: t.ClassVar[float] = stores.PATIENCE_SECONDS
     TRANSFERS_FILES = False
     _supports_check_mode = True
     _requires_connection = False
@@ -99,10 +101,11 @@ class ControlPlaneAction(ActionBase):
             )
         store: t.Optional[Store]
         if not self.check_mode:
-            store = stores.open_store(options, encrypt, decrypt)
+            store = stores.open_store(options, encrypt, decrypt, self.PATIENCE_SECONDS)
         else:
             # In check mode nothing can be written, whatever an action does: its writes stay in memory.
-            store = stores.open_store(options, decrypt=decrypt) if stores.exists(options) else None
+            there = stores.exists(options)
+            store = stores.open_store(options, None, decrypt, self.PATIENCE_SECONDS) if there else None
             store = OverlayStore(store, now_rfc3339())
         if self.ONE_VIEW:
             self._views.enter_context(store.view())
@@ -110,7 +113,7 @@ class ControlPlaneAction(ActionBase):
 
     def open_locks(self, arguments: t.Mapping[str, t.Any]) -> Locks:
         """Return the locks of the store's clusters."""
-        return stores.open_locks(arguments["store"])
+        return stores.open_locks(arguments["store"], self.PATIENCE_SECONDS)
 
     def open_objects(self, arguments: dict[str, t.Any], store: t.Optional[Store] = None) -> ClusterObjects:
         """Read a cluster's objects; fails where the store has no such cluster."""

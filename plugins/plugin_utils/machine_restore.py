@@ -18,6 +18,9 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
     BOOTSTRAP_STARTED_ANNOTATION,
     BOOTSTRAP_TOKEN_ANNOTATION,
+    CLUSTER,
+    CONTROL_PLANE,
+    FINALIZERS,
     FOLLOWED_STATUS,
     MACHINE,
     RESTORED_ANNOTATION,
@@ -44,6 +47,7 @@ def restore(objects: ClusterObjects) -> list[str]:
 
     A Machine is made from its InfraMachine and its KubeadmConfig and is marked for deletion at once. An InfraMachine is made from its
     Machine, which stays. A KubeadmConfig is not made anew: what is not known of a machine counts as up to date (kcp-behaviour.md §1.4).
+    Finalizers that were taken off are put back.
     ``objects`` is brought up to date. Machines get what can't be told any more once their InfraMachine is gone.
 
     Raises:
@@ -68,7 +72,38 @@ def restore(objects: ClusterObjects) -> list[str]:
             objects.machines[index] = objects.store.delete(MACHINE, objects.namespace, name) or machine
             changes.append(f"mark Machine {objects.namespace}/{name} for deletion")
     objects.machines.sort(key=lambda each: str(each["metadata"]["name"]))
+    return changes + _keep_until_removed(objects)
+
+
+def _keep_until_removed(objects: ClusterObjects) -> list[str]:
+    """Put back finalizers that somebody took off: without its own, an object that is deleted is gone before its machine is."""
+    changes = []
+
+    def kept(reference: tuple[str, str], current: Object) -> Object:
+        metadata, finalizer = current["metadata"], FINALIZERS[reference]
+        if metadata.get("deletionTimestamp") or finalizer in (metadata.get("finalizers") or []):
+            return current
+
+        def put_back(stored: Object) -> None:
+            finalizers = stored["metadata"].get("finalizers") or []
+            if finalizer not in finalizers and not stored["metadata"].get("deletionTimestamp"):
+                stored["metadata"]["finalizers"] = [*finalizers, finalizer]
+
+        changes.append(f"put back the finalizer of {reference[1]} {objects.namespace}/{metadata['name']}")
+        return objects.store.modify(reference, objects.namespace, str(metadata["name"]), put_back)
+
+    control_plane = t.cast(Object, objects.control_plane)
+    objects.cluster = kept(CLUSTER, objects.cluster)
+    objects.control_plane = kept(CONTROL_PLANE, control_plane)
+    for index, machine in enumerate(objects.machines):
+        # One that isn't ours yet gets it when it is adopted.
+        if any(each.get("uid") == control_plane["metadata"].get("uid") for each in _owners(machine)):
+            objects.machines[index] = kept(MACHINE, machine)
     return changes
+
+
+def _owners(obj: Object) -> list[Object]:
+    return obj["metadata"].get("ownerReferences") or []
 
 
 def _follow(objects: ClusterObjects) -> None:

@@ -50,20 +50,41 @@ STORE_SPEC: dict[str, t.Any] = {
 }
 
 
-def open_store(options: Options, encrypt: t.Optional[Cipher] = None, decrypt: t.Optional[Cipher] = None) -> Store:
-    """Open the store. Raises StoreError where its options contradict each other, and where there are no credentials."""
+# For how long a run asks an API again that doesn't answer: its own machines may be the ones that are replaced.
+PATIENCE_SECONDS = 30.0
+
+
+def open_store(
+    options: Options,
+    encrypt: t.Optional[Cipher] = None,
+    decrypt: t.Optional[Cipher] = None,
+    patience_seconds: float = 0.0,
+) -> Store:
+    """Open the store.
+
+    Args:
+        options: as STORE_SPEC has them.
+        encrypt: encrypts a Secret's file.
+        decrypt: the reverse.
+        patience_seconds: for how long an API that doesn't answer is asked again.
+
+    Raises:
+        StoreError: the options contradict each other, or there are no credentials.
+    """
     check(options)
     if not is_kubernetes(options):
         return FileStore(options["path"], encrypt=encrypt, decrypt=decrypt)
-    return t.cast(Store, _module("kubernetes").KubernetesStore(_api(options), journal_directory(options)))
+    return t.cast(
+        Store, _module("kubernetes").KubernetesStore(_api(options, patience_seconds), journal_directory(options))
+    )
 
 
-def open_locks(options: Options) -> Locks:
-    """Return the locks of the store's clusters."""
+def open_locks(options: Options, patience_seconds: float = 0.0) -> Locks:
+    """Return the locks of the store's clusters; ``patience_seconds`` as of :func:`open_store`."""
     check(options)
     if not is_kubernetes(options):
         return FileLocks(options["path"])
-    return t.cast(Locks, _module("lease_lock").LeaseLocks(_api(options), connection(options)))
+    return t.cast(Locks, _module("lease_lock").LeaseLocks(_api(options, patience_seconds), connection(options)))
 
 
 def journal_directory(options: Options) -> str:
@@ -125,12 +146,13 @@ def check(options: Options) -> None:
 _apis: dict[tuple[int, str], t.Any] = {}
 
 
-def _api(options: Options) -> t.Any:
+def _api(options: Options, patience_seconds: float = 0.0) -> t.Any:
     given = connection(options)
-    key = (os.getpid(), json.dumps(given, sort_keys=True))
+    key = (os.getpid(), json.dumps([given, patience_seconds], sort_keys=True))
     if key not in _apis:
-        _apis.clear()
-        _apis[key] = _module("kubernetes_api").KubernetesApi(given)
+        for other in [each for each in _apis if each[0] != os.getpid()]:
+            del _apis[other]
+        _apis[key] = _module("kubernetes_api").KubernetesApi(given, patience_seconds)
     return _apis[key]
 
 

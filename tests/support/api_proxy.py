@@ -47,6 +47,7 @@ class ApiProxy:
         self._down: t.Optional[re.Pattern[str]] = None
         self.down = False
         self._tokens_end = False
+        self._failures: list[int] = []
         pair = server.authority.issue("proxy", (ExtendedKeyUsageOID.SERVER_AUTH,))
         proxy = self
 
@@ -96,6 +97,10 @@ class ApiProxy:
         """Answer again."""
         self._down, self.down = None, False
 
+    def fails(self, *statuses: int) -> None:
+        """The next requests get these answers, 0 is none, and are not handed on."""
+        self._failures = list(statuses)
+
     def refuse_tokens(self) -> None:
         """Every token has ended from now on."""
         self._tokens_end = True
@@ -125,10 +130,16 @@ class ApiProxy:
             down = self.down
             if not down:
                 self.requests.append(Request(handler.command, handler.path))
+            failure = self._failures.pop(0) if self._failures else None
             due = [each for each in self._hooks if each[0].search(line)] if not down else []
             self._hooks = [each for each in self._hooks if each not in due]
-        if down:
+        if down or failure == 0:
             handler.close_connection = True
+            return
+        if failure is not None:
+            self._reply(
+                handler, failure, json.dumps({"kind": "Status", "message": "etcdserver: leader changed"}).encode()
+            )
             return
         for _pattern, hook in due:
             hook()
@@ -143,8 +154,12 @@ class ApiProxy:
             content = answer.read()
         finally:
             connection.close()
-        handler.send_response_only(answer.status)
-        handler.send_header("Content-Type", answer.getheader("Content-Type") or "application/json")
+        self._reply(handler, answer.status, content)
+
+    @staticmethod
+    def _reply(handler: BaseHTTPRequestHandler, status: int, content: bytes) -> None:
+        handler.send_response_only(status)
+        handler.send_header("Content-Type", "application/json")
         handler.send_header("Content-Length", str(len(content)))
         handler.end_headers()
         handler.wfile.write(content)

@@ -54,7 +54,7 @@ CONTROL_PLANE: Mapping[str, Any] = {
 MACHINE: Mapping[str, Any] = {
     **_COMMON,
     "initialization": {"infrastructureProvisioned": "boolean", "bootstrapDataSecretCreated": "boolean"},
-    "nodeRef": {"name": "string"},
+    "nodeRef": {"name": "string", "uid": "string"},
     "addresses": _ADDRESSES,
     "certificatesExpiryDate": "timestamp",
 }

@@ -57,9 +57,12 @@ FIELD_MANAGER = "kubeadm-control-plane"
 REQUEST_SECONDS = (3.0, 30.0)
 ATTEMPTS = 4
 PAUSE_SECONDS = 0.5
+LONGEST_PAUSE_SECONDS = 3.0
 _FALSE = ("false", "no", "off", "0", "n", "f")
 # The server was too busy, or is about to stop: it did nothing of what was asked.
 _AGAIN = (429, 503)
+# It may have done it: its etcd elects a leader, or a balancer lost it.
+_UNSURE = (500, 502, 504)
 
 
 class ApiUnavailable(base.StoreError):
@@ -97,15 +100,17 @@ class KubernetesApi:
     Args:
         options: kubernetes.core's connection options; what is missing is taken from the environment. ``in_cluster: true`` takes
             the credentials of the pod that this runs in.
+        patience_seconds: for how long at least an API that doesn't answer is asked again; a few seconds where it is less.
     """
 
-    def __init__(self, options: t.Mapping[str, t.Any]) -> None:
+    def __init__(self, options: t.Mapping[str, t.Any], patience_seconds: float = 0.0) -> None:
         with _credential_files() as folder:
             self._configuration = configuration(options, folder)
             self.host = str(self._configuration.host).rstrip("/")
             self._client = kubernetes_client.ApiClient(self._configuration)
             _keep_in_memory(self._client.rest_client.pool_manager, self._configuration)
         self._impersonated = impersonation(options)
+        self._patience_seconds = patience_seconds
         self.requests = 0
 
     def send(
@@ -126,28 +131,31 @@ class KubernetesApi:
             accepted: HTTP statuses that are answers to the caller and no errors, such as 404 and 409.
 
         Raises:
-            ApiUnavailable: nobody answered, after a few attempts.
+            ApiUnavailable: nobody answered, or only that it can't, as often as it was asked.
             Refused: any other status than 2xx and ``accepted``; it names verb, resource and what to do.
         """
         method = {"create": "POST", "update": "PUT", "delete": "DELETE"}.get(verb, "GET")
         url = self.host + path + ("?" + urllib.parse.urlencode(query) if query else "")
-        for attempt in range(1, ATTEMPTS + 1):
+        began, attempt = time.monotonic(), 0
+        while True:
+            attempt += 1
+            cause: t.Optional[Exception] = None
             try:
                 answer = self._once(method, url, body)
             except HTTPError as error:
                 # What may have arrived is not sent twice, but for reads and for what names the version that it changes.
-                again = method in ("GET", "PUT", "DELETE") or isinstance(error, NewConnectionError)
-                if not again or attempt == ATTEMPTS:
-                    raise self._unavailable(verb, path, _short(error)) from error
+                again = method != "POST" or isinstance(error, NewConnectionError)
+                cause, why = error, _short(error)
             else:
-                if answer.status not in _AGAIN:
-                    break
-                if attempt == ATTEMPTS:
-                    raise self._unavailable(verb, path, f"HTTP {answer.status}: {answer.message}")
-            time.sleep(PAUSE_SECONDS * attempt)
-        if answer.status // 100 == 2 or answer.status in accepted:
-            return answer
-        raise refusal(self.host, verb, path, answer)
+                if answer.status // 100 == 2 or answer.status in accepted:
+                    return answer
+                again = answer.status in _AGAIN or (answer.status in _UNSURE and method != "POST")
+                why = f"HTTP {answer.status}: {answer.message}"
+                if not again and answer.status // 100 != 5:
+                    raise refusal(self.host, verb, path, answer)
+            if not again or (attempt >= ATTEMPTS and time.monotonic() - began >= self._patience_seconds):
+                raise self._unavailable(verb, path, why) from cause
+            time.sleep(min(PAUSE_SECONDS * attempt, LONGEST_PAUSE_SECONDS))
 
     def _once(self, method: str, url: str, body: t.Optional[t.Mapping[str, t.Any]]) -> Answer:
         headers = HTTPHeaderDict({"Accept": "application/json", "User-Agent": FIELD_MANAGER})
@@ -249,6 +257,8 @@ def configuration(options: t.Mapping[str, t.Any], folder: t.Optional[str] = None
     except (kubernetes_config.ConfigException, OSError, ValueError) as error:
         raise _no_credentials(str(settings["kubeconfig"] or "the default kubeconfig"), error) from error
     _overrides(made, settings)
+    if "://" not in made.host:
+        made.host = f"https://{made.host}"
     return made
 
 

@@ -79,7 +79,8 @@ def test_nothing_of_a_living_cluster_is_garbage_and_nothing_of_a_deleted_one_is_
     assert len(before) > 15
     collected(workspace)
     assert everything(workspace) == before
-    assert workspace.playbook("reconcile").succeeded().recap(NAME)["changed"] == 0
+    run = workspace.playbook("reconcile").succeeded()
+    assert run.recap(NAME)["changed"] == 0, [line for line in run.output.split("TASK [") if "changed: [" in line]
     workspace.playbook("delete", *CONSENT).succeeded()
     assert workspace.cloud()["machines"] == {} and workspace.world()["violations"] == []
     collected(workspace)

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import typing as t
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
+from api_proxy import ApiProxy
 from api_server import ApiServer
 from management_workspace import DEFINITIONS
 from store_objects import MACHINE, SECRET, machine, secret
@@ -16,12 +18,14 @@ from store_objects import MACHINE, SECRET, machine, secret
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Conflict, NotFound, StoreError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import PAGE, KubernetesStore
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import (
+    ApiUnavailable,
+    KubernetesApi,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.view import OF_ALL, OF_NAMESPACE
 
 LABELS = {"cluster.x-k8s.io/cluster-name": "prod"}
 CONTROL_PLANE = ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane")
-FOREIGN = 5000
 
 
 @pytest.fixture
@@ -121,17 +125,18 @@ def test_null_is_nothing(kubernetes_store: KubernetesStore) -> None:
     assert asked(store, lambda: store.update({**created, "status": {**created["status"], "nodeRef": None}})) == 0
 
 
-def test_five_thousand_foreign_objects(kubernetes_store: KubernetesStore, other: KubernetesStore) -> None:
+@pytest.mark.parametrize("foreign", [PAGE + 1, pytest.param(5000, marks=pytest.mark.full)])
+def test_foreign_objects(kubernetes_store: KubernetesStore, other: KubernetesStore, foreign: int) -> None:
     """One's own are found by one request; who wants all reads them page by page."""
     store = kubernetes_store
     store.create(machine(labels=LABELS))
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda number: other.create(machine(f"foreign-{number:04}", labels={"k": "1"})), range(FOREIGN)))
+        list(pool.map(lambda number: other.create(machine(f"foreign-{number:04}", labels={"k": "1"})), range(foreign)))
     assert asked(store, lambda: store.list(MACHINE, "default", LABELS)) == 1
     assert [each["metadata"]["name"] for each in store.list(MACHINE, "default", LABELS)] == ["m-1"]
-    pages = FOREIGN // PAGE + 1
+    pages = foreign // PAGE + 1
     assert asked(store, lambda: store.list(MACHINE)) == pages
-    assert len({each["metadata"]["name"] for each in store.list(MACHINE, "default")}) == FOREIGN + 1
+    assert len({each["metadata"]["name"] for each in store.list(MACHINE, "default")}) == foreign + 1
     for whole, namespace in ((OF_ALL, None), (OF_NAMESPACE, "default")):
         with store.view(whole):
             assert asked(store, lambda: store.list(MACHINE, "default", LABELS)) == pages
@@ -142,6 +147,31 @@ def test_five_thousand_foreign_objects(kubernetes_store: KubernetesStore, other:
     path = "/apis/cluster.x-k8s.io/v1beta2/namespaces/default/machines"
     store.api.send("delete", path, options, {"labelSelector": "k=1"})
     assert len(store.list(MACHINE)) == 1
+
+
+def test_a_short_outage_is_waited_out(kubernetes_store: KubernetesStore, server: ApiServer, tmp_path: Path) -> None:
+    """By whoever has the patience; what may have been done is not sent again."""
+    proxy = ApiProxy(server, tmp_path)
+    store = KubernetesStore(KubernetesApi({"kubeconfig": proxy.kubeconfig}, patience_seconds=30.0))
+    hasty = KubernetesStore(KubernetesApi({"kubeconfig": proxy.kubeconfig}))
+    try:
+        store.create(machine())
+        proxy.fails(0, 503, 0, 429, 504, 500)
+        assert store.get(*where()) is not None
+        proxy.fails(500, 0, 0, 0, 0)
+        assert store.modify(*where(), lambda found: found.update(status={"phase": "A"}))["status"] == {"phase": "A"}
+        for failure in (0, 500, 504):
+            proxy.fails(failure)
+            with pytest.raises(ApiUnavailable, match=r"did not answer \(create .*Run again when the API answers"):
+                store.create(machine("m-2"))
+        proxy.fails(429, 503)
+        store.create(machine("m-2"))
+        proxy.fails(*[0] * 4)
+        with pytest.raises(ApiUnavailable, match=r"did not answer \(get "):
+            hasty.get(*where())
+        assert hasty.get(*where()) is not None
+    finally:
+        proxy.end()
 
 
 def test_a_namespace_that_is_not_there(kubernetes_store: KubernetesStore) -> None:

@@ -288,3 +288,25 @@ def test_nothing_is_restored_of_a_cluster_that_is_paused_or_goes(cluster: Cluste
     assert machine_restore.restore(objects) == [] and kept.files() == before
     assert machine_objects.stale_prepared(objects) == []
     assert [each["metadata"]["name"] for each in objects.prepared_machines()] == (["m2"] if why == "deleting" else [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [(MACHINE, "m2"), (CLUSTER, "my-cluster"), (CONTROL_PLANE, "my-control-plane")]
+)
+def test_a_finalizer_that_somebody_took_off_is_put_back(
+    cluster: Cluster, kept: Kept, kind: tuple[str, str], name: str
+) -> None:
+    """Beside those of others; then nothing is left to put back."""
+    own = cluster.store.get(kind, "default", name)["metadata"]["finalizers"]  # type: ignore[index]
+    cluster.change(kind, name, lambda stored: stored["metadata"].update(finalizers=["example.org/theirs"]))
+    objects = cluster.objects()
+    assert machine_restore.restore(objects) == [f"put back the finalizer of {kind[1]} default/{name}"]
+    assert cluster.objects() == objects
+    assert cluster.store.get(kind, "default", name)["metadata"]["finalizers"] == ["example.org/theirs", *own]  # type: ignore[index]
+    assert machine_restore.restore(objects) == []
+
+
+def test_a_machine_that_is_not_ours_yet_keeps_its_finalizers(cluster: Cluster) -> None:
+    """It gets ours when it is adopted."""
+    cluster.change(MACHINE, "m2", lambda stored: stored["metadata"].update(finalizers=[], ownerReferences=[]))
+    assert machine_restore.restore(cluster.objects()) == []
