@@ -62,6 +62,13 @@ class Kubectl:
         return self("apply", "-f", "-", stdin=json.dumps(obj))
 
 
+def smallest_spec(kind: str) -> Object:
+    """The smallest spec that an API server takes of a kind."""
+    if kind == "Machine":
+        return {"clusterName": "prod"}
+    return {"clusterName": "prod", "selector": {}} if kind == "MachineHealthCheck" else {}
+
+
 def control_plane(**spec: t.Any) -> Object:
     """A KubeadmControlPlane as a person applies it."""
     return {

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import names, rules, statuses
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import names, operator_kinds, rules, statuses
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds.structural import open_schema_of, schema_of
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import health_check, kinds, schemas
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.schema import MapOf
@@ -39,7 +39,10 @@ Column = tuple[str, str, str, int]
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind: its spec's description, its status's (None: it has none), and how kubectl shows it."""
+    """One kind: its spec's description, its status's (None: it has none), and how kubectl shows it.
+
+    ``open``: its spec may hold more than is described.
+    """
 
     name: str
     provider: str
@@ -48,6 +51,7 @@ class Kind:
     short_names: Sequence[str] = ()
     columns: Sequence[Column] = ()
     scale: bool = False
+    open: bool = False
 
 
 def _condition(column: str, condition: str) -> Column:
@@ -93,6 +97,13 @@ _INFRASTRUCTURE_COLUMNS: Sequence[Column] = (
     _CLUSTER_COLUMN,
     ("Provisioned", "boolean", ".status.initialization.provisioned", 0),
     ("Address", "string", ".status.addresses[0].address", 1),
+    _AGE,
+)
+_OPERATOR_COLUMNS: Sequence[Column] = (
+    _CLUSTER_COLUMN,
+    ("Phase", "string", ".status.phase", 0),
+    ("Paused", "boolean", ".status.paused", 0),
+    ("Error", "string", ".status.errorMessage", 1),
     _AGE,
 )
 _CORE, _CONTROL_PLANE, _BOOTSTRAP = "cluster-api", "control-plane-kubeadm", "bootstrap-kubeadm"
@@ -159,6 +170,18 @@ KINDS: Sequence[Kind] = (
     ),
     *_infrastructure("Inventory", "infrastructure-inventory"),
     *_infrastructure("Nspawn", "infrastructure-nspawn"),
+    *(
+        Kind(
+            each,
+            operator_kinds.PROVIDER,
+            operator_kinds.SPECS[each],
+            operator_kinds.STATUS,
+            (),
+            _OPERATOR_COLUMNS,
+            open=True,
+        )
+        for each in operator_kinds.NAMES
+    ),
 )
 
 
@@ -173,11 +196,15 @@ def group_of(kind: str) -> str:
         return kinds.GROUP_CONTROL_PLANE
     if kind == "KubeadmConfigTemplate":
         return kinds.GROUP_BOOTSTRAP
+    if kind in operator_kinds.NAMES:
+        return operator_kinds.GROUP
     return kinds.group(kinds.api_version(kind))
 
 
 def version_of(kind: str) -> str:
-    """The version of a stored kind: v1beta2, v1beta1 for infrastructure, v1 for what the API server brings."""
+    """The version of a stored kind: v1beta2, v1beta1 for infrastructure, v1alpha1 for Actions, v1 for what the API server brings."""
+    if kind in operator_kinds.NAMES:
+        return operator_kinds.VERSION
     if kind in ("KubeadmControlPlaneTemplate", "KubeadmConfigTemplate"):
         return kinds.api_version(kinds.KUBEADM_CONTROL_PLANE).rpartition("/")[2]
     return kinds.api_version(kind).rpartition("/")[2]
@@ -216,17 +243,15 @@ def definition(kind: Kind, minor: int = 0) -> Object:
     }
     if kind.short_names:
         spelled["shortNames"] = list(kind.short_names)
+    labels = {MANAGED_BY: MANAGER, PROVIDER_LABEL: kind.provider, "clusterctl.cluster.x-k8s.io": ""}
+    if kind.name not in operator_kinds.NAMES:
+        labels[CONTRACT_LABEL] = version
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": {
             "name": names.crd_name(group, kind.name),
-            "labels": {
-                MANAGED_BY: MANAGER,
-                PROVIDER_LABEL: kind.provider,
-                CONTRACT_LABEL: version,
-                "clusterctl.cluster.x-k8s.io": "",
-            },
+            "labels": labels,
             "annotations": {REVISION: str(REVISION_NUMBER)},
         },
         "spec": {"group": group, "scope": "Namespaced", "names": spelled, "versions": [served]},
@@ -234,7 +259,10 @@ def definition(kind: Kind, minor: int = 0) -> Object:
 
 
 def _schema(kind: Kind, minor: int) -> Object:
-    spec = rules.with_rules(kind.name, schema_of(kind.spec if kind.spec else "object"), minor)
+    described = (
+        open_schema_of(kind.spec) if kind.open and kind.spec else schema_of(kind.spec if kind.spec else "object")
+    )
+    spec = rules.with_rules(kind.name, described, minor)
     properties: Object = {
         "apiVersion": {"type": "string"},
         "kind": {"type": "string"},

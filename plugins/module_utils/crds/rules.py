@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import operator_kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 
 Schema = dict[str, Any]
@@ -55,6 +56,9 @@ def with_rules(kind: str, schema: Schema, minor: int) -> Schema:
         schema["required"] = ["clusterName"]
     elif kind == kinds.MACHINE_HEALTH_CHECK:
         schema["required"] = ["clusterName", "selector"]
+    elif kind in operator_kinds.NAMES:
+        # An empty one means the first.
+        _at(schema, ("executionMode",)).update(enum=["", *operator_kinds.EXECUTION_MODES])
     return schema
 
 

@@ -10,7 +10,7 @@ import typing as t
 
 import pytest
 from api_server import ApiServer
-from management import CLUSTER, Kubectl, control_plane
+from management import CLUSTER, Kubectl, control_plane, smallest_spec
 from store_objects import MACHINE, machine
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions, names
@@ -80,7 +80,7 @@ def test_every_kind_has_its_columns(
     """A path that the API server can't read would take all of them away."""
     group = definitions.group_of(kind.name)
     metadata = {"name": "prod", "namespace": "default", "labels": CLUSTER}
-    spec = {"clusterName": "prod", **({"selector": {}} if kind.name == "MachineHealthCheck" else {})}
+    spec = smallest_spec(kind.name)
     version = f"{group}/{definitions.version_of(kind.name)}"
     kubernetes_store.create({"apiVersion": version, "kind": kind.name, "metadata": metadata, "spec": spec})
     header, line = kubectl("get", f"{names.plural(kind.name)}.{group}", "-o", "wide").splitlines()
@@ -199,3 +199,14 @@ def test_a_status_is_nobody_elses(kubectl: Kubectl, kubernetes_store: Kubernetes
     stored = kubernetes_store.get(*PROD)
     assert stored is not None and stored["spec"]["replicas"] == 5
     assert stored["status"] == {"replicas": 3, "futureField": {"a": 1}}
+
+
+def test_an_action_holds_what_its_kind_of_action_asks_for(kubectl: Kubectl, kubernetes_store: KubernetesStore) -> None:
+    """Each has fields of its own, which no definition lists; those that all have are checked."""
+    action = {"apiVersion": "operator.kubeadm.x-k8s.io/v1alpha1", "kind": "Action", "metadata": {"name": "renew"}}
+    spec = {"executionMode": "Controlled", "renewCertificates": {"certificates": ["apiserver"]}}
+    kubectl.apply({**action, "spec": spec})
+    stored = kubernetes_store.get(("operator.kubeadm.x-k8s.io", "Action"), "default", "renew")
+    assert stored is not None and stored["spec"] == spec
+    wrong = json.dumps({**action, "spec": {"executionMode": "Slowly"}})
+    assert "spec.executionMode" in kubectl("apply", "--validate=false", "-f", "-", stdin=wrong, code=1)

@@ -1,0 +1,78 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who may do what: the contract's roles, and a runner's, which is as narrow as the requests of a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.management import installation, roles
+
+KINDS = installation.kinds_for({"AcmeMachineTemplate": "acme.machine"})
+
+
+def rules_of(name: str) -> list[dict[str, Any]]:
+    (found,) = [each for each in roles.cluster_roles(KINDS) if each["metadata"]["name"] == name]
+    return list(found["rules"])
+
+
+def test_the_managers_role_is_the_contracts_example() -> None:
+    """Templates are neither made nor deleted by Cluster API's manager."""
+    rules = rules_of(roles.MANAGER_ROLE)
+    whole = ["create", "delete", "get", "list", "patch", "update", "watch"]
+    assert {
+        "apiGroups": ["controlplane.cluster.x-k8s.io"],
+        "resources": ["kubeadmcontrolplanes"],
+        "verbs": whole,
+    } in rules
+    template = ["get", "list", "patch", "update", "watch"]
+    resources = ["kubeadmcontrolplanetemplates"]
+    assert {"apiGroups": ["controlplane.cluster.x-k8s.io"], "resources": resources, "verbs": template} in rules
+
+
+def test_viewers_view_every_kind() -> None:
+    rules = rules_of(roles.VIEW_ROLE)
+    assert {verb for rule in rules for verb in rule["verbs"]} == {"get", "list", "watch"}
+    assert sum(len(rule["resources"]) for rule in rules) == len(KINDS)
+    assert "secrets" not in str(rules)
+
+
+def test_a_runner_has_no_wildcard_and_no_verb_too_many() -> None:
+    role = roles.runner_role("team-a", KINDS)
+    assert role["metadata"]["namespace"] == "team-a"
+    for rule in role["rules"]:
+        assert "*" not in [*rule["apiGroups"], *rule["resources"], *rule["verbs"]]
+        assert not {"watch", "patch", "deletecollection", "escalate", "bind", "impersonate"} & set(rule["verbs"])
+    resources = {resource: rule["verbs"] for rule in role["rules"] for resource in rule["resources"]}
+    assert resources["acmemachines"] == sorted(roles.RUN) and resources["acmemachines/status"] == ["update"]
+    assert "acmemachinetemplates/status" not in resources
+    assert resources["events"] == ["create", "get", "update"] and resources["leases"] == ["create", "get", "update"]
+    assert resources["kubeadmcontrolplanes/scale"] == ["get", "update"]
+
+
+def test_who_is_bound() -> None:
+    """A ServiceAccount without a namespace is the Role's namespace's."""
+    runners = [
+        {"kind": "User", "name": "alice", "namespace": None},
+        {"kind": "Group", "name": "ops", "namespace": None},
+        {"kind": "ServiceAccount", "name": "awx", "namespace": "tower"},
+        {"kind": "ServiceAccount", "name": "own", "namespace": None},
+    ]
+    assert roles.runner_binding("team-a", runners)["subjects"] == [
+        {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "alice"},
+        {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "ops"},
+        {"kind": "ServiceAccount", "name": "awx", "namespace": "tower"},
+        {"kind": "ServiceAccount", "name": "own", "namespace": "team-a"},
+    ]
+
+
+def test_a_providers_kinds_are_three_whatever_it_is_registered_for() -> None:
+    for registered in (["AcmeCluster"], ["AcmeMachineTemplate"], ["AcmeCluster", "AcmeMachineTemplate"]):
+        found = installation.kinds_for(dict.fromkeys(registered, "acme.machine"))
+        assert [kind.name for kind in found[len(definitions.KINDS) :]] == [
+            "AcmeCluster",
+            "AcmeMachine",
+            "AcmeMachineTemplate",
+        ]
