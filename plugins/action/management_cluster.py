@@ -11,7 +11,7 @@ import yaml
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.management import installation
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import plain
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi, Refused
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import stores
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
     ControlPlaneAction,
@@ -50,9 +50,17 @@ class ActionModule(ControlPlaneAction):
         # Ansible's texts are of a class of their own, which no YAML of a diff knows.
         wished = plain({key: arguments[key] for key in ("providers", "namespaces", "runners")})
         wish = installation.Wish(installation.kinds_for(wished["providers"]), wished["namespaces"], wished["runners"])
-        changes = installation.plan(api, wish)
-        if not self.check_mode:
-            installation.carry_out(api, changes, lambda line: self.progress(api.host, line))
+        try:
+            changes = installation.plan(api, wish)
+            if not self.check_mode:
+                installation.carry_out(api, changes, lambda line: self.progress(api.host, line))
+        except Refused as refused:
+            if refused.status != 403:
+                raise
+            raise ControlPlaneFailure(
+                f"{refused.what} ({refused.where}): {refused.why}. Definitions and roles are an administrator's to make (ClusterRole cluster-admin); "
+                "runs need no more than the Role that is made here. What was made before that stays, and a second run goes on from there."
+            ) from refused
         result: dict[str, t.Any] = {
             "changed": bool(changes),
             "host": api.host,

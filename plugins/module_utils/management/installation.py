@@ -79,10 +79,7 @@ def plan(api: KubernetesApi, wish: Wish) -> list[Change]:
     minor = server_minor(api)
     wanted = [definitions.definition(kind, minor) for kind in wish.kinds]
     stored = {name(each): _read(api, _path(each)) for each in wanted}
-    served = api.send("get", recognition.DISCOVERY, accepted=(404,))
-    elsewhere = recognition.serves_cluster_api(served.document if served.status == 200 else {})
-    if elsewhere:
-        raise recognition.managed_elsewhere(api.host, ", ".join(elsewhere))
+    recognition.refuse_cluster_api(api)
     recognition.refuse_others(api.host, stored)
     recognition.refuse_newer(api.host, stored, definitions.REVISION_NUMBER)
     wanted += roles.cluster_roles(wish.kinds)

@@ -15,6 +15,7 @@ from typing import Any, Optional
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import StoreError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
 
 Object = dict[str, Any]
 
@@ -77,6 +78,17 @@ def managed_elsewhere(host: str, what: str) -> ManagedElsewhere:
         "Nothing was changed. Use an API server without Cluster API as the store (a namespace of its own is not enough), or the file store; or "
         "hand a cluster over to Cluster API for good (docs/contract.md).",
     )
+
+
+def refuse_cluster_api(api: KubernetesApi) -> None:
+    """Raise ManagedElsewhere where Cluster API's controllers are at home in an API server, as far as one may ask what it serves.
+
+    For runs, which may not look at definitions: nobody may have run ``install`` there.
+    """
+    answer = api.send("get", DISCOVERY, accepted=(403, 404))
+    found = serves_cluster_api(answer.document if answer.status == 200 else {})
+    if found:
+        raise managed_elsewhere(api.host, ", ".join(found))
 
 
 def serves_cluster_api(discovered: Mapping[str, Any]) -> list[str]:

@@ -18,6 +18,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.failpoints import around
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import base
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import KindRef, Object, Objects
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.dropped import refuse_loss
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.events import Events
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import (
     FIELD_MANAGER,
@@ -147,6 +148,7 @@ class KubernetesStore(base.Store):
                 "Nothing was written. Read it and update it, or delete it first.",
             )
         stored = self._stored(kind_ref, answer.document, written=True)
+        refuse_loss(kind_ref, self.api.host, obj.get("spec"), stored.get("spec"), "spec")
         if obj.get("status") and kind_ref != SECRET:
             # An API server drops the status of what is created.
             stored = self.update({**stored, "status": obj["status"]})
@@ -185,7 +187,10 @@ class KubernetesStore(base.Store):
         with around(f"store write {kind_ref[1]}"):
             answer = self.api.send("update", path, obj, _NOT_WRITTEN, accepted=(404, 409))
         self._still_so(kind_ref, namespace, name, path, answer)
-        return self._stored(kind_ref, answer.document, written=True)
+        stored = self._stored(kind_ref, answer.document, written=True)
+        part = "status" if path.endswith("/status") else "spec"
+        refuse_loss(kind_ref, self.api.host, obj.get(part), stored.get(part), part)
+        return stored
 
     def scale(self, kind_ref: KindRef, namespace: str, name: str, replicas: int) -> Object:
         """Set ``spec.replicas`` by the scale subresource, for which a right of its own can be given (as ``kubectl scale`` does)."""

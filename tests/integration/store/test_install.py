@@ -12,13 +12,16 @@ from pathlib import Path
 
 import pytest
 import yaml
+from actions import run_action
 from api_server import ApiServer, find_binary
 from etcd_cluster import until
+from store_objects import MACHINE, machine
 from workspace import Workspace
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.management import installation, recognition, roles
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import kind_path
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import dropped
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore, kind_path
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
 
 Object = dict[str, t.Any]
@@ -51,7 +54,11 @@ def api(bare: ApiServer) -> t.Iterator[KubernetesApi]:
     """The API, from which each test's definitions and roles are taken away."""
     api = KubernetesApi({"kubeconfig": bare.kubeconfig})
     yield api
-    for parent in (installation.DEFINITIONS, "/apis/rbac.authorization.k8s.io/v1/clusterroles"):
+    rbac = "/apis/rbac.authorization.k8s.io/v1"
+    owned = [
+        f"{rbac}/namespaces/{namespace}/{kind}" for namespace in WISH.namespaces for kind in ("roles", "rolebindings")
+    ]
+    for parent in (installation.DEFINITIONS, f"{rbac}/clusterroles", *owned):
         for each in api.send("get", parent).document["items"]:
             if parent == installation.DEFINITIONS or each["metadata"]["name"].startswith("kubeadm-control-plane"):
                 api.send("delete", f"{parent}/{each['metadata']['name']}")
@@ -136,9 +143,14 @@ def test_objects_survive_definitions_of_an_older_release(api: KubernetesApi) -> 
     api.send("create", installation.DEFINITIONS, older)
     install(api)
     machines = kind_path(("cluster.x-k8s.io", "Machine"), "default")
-    machine = {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "metadata": {"name": "m"}}
-    stored = api.send("create", machines, {**machine, "spec": {"clusterName": "prod", "failureDomain": "a"}}).document
-    assert stored["spec"]["failureDomain"] == "a"
+
+    def kept() -> bool:
+        # An API server takes a moment until it goes by a definition that it has stored.
+        made = {**machine("m"), "metadata": {"generateName": "m-"}}
+        made["spec"]["failureDomain"] = "a"
+        return "failureDomain" in api.send("create", machines, made).document["spec"]
+
+    until("the new definition is gone by", kept)
 
 
 CLUSTER_APIS: dict[str, Object] = {
@@ -174,15 +186,51 @@ def test_cluster_api_that_was_applied_over_ours_is_recognised(api: KubernetesApi
         install(api)
 
 
-def test_cluster_apis_other_kinds_give_it_away(api: KubernetesApi) -> None:
-    """Its MachineSets are served beside our own definitions: whoever may ask what is served can tell, a runner too."""
+def machine_sets() -> installation.Change:
+    """The definition of Cluster API's MachineSets, to be made."""
     sets = copy.deepcopy(clusters_of_somebody({}))
     sets["metadata"]["name"] = "machinesets.cluster.x-k8s.io"
     sets["spec"]["names"] = {"kind": "MachineSet", "plural": "machinesets", "listKind": "MachineSetList"}
-    change = installation.Change("x", None, sets, f"{installation.DEFINITIONS}/machinesets.cluster.x-k8s.io")
-    installation.carry_out(api, [change], lambda line: None)
+    return installation.Change("x", None, sets, f"{installation.DEFINITIONS}/machinesets.cluster.x-k8s.io")
+
+
+def test_cluster_apis_other_kinds_give_it_away(api: KubernetesApi) -> None:
+    """Its MachineSets are served beside our own definitions: whoever may ask what is served can tell, a runner too."""
+    installation.carry_out(api, [machine_sets()], lambda line: None)
     with pytest.raises(recognition.ManagedElsewhere, match="machinesets are Cluster API's"):
         install(api)
+
+
+def test_no_run_begins_beside_cluster_api(bare: ApiServer, api: KubernetesApi, tmp_path: Path) -> None:
+    """Also where nobody ran install: it was found by a kubeconfig of the wrong cluster, say."""
+    store = {"type": "kubernetes", "kubeconfig": bare.kubeconfig, "path": str(tmp_path / "journal")}
+    install(api)
+    taken = run_action("cluster_lock", cluster="prod", store=store)
+    assert not taken.get("failed"), taken
+    run_action("cluster_lock", cluster="prod", store=store, state="absent")
+    installation.carry_out(api, [machine_sets()], lambda line: None)
+    refused = run_action("cluster_lock", cluster="prod", store=store)
+    assert refused["failed"] and "Cluster API's own controllers manage these kinds" in refused["msg"]
+
+
+def test_a_field_that_the_definition_does_not_know_is_no_silent_loss(api: KubernetesApi) -> None:
+    """Definitions of another release: an API server drops what it doesn't know, and a run would write it for ever."""
+    older = definitions.definition(next(kind for kind in definitions.KINDS if kind.name == "Machine"))
+    del older["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["failureDomain"]
+    change = installation.Change("x", None, older, f"{installation.DEFINITIONS}/machines.cluster.x-k8s.io")
+    installation.carry_out(api, [change], lambda line: None)
+    store = KubernetesStore(api)
+    made = machine("m-1")
+    made["spec"]["failureDomain"] = "a"
+    with pytest.raises(dropped.FieldDropped, match=r"dropped spec\.failureDomain of a Machine") as caught:
+        store.create(made)
+    assert "kubeadm.control_plane.install" in caught.value.fix
+    found = store.get(MACHINE, "default", "m-1")
+    assert found is not None and "failureDomain" not in found["spec"]
+    with pytest.raises(dropped.FieldDropped):
+        store.modify(MACHINE, "default", "m-1", lambda stored: stored["spec"].update(failureDomain="b"))
+    store.modify(MACHINE, "default", "m-1", lambda stored: stored["spec"].update(version="v1.21.0", readinessGates=[]))
+    store.delete(MACHINE, "default", "m-1")
 
 
 def test_definitions_of_somebody_else_are_left_alone(api: KubernetesApi) -> None:

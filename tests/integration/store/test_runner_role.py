@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import typing as t
+from pathlib import Path
 
 import pytest
+from actions import run_action
 from api_server import ApiServer
-from management import control_plane, kubeconfig_of
+from management import control_plane, kubeconfig_of, smallest_spec
 from store_objects import MACHINE, SECRET, secret
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions
@@ -37,15 +39,11 @@ def store(kubernetes_store: KubernetesStore, runner: dict[str, t.Any]) -> Kubern
 @pytest.mark.parametrize("kind", definitions.KINDS, ids=lambda kind: kind.name)
 def test_every_object_and_its_status(store: KubernetesStore, kind: definitions.Kind) -> None:
     kind_ref = (definitions.group_of(kind.name), kind.name)
-    spec = {
-        "Machine": {"clusterName": "prod"},
-        "MachineHealthCheck": {"clusterName": "prod", "selector": {}},
-    }.get(kind.name, {})
     made = {
         "apiVersion": f"{kind_ref[0]}/{definitions.version_of(kind.name)}",
         "kind": kind.name,
         "metadata": {"name": "one", "namespace": "default", "finalizers": ["kubeadm.control-plane/test"]},
-        "spec": spec,
+        "spec": smallest_spec(kind.name),
         **({"status": {"observedGeneration": 1}} if kind.status is not None else {}),
     }
     assert store.create(made).get("status", {}) == made.get("status", {})
@@ -133,3 +131,12 @@ def test_the_server_lists_the_roles_rules_and_no_others(runner: dict[str, t.Any]
         )
 
     assert plain(found["resourceRules"]) == plain([*given, *everybodys])
+
+
+def test_installing_is_not_for_a_runner(runner: dict[str, t.Any], tmp_path: Path) -> None:
+    """It is told whose credentials are needed, and not to install what it is installing."""
+    store = {"type": "kubernetes", "path": str(tmp_path / "journal"), **runner}
+    refused = run_action("management_cluster", store=store, namespaces=["default"])
+    assert refused["failed"] and "get /apis/apiextensions.k8s.io/v1/customresourcedefinitions" in refused["msg"]
+    assert "an administrator's to make" in refused["msg"] and "Run the playbook" not in refused["msg"]
+    assert "customresourcedefinitions.apiextensions.k8s.io" in refused["msg"]
