@@ -17,6 +17,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import (
     machine_restore,
     plan_files,
     planning,
+    stored_wishes,
     stores,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
@@ -46,10 +47,7 @@ class ActionModule(ControlPlaneAction):
         """Apply the manifest (present), set deletionTimestamp (absent) or remove what is left (absent, infrastructure gone)."""
         if arguments["state"] == "present":
             if not arguments["manifests"]:
-                raise ControlPlaneFailure(
-                    f"no manifest names the cluster {arguments['namespace']}/{arguments['cluster']}; nothing was done. "
-                    "Give the files in the inventory (plugin kubeadm.control_plane.clusters, option manifests) or as control_plane_manifests."
-                )
+                return self._from_the_store(arguments)
             manifest = read_cluster(
                 arguments["manifests"], arguments["namespace"], arguments["cluster"], arguments["providers"] or None
             )
@@ -63,10 +61,7 @@ class ActionModule(ControlPlaneAction):
             changes += machine_restore.restore(self.open_objects(arguments, store))
             for warning in warnings:
                 self.display.warning(warning)
-            if changes and self.check_mode:
-                for change in changes:
-                    self.progress(arguments["cluster"], f"would {change}")
-            return {"changed": bool(changes), "changes": changes, "exists": True}
+            return self._told(arguments, changes)
         store = self.open_store(arguments)
         if store.get(CLUSTER, arguments["namespace"], arguments["cluster"]) is None:
             self._close_last_step(arguments)
@@ -83,6 +78,25 @@ class ActionModule(ControlPlaneAction):
             return {"changed": True, "changes": deleted, "exists": False}
         changes = cluster_records.mark_deleting(objects, arguments["ignore_worker_nodes"])
         return {"changed": bool(changes), "changes": changes, "exists": True}
+
+    def _told(self, arguments: dict[str, t.Any], changes: list[str]) -> dict[str, t.Any]:
+        if self.check_mode:
+            for change in changes:
+                self.progress(arguments["cluster"], f"would {change}")
+        return {"changed": bool(changes), "changes": changes, "exists": True}
+
+    def _from_the_store(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """A cluster whose objects were applied to the store's API: they are what a manifest would be."""
+        store, changes = self.open_store(arguments), None
+        if stores.is_kubernetes(arguments["store"]):
+            where = (arguments["namespace"], arguments["cluster"])
+            changes = stored_wishes.settle(store, *where, arguments["providers"] or None)
+        if changes is None:
+            raise ControlPlaneFailure(
+                f"no manifest names the cluster {arguments['namespace']}/{arguments['cluster']}; nothing was done. "
+                "Give the files in the inventory (plugin kubeadm.control_plane.clusters, option manifests) or as control_plane_manifests."
+            )
+        return self._told(arguments, changes + machine_restore.restore(self.open_objects(arguments, store)))
 
     def _close_last_step(self, arguments: dict[str, t.Any]) -> None:
         # Elsewhere the next decision closes a step; after the last one there is nothing to decide on.

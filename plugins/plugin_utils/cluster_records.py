@@ -90,16 +90,24 @@ def apply_manifest(store: Store, manifest: ClusterManifest) -> list[str]:
         stored = store.get(kind_ref_of(desired), namespace, name)
         if stored is None:
             changes.append(f"create {desired['kind']} {namespace}/{name}")
-            created = copy.deepcopy(_with_record(desired))
+            created = _label(copy.deepcopy(_with_record(desired)), manifest)
             if kind_ref_of(desired) in FINALIZERS:
                 created["metadata"]["finalizers"] = [FINALIZERS[kind_ref_of(desired)]]
             store.create(created)
             continue
-        merged = _merged(stored, desired, cluster)
+        merged = _label(_merged(stored, desired, cluster), manifest)
         if merged != stored:
             changes.append(f"change {desired['kind']} {namespace}/{name}: {', '.join(changed_paths(stored, merged))}")
             store.modify(kind_ref_of(desired), namespace, name, functools.partial(_replace, desired=merged))
     return changes + health_checks.delete_others(store, manifest) + _in_place(store, manifest, before)
+
+
+def _label(obj: Object, manifest: ClusterManifest) -> Object:
+    """Put the cluster's name on what is the cluster's alone, in place: by it everybody finds it (Cluster API's core does so)."""
+    if obj["kind"] in (manifest.control_plane["kind"], manifest.infrastructure_cluster["kind"]):
+        labels = obj["metadata"].get("labels") or {}
+        obj["metadata"]["labels"] = {**labels, CLUSTER_LABEL: str(manifest.cluster["metadata"]["name"])}
+    return obj
 
 
 def _in_place(store: Store, manifest: ClusterManifest, before: t.Optional[Object]) -> list[str]:

@@ -166,7 +166,8 @@ def test_what_a_manifest_gave_and_gives_no_more_is_taken_off(tmp_path: Path) -> 
     desired.control_plane["metadata"].update(annotations={"example.com/a": "1"}, labels={})
     assert len(cluster_records.apply_manifest(store, desired)) == 1
     metadata = (store.get(CONTROL_PLANE, "default", "cp") or {})["metadata"]
-    assert sorted(metadata["annotations"]) == ["example.com/a", note, "theirs"] and metadata["labels"] == {}
+    assert sorted(metadata["annotations"]) == ["example.com/a", note, "theirs"]
+    assert metadata["labels"] == {"cluster.x-k8s.io/cluster-name": "c"}
     # Set by somebody on the stored object: it is theirs to take off.
     store.modify(CONTROL_PLANE, "default", "cp", lambda obj: obj["metadata"]["annotations"].update({paused: ""}))
     assert cluster_records.apply_manifest(store, desired) == []

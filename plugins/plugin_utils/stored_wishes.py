@@ -1,0 +1,132 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A cluster whose wishes are in the store alone: its objects were applied there with kubectl or by GitOps, and no manifest names it.
+
+Cluster API's webhooks would have defaulted and refused; its core would have put labels and finalizers on them. Here a run does, before it
+does anything else. What the API server itself refuses (``crds/rules.py``) never comes this far.
+"""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import functools
+import typing as t
+
+import yaml
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import read_cluster
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.user_annotations import KNOWN
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, kind_ref_of
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import health_checks
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+    CLUSTER,
+    CLUSTER_LABEL,
+    CONTROL_PLANE,
+    FINALIZERS,
+    ClusterObjects,
+    Object,
+    kind_of,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.propagation import changed_paths, propagate
+
+# How messages name where a fault is, in place of a file.
+WHERE = "the store"
+# Of this collection's annotations, a person's are those that are known, or nearly; the others are runs' own notes.
+MISSPELLED = 0.9
+
+
+def settle(
+    store: Store, namespace: str, name: str, providers: t.Optional[t.Mapping[str, str]] = None
+) -> t.Optional[list[str]]:
+    """Bring a stored cluster's objects to what a manifest's are when they are stored; return what was done, in words.
+
+    None where the store has no such Cluster. What is complete already is not written, and what is being deleted is left as it is.
+
+    Raises:
+        ManifestError: every fault of the objects; nothing was written then.
+    """
+    stored = _objects(store, namespace, name)
+    if not stored:
+        return None
+    cluster = stored[0]
+    if cluster["metadata"].get("deletionTimestamp"):
+        return []
+    text = yaml.safe_dump_all([_as_written(each) for each in stored])
+    manifest = read_cluster([WHERE], namespace, name, providers, {WHERE: text})
+    before = store.get(CONTROL_PLANE, namespace, str(manifest.control_plane["metadata"]["name"]))
+    changes = []
+    wanted = (
+        manifest.infrastructure_cluster,
+        manifest.machine_template,
+        manifest.control_plane,
+        *manifest.health_checks,
+        manifest.cluster,
+    )
+    for desired in wanted:
+        kind_ref, own = kind_ref_of(desired), str(desired["metadata"]["name"])
+        current = store.get(kind_ref, namespace, own)
+        if current is None:
+            continue
+        bring = functools.partial(_bring, desired=desired, cluster=name)
+        altered = copy.deepcopy(current)
+        bring(altered)
+        if altered != current:
+            store.modify(kind_ref, namespace, own, bring)
+            changes.append(
+                f"complete {desired['kind']} {namespace}/{own}: {', '.join(changed_paths(current, altered))}"
+            )
+    objects = ClusterObjects.read(store, namespace, name)
+    return changes + (propagate(objects, before) if objects is not None else [])
+
+
+def _objects(store: Store, namespace: str, name: str) -> list[Object]:
+    """What a manifest would hold of the cluster, the Cluster first; Secrets are read where they are needed."""
+    cluster = store.get(CLUSTER, namespace, name)
+    if cluster is None:
+        return []
+    found = [cluster]
+    spec = cluster.get("spec") or {}
+    references = [spec.get("infrastructureRef")]
+    if (spec.get("controlPlaneRef") or {}).get("name"):
+        control_plane = store.get(CONTROL_PLANE, namespace, str(spec["controlPlaneRef"]["name"]))
+        if control_plane is not None:
+            found.append(control_plane)
+            template = (control_plane.get("spec") or {}).get("machineTemplate") or {}
+            references.append((template.get("spec") or {}).get("infrastructureRef"))
+    for reference in references:
+        if reference and reference.get("name") and reference.get("kind") and reference.get("apiGroup"):
+            obj = store.get(kind_of(reference), namespace, str(reference["name"]))
+            found += [obj] if obj is not None else []
+    checks = store.list(health_checks.HEALTH_CHECK, namespace)
+    return found + [each for each in checks if (each.get("spec") or {}).get("clusterName") == name]
+
+
+def _as_written(stored: Object) -> Object:
+    """An object as a person would have written it: without what controllers and runs noted on it."""
+    metadata = stored["metadata"]
+    annotations = {
+        key: value
+        for key, value in (metadata.get("annotations") or {}).items()
+        if not key.startswith(kinds.ANNOTATION_PREFIX) or difflib.get_close_matches(key, KNOWN, 1, MISSPELLED)
+    }
+    own = {"name": metadata["name"], "namespace": metadata["namespace"], "labels": metadata.get("labels") or {}}
+    return {
+        "apiVersion": stored["apiVersion"],
+        "kind": stored["kind"],
+        "metadata": {**own, "annotations": annotations},
+        "spec": copy.deepcopy(stored.get("spec") or {}),
+    }
+
+
+def _bring(stored: Object, desired: Object, cluster: str) -> None:
+    stored["spec"] = copy.deepcopy(desired["spec"])
+    kind_ref, metadata = kind_ref_of(desired), stored["metadata"]
+    # A template may be another cluster's, too.
+    if kind_ref != CLUSTER and not str(kind_ref[1]).endswith("Template"):
+        metadata["labels"] = {**(metadata.get("labels") or {}), CLUSTER_LABEL: cluster}
+    finalizer = FINALIZERS.get(kind_ref)
+    if finalizer and not metadata.get("deletionTimestamp") and finalizer not in (metadata.get("finalizers") or ()):
+        metadata["finalizers"] = [*(metadata.get("finalizers") or ()), finalizer]
