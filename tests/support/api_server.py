@@ -20,6 +20,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard i
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import ApiClient, read_access
 
+START_SECONDS = 120.0
 _SERVER, _CLIENT = ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH
 
 
@@ -106,7 +107,8 @@ class ApiServer:
             except (Unreachable, NodeError):
                 return False
 
-        until("the API server is ready", ready)
+        # It needs ten seconds of a processor that nobody else uses.
+        until("the API server is ready", ready, START_SECONDS)
         return self
 
     def create(self, path: str, document: t.Mapping[str, t.Any]) -> None:
