@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from builders import Builder, at, healthy
+from explained_store import ExplainedStore
 from health_checks import CONTROL_PLANE, REMEDIATE, mhc, node_condition
 from observed import objects_of
 from stored_manifest import Kept
@@ -129,6 +130,17 @@ def test_a_mark_leads_to_the_removal_of_that_machine(tmp_path: Path) -> None:
     decision = decide(seen(builder, objects))
     assert (decision["action"], decision["target"]["machine"]) == ("remove", "m2")
     assert "reporting status Unknown" in decision["reasons"][0]["message"]
+
+
+def test_a_machine_that_begins_to_be_unhealthy_is_explained_once(tmp_path: Path) -> None:
+    builder = sick()
+    objects, snapshot = stored(builder, tmp_path)
+    explained = objects.store = ExplainedStore(str(tmp_path))
+    for _look in range(2):
+        health_checks.check_health(objects, snapshot)
+        snapshot = seen(builder, objects)
+    assert [each[:4] for each in explained.told] == [("Machine", "m2", True, "MachineMarkedUnhealthy")]
+    assert "m2 is to be remediated" in explained.told[0][4]
 
 
 def test_what_is_kept_of_a_health_check(tmp_path: Path) -> None:

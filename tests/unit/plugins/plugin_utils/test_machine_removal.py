@@ -9,9 +9,9 @@ import typing as t
 from pathlib import Path
 
 import pytest
+from explained_store import ExplainedStore
 from stored_cluster import stored_cluster
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneFailure, Waiting
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
     CONTROL_PLANE,
@@ -76,7 +76,7 @@ class World:
 
     def __init__(self, folder: Path) -> None:
         stored_cluster(folder, "v1.20.2", {}, {}, dict.fromkeys(NAMES, "localhost"))
-        self.store = FileStore(str(folder))
+        self.store = ExplainedStore(str(folder))
         self.machines = RecordedMachines()
         self.controller = Controller()
         self.seconds = 0.0
@@ -197,6 +197,14 @@ def test_a_bound_that_is_over_is_said_and_ends_the_waiting(world: World) -> None
     world.machines.answers["node_drain"] = [Answer(True, {"state": "TimedOut", "message": "pod shop/web is left"})]
     assert world.removal().take_out()["ready"] is True
     assert any("pod shop/web is left" in line for line in world.controller.said)
+
+
+@pytest.mark.parametrize(("state", "reason"), [("Drained", "SuccessfulDrainNode"), ("TimedOut", "FailedDrainNode")])
+def test_the_drain_is_explained_on_the_machine(world: World, state: str, reason: str) -> None:
+    """In the words of Cluster API's Machine controller."""
+    world.machines.answers["node_drain"] = [Answer(True, {"state": state, "message": "pod shop/web"})]
+    world.removal().take_out()
+    assert world.store.told == [("Machine", "m1", state == "TimedOut", reason, "pod shop/web")]
 
 
 def test_finite_bounds_where_the_machine_sets_none(world: World) -> None:
