@@ -318,6 +318,10 @@ def test_the_playbook(api: KubernetesApi, workspace: Workspace) -> None:
     assert again.recap("localhost")["changed"] == 0
 
 
+def test_a_limit_that_hides_the_controller_is_no_success(workspace: Workspace) -> None:
+    assert "give no --limit" in workspace.playbook("install", "--limit", "prod").failed().text
+
+
 def test_the_playbook_without_a_store(workspace: Workspace) -> None:
     """And with one that needs no installation."""
     (workspace.folder / "inventory.clusters.yml").unlink()
