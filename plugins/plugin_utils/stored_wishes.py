@@ -9,9 +9,9 @@ does anything else. What the API server itself refuses (``crds/rules.py``) never
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import difflib
-import functools
 import typing as t
 
 import yaml
@@ -19,7 +19,11 @@ import yaml
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import read_cluster
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.user_annotations import KNOWN
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, kind_ref_of
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import (
+    Conflict,
+    Store,
+    kind_ref_of,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import health_checks
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
     CLUSTER,
@@ -36,6 +40,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.propagation 
 WHERE = "the store"
 # Of this collection's annotations, a person's are those that are known, or nearly; the others are runs' own notes.
 MISSPELLED = 0.9
+ATTEMPTS = 5
 
 
 def settle(
@@ -47,16 +52,28 @@ def settle(
 
     Raises:
         ManifestError: every fault of the objects; nothing was written then.
+        Conflict: somebody edits them all the time.
     """
+    for _attempt in range(ATTEMPTS - 1):
+        with contextlib.suppress(Conflict):
+            return _settle(store, namespace, name, providers)
+        # What was completed belonged to another wish than the one that is stored now: from the start.
+        store.look_again()
+    return _settle(store, namespace, name, providers)
+
+
+def _settle(
+    store: Store, namespace: str, name: str, providers: t.Optional[t.Mapping[str, str]]
+) -> t.Optional[list[str]]:
     stored = _objects(store, namespace, name)
     if not stored:
         return None
-    cluster = stored[0]
-    if cluster["metadata"].get("deletionTimestamp"):
+    if stored[0]["metadata"].get("deletionTimestamp"):
         return []
     text = yaml.safe_dump_all([_as_written(each) for each in stored])
     manifest = read_cluster([WHERE], namespace, name, providers, {WHERE: text})
-    before = store.get(CONTROL_PLANE, namespace, str(manifest.control_plane["metadata"]["name"]))
+    read = {(kind_ref_of(each), str(each["metadata"]["name"])): each for each in stored}
+    before = read.get((CONTROL_PLANE, str(manifest.control_plane["metadata"]["name"])))
     changes = []
     wanted = (
         manifest.infrastructure_cluster,
@@ -67,14 +84,12 @@ def settle(
     )
     for desired in wanted:
         kind_ref, own = kind_ref_of(desired), str(desired["metadata"]["name"])
-        current = store.get(kind_ref, namespace, own)
-        if current is None:
-            continue
-        bring = functools.partial(_bring, desired=desired, cluster=name)
+        current = read[(kind_ref, own)]
         altered = copy.deepcopy(current)
-        bring(altered)
+        _bring(altered, desired, name)
         if altered != current:
-            store.modify(kind_ref, namespace, own, bring)
+            # Only over what was read: an edit meanwhile is another wish.
+            store.update(altered)
             changes.append(
                 f"complete {desired['kind']} {namespace}/{own}: {', '.join(changed_paths(current, altered))}"
             )

@@ -15,6 +15,7 @@ from management import Kubectl, Runs
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import stored_wishes
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
     CLUSTER,
     CONTROL_PLANE,
@@ -86,6 +87,31 @@ def test_what_is_edited_holds(runs: Runs, kubectl: Kubectl, kubernetes_store: Ku
     assert stored["metadata"]["labels"]["team"] == "a"
     assert there(kubernetes_store, CONTROL_PLANE, NAME)["spec"]["replicas"] == 5
     assert runs("cluster")["changes"] == []
+
+
+class Interrupted(KubernetesStore):
+    """A store beside which somebody scales the control plane right before it is first written to."""
+
+    others: t.Callable[[], t.Any] | None = None
+
+    def update(self, obj: Object) -> Object:
+        """Let the other be faster, once."""
+        if self.others is not None:
+            others, self.others = self.others, None
+            others()
+        return super().update(obj)
+
+
+def test_an_edit_meanwhile_is_not_lost(runs: Runs, kubectl: Kubectl, kubernetes_store: KubernetesStore) -> None:
+    """What is completed is completed again, from what was edited."""
+    store = Interrupted(kubernetes_store.api)
+    store.others = lambda: kubectl("scale", f"kcp/{NAME}", "--replicas=5")
+    with store.view():
+        changes = stored_wishes.settle(store, "default", "prod")
+    assert changes and any(NAME in line for line in changes)
+    stored = there(kubernetes_store, CONTROL_PLANE, NAME)
+    assert stored["spec"]["replicas"] == 5 and stored["spec"]["rollout"]["strategy"]["type"] == "RollingUpdate"
+    assert stored["metadata"]["finalizers"] == [kinds.FINALIZER_CONTROL_PLANE]
 
 
 def test_every_fault_is_told_by_its_field(runs: Runs, kubectl: Kubectl, kubernetes_store: KubernetesStore) -> None:
