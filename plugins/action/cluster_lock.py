@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import stores
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
 
 
@@ -30,6 +31,7 @@ class ActionModule(ControlPlaneAction):
         locks, where = self.open_locks(arguments), (arguments["namespace"], arguments["cluster"])
         if arguments["state"] == "absent":
             return {"changed": False, "released": locks.release_own(*where)}
+        stores.refuse_others(arguments["store"], self.PATIENCE_SECONDS)
         try:
             lease = locks.acquire(*where, on_wait=lambda text: self.progress(arguments["cluster"], text))
         except lock.Held as held:

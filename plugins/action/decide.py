@@ -47,6 +47,8 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.status_write
 _PRIVATE = ("conditions", "status", "annotations", "removedConditions")
 # Between two observations, each of which takes about half a second itself.
 PAUSE_SECONDS = 0.5
+# So often a step is decided on anew because somebody keeps editing; what a run itself needs is checked by its steps.
+EDITS = 3
 
 
 class ActionModule(ControlPlaneAction):
@@ -80,6 +82,7 @@ class ActionModule(ControlPlaneAction):
         waiting = None
         # A run's steps are noted below, when the waiting is over.
         begun = self._begun(journal, arguments)
+        edits = 0
         while True:
             store.look_again()
             objects = self.open_objects(arguments, store)
@@ -103,7 +106,13 @@ class ActionModule(ControlPlaneAction):
                 for change in node_labels.sync(objects, caller, snapshot):
                     self.progress(objects.name, change)
             if decision["action"] != names.WAIT:
-                break
+                if decision["action"] in names.ENDINGS or edits == EDITS or not self._edited(objects, arguments):
+                    break
+                edits += 1
+                self.progress(
+                    objects.name, "somebody edited the cluster's objects while it was observed: looking again"
+                )
+                continue
             write_status(objects, decision, snapshot["now"], begins=False)
             if waiting is None:
                 waiting = self.waiting(objects.name, arguments["wait_timeout"])
@@ -126,6 +135,11 @@ class ActionModule(ControlPlaneAction):
         if place is not None and place.ended and decision["action"] not in names.ENDINGS:
             return self._plan_ended(objects, decision, t.cast(planning.FollowedPlan, plan))
         return self._answer(objects, journal, decision, arguments, plan, place)
+
+    def _edited(self, objects: ClusterObjects, arguments: dict[str, t.Any]) -> bool:
+        """Whether somebody changed what a step was decided from since it was read: observing the machines takes seconds."""
+        objects.store.look_again()
+        return _versions(self.open_objects(arguments, objects.store)) != _versions(objects)
 
     def _as_if(self, store: Store, arguments: dict[str, t.Any]) -> None:
         # The store of check mode keeps this in memory; the run's own tasks before this one wrote nothing either.
@@ -259,3 +273,8 @@ def _with_fixed_names(plan: planning.FollowedPlan, step: Object, decision: Objec
 
 def _public(decision: Object) -> Object:
     return {key: value for key, value in decision.items() if key not in _PRIVATE}
+
+
+def _versions(objects: ClusterObjects) -> dict[tuple[str, str], str]:
+    everything = [objects.cluster, *([objects.control_plane] if objects.control_plane else []), *objects.machines]
+    return {(each["kind"], each["metadata"]["name"]): each["metadata"]["resourceVersion"] for each in everything}

@@ -87,6 +87,13 @@ def open_locks(options: Options, patience_seconds: float = 0.0) -> Locks:
     return t.cast(Locks, _module("lease_lock").LeaseLocks(_api(options, patience_seconds), connection(options)))
 
 
+def refuse_others(options: Options, patience_seconds: float = 0.0) -> None:
+    """Raise StoreError where somebody else manages the same objects in the store's API, Cluster API's controllers; for a run that begins."""
+    if is_kubernetes(options):
+        package = "ansible_collections.kubeadm.control_plane.plugins.module_utils.management.recognition"
+        importlib.import_module(package).refuse_cluster_api(_api(options, patience_seconds))
+
+
 def journal_directory(options: Options) -> str:
     """Return the folder on this controller that the journals are in: a file store, for another store one that has nothing else."""
     return os.path.abspath(os.path.expanduser(str(options["path"])))

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import shutil
@@ -123,8 +124,9 @@ class ApiServer:
         """Wait until the server serves a path that a custom resource's definition has just added."""
 
         def served() -> bool:
-            with self.client() as client:
+            with contextlib.suppress(Unreachable), self.client() as client:
                 return client.send("GET", path).status == 200
+            return False
 
         until(f"{path} is served", served)
 

@@ -226,6 +226,24 @@ def test_an_object_that_somebody_edits_meanwhile(
     whole(workspace, 1)
 
 
+def test_an_object_that_somebody_edits_between_observing_and_acting(
+    workspace: ManagementWorkspace, server: ApiServer, proxy: ApiProxy
+) -> None:
+    """A pause that comes while the machines are asked holds the step that was just decided on."""
+    workspace.options({"kubeconfig": proxy.kubeconfig})
+    leave_out_replicas(workspace.manifest(NAME))
+    workspace.playbook("reconcile").succeeded()
+    plane = f"kcp/{NAME}-control-plane"
+    kubectl(server, "scale", plane, "--replicas=3")
+    proxy.before(r"GET .*/secrets\?", lambda: kubectl(server, "annotate", plane, "cluster.x-k8s.io/paused="))
+    run = workspace.playbook("reconcile").succeeded()
+    assert "somebody edited the cluster's objects while it was observed" in run.text
+    whole(workspace, 1)
+    kubectl(server, "annotate", plane, "cluster.x-k8s.io/paused-")
+    workspace.playbook("reconcile").succeeded()
+    whole(workspace, 3)
+
+
 def test_a_machine_whose_finalizer_somebody_removed(workspace: ManagementWorkspace, server: ApiServer) -> None:
     """Deleted like that the object is gone at once: its machine is removed as every machine is, and replaced."""
     workspace.manifest(NAME, replicas=3)

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
+import threading
 import typing as t
 from pathlib import Path
 
@@ -58,11 +60,11 @@ class Folder:
         """Decide, following the plan."""
         return self.run("decide", **{"plan_file": str(self.plan), "run": "r1", **arguments})
 
-    def provide_infrastructure(self) -> None:
-        """What a provider reports; nobody listens at the endpoint."""
+    def provide_infrastructure(self, port: int = 0) -> None:
+        """What a provider reports; nobody listens at the endpoint, unless its port is given."""
         with socket.socket() as listener:
             listener.bind(("127.0.0.1", 0))
-            port = listener.getsockname()[1]
+            port = port or listener.getsockname()[1]
         domains = [{"name": each, "controlPlane": True} for each in "abc"]
         result = self.run(
             "infrastructure_status",
@@ -88,6 +90,28 @@ class Folder:
         target = decided["decision"]["target"]
         made = self.run("machine", kind="init", name=target["name"], failure_domain=target["failureDomain"])
         return document, str(made["name"])
+
+
+@contextlib.contextmanager
+def edited_when_asked(folder: Folder, times: int) -> t.Iterator[int]:
+    """An endpoint that is no API. So often as it is asked, which is while the cluster is observed, somebody edits the control plane."""
+
+    def serve() -> None:
+        for number in range(times + 10):
+            connection = listener.accept()[0]
+            if number < times:
+                folder.objects.modify(CONTROL_PLANE, "default", "prod-control-plane", edit)
+            connection.close()
+
+    def edit(stored: Object) -> None:
+        annotations = stored["metadata"].setdefault("annotations", {})
+        annotations["example.org/edits"] = annotations.get("example.org/edits", "") + "x"
+        if times == 1:
+            annotations["cluster.x-k8s.io/paused"] = ""
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=serve, daemon=True).start()
+        yield listener.getsockname()[1]
 
 
 @pytest.fixture
@@ -276,3 +300,20 @@ def test_nothing_secret_is_returned(folder: Folder) -> None:
     decided = json.dumps(folder.decide())
     for secret in folder.objects.list(SECRET, "default"):
         assert not [value for value in secret["data"].values() if value in decided]
+
+
+def test_what_somebody_edits_while_the_cluster_is_observed_is_taken_into_account(folder: Folder) -> None:
+    """A pause holds the step that was just decided on."""
+    folder.apply()
+    with edited_when_asked(folder, times=1) as port:
+        folder.provide_infrastructure(port)
+        decided = folder.run("decide", run="r1")
+    assert decided["act"] is False and decided["decision"]["reasons"][0]["reason"] == "Paused", decided
+
+
+def test_somebody_who_never_stops_editing_does_not_keep_a_run_from_its_work(folder: Folder) -> None:
+    folder.apply()
+    with edited_when_asked(folder, times=50) as port:
+        folder.provide_infrastructure(port)
+        decided = folder.run("decide", run="r1")
+    assert (decided["act"], decided["decision"]["action"]) == (True, "createCertificates"), decided
