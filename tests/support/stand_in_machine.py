@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import ast
 import fcntl
-import hashlib
 import json
 import re
 import secrets
@@ -23,6 +22,7 @@ from email.utils import format_datetime
 from pathlib import Path
 from typing import Any, Optional
 
+import stand_in_snapshots
 import yaml
 
 Object = dict[str, Any]
@@ -167,30 +167,13 @@ class World:
         return {"changed": True, "token_id": str(arguments.get("token") or "abcdef")[:6]}
 
     def etcd_snapshot(self, arguments: Object) -> Object:
-        """Taken at once: a file with its hash at the end, as etcd's are."""
+        """Taken at once."""
         self.state["snapshots"] += 1
-        content = b"etcd" * 128
-        content += hashlib.sha256(content).digest()
-        name = f"{arguments['name']}-{now().strftime('%Y%m%dT%H%M%SZ')}.db"
-        (self._folder / name).write_bytes(content)
-        return {
-            "changed": True,
-            "msg": f"snapshot {name} was taken and verified",
-            "path": str(self._folder / name),
-            "sha256": hashlib.sha256(content).hexdigest(),
-            "bytes": len(content),
-            "revision": self.state["snapshots"],
-            "verified_by": "sha256",
-            "taken_at": rfc3339(),
-        }
+        return stand_in_snapshots.taken(self._folder, arguments["name"], self.state["snapshots"])
 
     def etcd_snapshot_file(self, arguments: Object) -> Object:
-        """Hand a piece of it out, sealed as the real module does."""
-        # Seldom asked for, and every answer would wait for it.
-        from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapshot_file import read_piece
-
-        where = {"name": arguments["name"], "offset": arguments.get("offset") or 0, "key": arguments["transport_key"]}
-        return {"changed": False, "path": "", **read_piece(**where, directory=str(self._folder))}
+        """Hand a piece of it out."""
+        return stand_in_snapshots.piece(self._folder, arguments)
 
     def etcd_leader(self, arguments: Object) -> Object:
         """Leadership goes to the first named that works."""
@@ -377,16 +360,9 @@ def called(payload: str) -> tuple[str, Object]:
 
 def new_state() -> Object:
     """A world in which nothing has happened."""
-    empty: Object = {
-        "members": [],
-        "nodes": {},
-        "bootstraps": {},
-        "objects": {},
-        "fencing": {},
-        "violations": [],
-        "calls": [],
-    }
-    return {**empty, "leader": None, "snapshots": 0}
+    mappings: Object = {each: {} for each in ("nodes", "bootstraps", "objects", "fencing")}
+    lists: Object = {each: [] for each in ("members", "violations", "calls")}
+    return {**mappings, **lists, "leader": None, "snapshots": 0}
 
 
 def main() -> int:
