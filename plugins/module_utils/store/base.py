@@ -116,9 +116,9 @@ class Store(abc.ABC):
         Raises :class:`NotFound`.
         """
 
-    def scale(self, kind_ref: KindRef, namespace: str, name: str, replicas: int) -> Object:
-        """Set ``spec.replicas`` and nothing else. Raises :class:`NotFound`, and :class:`Conflict` as :meth:`modify`."""
-        return self.modify(kind_ref, namespace, name, lambda stored: stored["spec"].update(replicas=replicas))
+    def scale(self, kind_ref: KindRef, namespace: str, name: str, replicas: int) -> None:
+        """Set ``spec.replicas`` and nothing else. Raises :class:`NotFound`, and :class:`Conflict` where it was changed meanwhile."""
+        self.modify(kind_ref, namespace, name, lambda stored: stored["spec"].update(replicas=replicas))
 
     def record(self, obj: Object, reason: str, message: str, warning: bool = False) -> None:
         """Explain to people what is done to an object and why, where the store has a place for that (Events); never fails."""

@@ -151,7 +151,11 @@ class KubernetesStore(base.Store):
         refuse_loss(kind_ref, self.api.host, obj.get("spec"), stored.get("spec"), "spec")
         if obj.get("status") and kind_ref != SECRET:
             # An API server drops the status of what is created.
-            stored = self.update({**stored, "status": obj["status"]})
+            try:
+                stored = self.update({**stored, "status": obj["status"]})
+            except base.Conflict:
+                # Somebody has seen the object and written to it.
+                stored = self.modify(kind_ref, namespace, name, lambda found: found.update(status=obj["status"]))
         return stored
 
     def update(self, obj: Object) -> Object:
@@ -192,7 +196,7 @@ class KubernetesStore(base.Store):
         refuse_loss(kind_ref, self.api.host, obj.get(part), stored.get(part), part)
         return stored
 
-    def scale(self, kind_ref: KindRef, namespace: str, name: str, replicas: int) -> Object:
+    def scale(self, kind_ref: KindRef, namespace: str, name: str, replicas: int) -> None:
         """Set ``spec.replicas`` by the scale subresource, for which a right of its own can be given (as ``kubectl scale`` does)."""
         path = f"{object_path(kind_ref, namespace, name)}/scale"
         found = self.api.send("get", path, accepted=(404,))
@@ -204,7 +208,6 @@ class KubernetesStore(base.Store):
             answer = self.api.send("update", path, wanted, _NOT_WRITTEN, accepted=(404, 409))
         self._still_so(kind_ref, namespace, name, path, answer)
         self._forget()
-        return answer.document
 
     def _still_so(self, kind_ref: KindRef, namespace: str, name: str, path: str, answer: Answer) -> None:
         if answer.status not in (404, 409):

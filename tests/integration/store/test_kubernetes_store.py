@@ -174,6 +174,23 @@ def test_a_short_outage_is_waited_out(kubernetes_store: KubernetesStore, server:
         proxy.end()
 
 
+def test_an_object_that_somebody_writes_to_before_it_has_its_status(
+    kubernetes_store: KubernetesStore, other: KubernetesStore, server: ApiServer, tmp_path: Path
+) -> None:
+    """Which is a request of its own."""
+    proxy = ApiProxy(server, tmp_path)
+    store = KubernetesStore(KubernetesApi({"kubeconfig": proxy.kubeconfig}))
+    proxy.before(
+        "PUT .*/machines/m-1/status",
+        lambda: other.modify(*where(), lambda found: found["metadata"].update(annotations={"theirs": "1"})),
+    )
+    try:
+        created = store.create({**machine(), "status": {"phase": "Running"}})
+    finally:
+        proxy.end()
+    assert created["status"] == {"phase": "Running"} and created["metadata"]["annotations"] == {"theirs": "1"}
+
+
 def test_a_namespace_that_is_not_there(kubernetes_store: KubernetesStore) -> None:
     with pytest.raises(StoreError, match=r"Machine nowhere/m-1 can't be made.*kubectl create namespace nowhere"):
         kubernetes_store.create(machine(namespace="nowhere"))
