@@ -22,7 +22,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, plain
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.yaml_text import to_yaml
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import static_pods
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import adoption_manifest, inventory_pool
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import adoption_manifest, inventory_pool, stores
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
     ControlPlaneAction,
     ControlPlaneFailure,
@@ -185,7 +185,10 @@ class ActionModule(ControlPlaneAction):
         metadata = {"name": self._cluster, "namespace": self._arguments["namespace"]}
         differs = other_cluster(store, {"metadata": metadata}, hosts)
         if differs:
-            text = f"the store {self._arguments['store']['path']} has another cluster of this name already: its Secret {differs} is not these hosts'"
+            where = stores.describe(self._arguments["store"])
+            text = (
+                f"the store {where} has another cluster of this name already: its Secret {differs} is not these hosts'"
+            )
             self._refuse(
                 [Problem("OtherClusterInStore", "", text, "Adopt it under another name, or give the right store.")]
             )
