@@ -1,0 +1,10 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The commands for changes of the cluster's configuration."""
+
+from __future__ import annotations
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.commands import Command
+
+COMMANDS: tuple[Command, ...] = ()
