@@ -36,7 +36,8 @@ class NodeFacts:
     """A Node of the cluster, and how its machine is reached.
 
     ``api_server_version`` is "" on a worker; ``machine`` is the Machine's name, "" where the store has none; ``inventory_host`` is
-    "" where the machine is reached by what the store knows of it; ``reachable`` is whether its machine answered just now.
+    "" where the machine is reached by what the store knows of it; ``reachable`` is whether its machine answered just now;
+    ``machine_id`` is that of /etc/machine-id there.
     """
 
     name: str
@@ -48,6 +49,7 @@ class NodeFacts:
     machine: str = ""
     inventory_host: str = ""
     reachable: bool = True
+    machine_id: str = ""
 
 
 @dataclass(frozen=True)
