@@ -18,6 +18,7 @@ BOOLEAN = "boolean"
 STRINGS = "strings"
 MAPPING = "mapping"
 MAPPINGS = "mappings"
+INTEGERS = "integers"
 
 _TYPES: Mapping[str, tuple[type, str]] = {
     STRING: (str, "text"),
@@ -26,6 +27,7 @@ _TYPES: Mapping[str, tuple[type, str]] = {
     STRINGS: (list, "a list of texts"),
     MAPPING: (dict, "a mapping"),
     MAPPINGS: (list, "a list of mappings"),
+    INTEGERS: (list, "a list of whole numbers"),
 }
 
 
@@ -47,8 +49,8 @@ class Parameter:
         wanted, words = _TYPES[self.type]
         shown = None if self.secret or isinstance(value, (dict, list)) else value
         right = isinstance(value, wanted) and not (wanted is int and isinstance(value, bool))
-        texts = value if self.type in (STRINGS, MAPPINGS) and right else [value]
-        part = {STRINGS: str, MAPPINGS: dict}.get(self.type)
+        texts = value if wanted is list and right else [value]
+        part = {STRINGS: str, MAPPINGS: dict, INTEGERS: int}.get(self.type)
         if not right or (part is not None and not all(isinstance(each, part) for each in texts)):
             return [FieldError(path, shown, f"must be {words}", "Correct its type.")]
         if self.choices and any(each not in self.choices for each in texts):
@@ -57,7 +59,7 @@ class Parameter:
             return [
                 FieldError(path, shown, f"must be {self.pattern_words or 'of the form ' + self.pattern}", "Correct it.")
             ]
-        if self.minimum is not None and value < self.minimum:
+        if self.minimum is not None and any(each < self.minimum for each in texts):
             return [FieldError(path, shown, f"must be at least {self.minimum}", "Give a larger number.")]
         return []
 
