@@ -1,10 +1,101 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The commands for rotation of certificate authorities and service account keys."""
+"""The commands for rotation of certificate authorities and service account keys (kubeadm.md A7)."""
 
 from __future__ import annotations
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.commands import Command
+from collections.abc import Mapping
+from typing import Any
 
-COMMANDS: tuple[Command, ...] = ()
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.certificate_files import AUTHORITIES
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import commands
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.authority_rotation import (
+    DROP,
+    ISSUE,
+    STAGES,
+    TRUST,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.commands import Command, Parameter
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.rotate_certificate_authorities import (
+    TOKENS_SECONDS,
+)
+
+_NAMED = {"authorities": Parameter(commands.STRINGS, required=True, choices=AUTHORITIES)}
+_STAGE = {"stage": Parameter(required=True, choices=STAGES)}
+_RESTART = "# restart what reads them: etcd while its API server is stopped, then the API server, controller manager, scheduler, kubelet"
+_WORDS = {
+    "ca": "cluster CA",
+    "etcd": "etcd CA",
+    "frontProxy": "front-proxy CA",
+    "serviceAccount": "service account keys",
+}
+
+
+def _words(parameters: Mapping[str, Any]) -> str:
+    return ", ".join(_WORDS[each] for each in parameters["authorities"])
+
+
+def _create(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
+    del node
+    return (f"# make a new {_words(parameters)}, kept in the store beside the old ones",)
+
+
+def _trust(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
+    return (f"# {node}: {_words(parameters)}: add the new certificates and public keys to what is trusted", _RESTART)
+
+
+def _issue(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
+    return (
+        f"# {node}: {_words(parameters)}: sign every certificate anew, with the names it has; sign with the new keys",
+        _RESTART,
+    )
+
+
+def _drop(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
+    return (f"# {node}: {_words(parameters)}: take the old certificates and public keys from what is trusted", _RESTART)
+
+
+_PUBLISH = {
+    TRUST: "# cluster-info and the store's kubeconfig trust both; wait until extension-apiserver-authentication and each kube-root-ca.crt do",
+    ISSUE: "# the store's Secrets hold the new authorities, its kubeconfig a certificate of theirs; delete the Secret kubeadm-certs",
+    DROP: "# cluster-info, extension-apiserver-authentication and the store's kubeconfig trust the new ones alone, and each kube-root-ca.crt",
+}
+
+
+def _publish(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
+    del node
+    return (_PUBLISH[parameters["stage"]],)
+
+
+def _prove(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
+    also = "; old credentials are refused" if parameters["stage"] == DROP else ""
+    return (
+        f"# {node}: read back what is trusted, what is shown, and that everything that reads it was started since{also}",
+    )
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command("createCertificateAuthorities", _create, _NAMED),
+    Command("trustNewAuthorities", _trust, _NAMED, disruptive=True),
+    Command("issueFromNewAuthorities", _issue, _NAMED, disruptive=True),
+    Command("dropOldAuthorities", _drop, _NAMED, disruptive=True),
+    Command("publishAuthorities", _publish, {**_NAMED, **_STAGE}),
+    Command("proveAuthorities", _prove, {**_NAMED, **_STAGE}),
+    Command(
+        "renewServiceAccountTokens",
+        lambda parameters, node: (
+            "# have the controller manager write every token in a Secret anew, with the new key",
+        ),
+    ),
+    Command(
+        "waitServiceAccountTokens",
+        lambda parameters, node: ("# wait until no pod on any Node has a token of the old key in its volumes",),
+        {"timeoutSeconds": Parameter(commands.INTEGER, default=TOKENS_SECONDS, minimum=1)},
+    ),
+    Command(
+        "forgetOldAuthorities",
+        lambda parameters, node: ("# delete the old keys and this rotation's Secret from the store",),
+        _NAMED,
+    ),
+)

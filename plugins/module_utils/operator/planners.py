@@ -8,6 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Callable
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import (
+    custom,
+    rotate_certificate_authorities,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import (
     ClusterFacts,
     FieldError,
@@ -19,4 +23,7 @@ Plan = Callable[[Mapping[str, Any], ClusterFacts], "tuple[GroupPlan, ...]"]
 # (the field's value, its path) -> what is wrong with it, whatever the cluster.
 Validate = Callable[[Mapping[str, Any], str], "list[FieldError]"]
 
-PLANNERS: Mapping[str, tuple[Validate, Plan]] = {}
+PLANNERS: Mapping[str, tuple[Validate, Plan]] = {
+    "custom": (custom.validate, custom.plan),
+    "rotateCertificateAuthorities": (rotate_certificate_authorities.validate, rotate_certificate_authorities.plan),
+}
