@@ -11,8 +11,11 @@ from typing import Any
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import documents, facts, kinds, versions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import Version, parse
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.health_check import selects
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import catalogue_upgrade, commands
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import (
+    catalogue_upgrade,
+    commands,
+    selectors,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.commands import Parameter
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import (
     PARALLEL,
@@ -63,18 +66,8 @@ def validate(spec: Mapping[str, Any], path: str) -> list[FieldError]:
         found.append(FieldError(f"{path}.kubernetesVersion", later, rule, "Give one of the two only."))
     if isinstance(spec.get("binaries"), Mapping):
         found += catalogue_upgrade.binaries_errors(spec["binaries"], f"{path}.binaries")
-    selector = spec.get("nodeSelector")
-    if isinstance(selector, Mapping):
-        found += _selector_errors(selector, f"{path}.nodeSelector")
-    return found
-
-
-def _selector_errors(selector: Mapping[str, Any], path: str) -> list[FieldError]:
-    if not selector.get("matchLabels") and not selector.get("matchExpressions"):
-        return [FieldError(path, None, "the selector is empty", "Give matchLabels, or leave it out for all Nodes.")]
-    found = []
-    for name in sorted(set(selector) - {"matchLabels", "matchExpressions"}):
-        found.append(FieldError(f"{path}.{name}", None, "a label selector has no such field", "Remove it."))
+    if isinstance(spec.get("nodeSelector"), Mapping):
+        found += selectors.errors(spec["nodeSelector"], f"{path}.nodeSelector")
     return found
 
 
@@ -239,7 +232,7 @@ def _selected(spec: Mapping[str, Any], cluster: ClusterFacts) -> list[NodeFacts]
     selector = spec.get("nodeSelector")
     if selector is None:
         return list(cluster.nodes)
-    found = [each for each in cluster.nodes if selects(selector, each.labels)]
+    found = [each for each in cluster.nodes if selectors.matches(selector, each.labels)]
     if not found:
         fix = "Correct the labels (kubectl get nodes --show-labels), or leave the selector out for all Nodes."
         raise RefusedAction(f"{PATH}.nodeSelector", None, "it selects no Node of the cluster", fix)

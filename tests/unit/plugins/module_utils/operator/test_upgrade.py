@@ -267,7 +267,11 @@ def test_a_configuration_that_the_new_kubeadm_does_not_read() -> None:
         ({"targetVersion": NEW, "kubernetesVersion": OLD}, "spec.upgrade.kubernetesVersion", "something else"),
         ({"targetVersion": NEW, "drian": True}, "spec.upgrade.drian", "no such field"),
         ({"targetVersion": NEW, "drain": "yes"}, "spec.upgrade.drain", "true or false"),
-        ({"targetVersion": NEW, "nodeSelector": {}}, "spec.upgrade.nodeSelector", "empty"),
+        (
+            {"targetVersion": NEW, "nodeSelector": {"labels": {}}},
+            "spec.upgrade.nodeSelector.labels",
+            "matchLabels and matchExpressions",
+        ),
         ({"targetVersion": NEW, "maxUnavailable": 0}, "spec.upgrade.maxUnavailable", "at least 1"),
         ({"targetVersion": NEW, "binaries": {"source": "ftp"}}, "spec.upgrade.binaries.source", "packages or files"),
         ({"targetVersion": NEW, "binaries": {"source": "files"}}, "spec.upgrade.binaries.path", "need it"),
