@@ -86,9 +86,9 @@ FILES: tuple[CertificateFile, ...] = (
     _kubeconfig("super-admin.conf", optional=True),
     # Trust alone is in it, and a bootstrap token; kubeadm of some versions leaves it behind after a join.
     _kubeconfig("bootstrap-kubelet.conf", on_workers=True, optional=True),
-    # Its client certificate is in the file that follows, since 1.17.
-    _kubeconfig("kubelet.conf", KUBELET, on_workers=True),
     CertificateFile(KUBELET_CLIENT, PAIR, CA, (KUBELET,), on_workers=True, optional=True),
     # With serverTLSBootstrap; kubeadm's default is one that the kubelet signs itself and nobody verifies.
     CertificateFile(KUBELET_SERVER, PAIR, CA, (KUBELET,), on_workers=True, optional=True),
+    # It leads to the kubelet's certificate, since 1.17. The last: what was started after it was written has read those, too.
+    _kubeconfig("kubelet.conf", KUBELET, on_workers=True),
 )

@@ -124,6 +124,21 @@ def fingerprints(pem: str) -> tuple[str, ...]:
     return tuple(hashlib.sha256(der).hexdigest() for der in blocks(pem))
 
 
+def certificates_of(pem: str) -> tuple[str, ...]:
+    """The certificates of a PEM text one by one, each as PEM."""
+    found = []
+    for part in pem.split("-----BEGIN CERTIFICATE-----")[1:]:
+        body, end, _rest = part.partition("-----END CERTIFICATE-----")
+        if end:
+            found.append(f"-----BEGIN CERTIFICATE-----{body}{end}\n")
+    return tuple(found)
+
+
+def first(pem: str) -> str:
+    """The first certificate of a PEM text alone, "" where there is none."""
+    return next(iter(certificates_of(pem)), "")
+
+
 def blocks(pem: str) -> tuple[bytes, ...]:
     """The DER forms of the blocks of a PEM text, in its order; what is no PEM is left out."""
     found = []

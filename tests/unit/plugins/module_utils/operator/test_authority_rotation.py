@@ -26,6 +26,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.cert
     FRONT_PROXY,
     KUBECONFIG,
     KUBELET,
+    KUBELET_CLIENT,
     PKI,
     SCHEDULER,
     SERVICE_ACCOUNT,
@@ -173,7 +174,7 @@ class World:
             for component, name in callers if control_plane else callers[2:]:
                 path = f"/etc/kubernetes/{name}"
                 yield f"API server {node} to {component} {other}", serving, self.trust(other, component, path)
-                certificate = rotation.FILES[-2].path if component == KUBELET else path
+                certificate = KUBELET_CLIENT if component == KUBELET else path
                 yield f"{component} {other} to API server {node}", self.shown(other, component, certificate), accepts
             # A kubelet that begins to renew its certificate just now.
             yield f"a new kubelet certificate to {node}", set().union(*self.signers.values()), accepts

@@ -1,0 +1,222 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""With which key the tokens of service accounts are signed, in Secrets and in the volumes of pods, and how they are written anew.
+
+A token's header names the key that signed it (``kid``): that tells who still depends on a key, without a token ever leaving its node.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+import hashlib
+import json
+import os
+import re
+import time
+import typing as t
+from dataclasses import dataclass
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import ApiClient, ApiError
+
+SECRETS = "/api/v1/secrets"
+TYPE = "kubernetes.io/service-account-token"
+ROOTS = "/api/v1/configmaps"
+ROOT_NAME = "kube-root-ca.crt"
+POD_VOLUMES = "/var/lib/kubelet/pods"
+_KINDS = ("kubernetes.io~secret", "kubernetes.io~projected")
+_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
+_MOST_BYTES = 64 * 1024
+_POLL_SECONDS = 0.5
+MERGE_PATCH = "application/merge-patch+json"
+
+Object = dict[str, t.Any]
+
+
+def key_id(token: str) -> t.Optional[str]:
+    """The ``kid`` in a token's header: "" in a token that names none (before 1.16), None where it is no token."""
+    parts = token.strip().split(".")
+    if len(parts) != 3:
+        return None
+    try:
+        header = json.loads(base64.urlsafe_b64decode(parts[0] + "=" * (-len(parts[0]) % 4)))
+    except (ValueError, binascii.Error):
+        return None
+    if not isinstance(header, dict) or "alg" not in header:
+        return None
+    return str(header.get("kid") or "")
+
+
+def fingerprints(pem: str) -> list[str]:
+    """The SHA-256 of each certificate's DER form, in hexadecimal."""
+    found = []
+    for block in _CERTIFICATE.finditer(pem):
+        with contextlib.suppress(ValueError, binascii.Error):
+            found.append(hashlib.sha256(base64.b64decode("".join(block.group(1).split()))).hexdigest())
+    return found
+
+
+def volumes(directory: str = POD_VOLUMES) -> list[Object]:
+    """The tokens in the volumes of this machine's pods: ``{uid, volume, key_id, age}``, the pod by its UID, the age in seconds.
+
+    Raises:
+        NodeError: the folder can't be read: then nothing can be said of who has which token.
+    """
+    found: list[Object] = []
+    try:
+        pods = sorted(os.listdir(directory))
+    except OSError as error:
+        raise NodeError(f"{directory} can't be read: {error}.", "Is this a node with a kubelet?") from error
+    for uid in pods:
+        for kind in _KINDS:
+            folder = os.path.join(directory, uid, "volumes", kind)
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                for volume in sorted(os.listdir(folder)):
+                    found += _tokens(uid, volume, os.path.join(folder, volume))
+    return found
+
+
+def _tokens(uid: str, volume: str, folder: str) -> list[Object]:
+    found = []
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        # A projected token may have any name. What begins with ".." is the volume's own bookkeeping.
+        for name in sorted(os.listdir(folder)):
+            path = os.path.join(folder, name)
+            if name.startswith("..") or not os.path.isfile(path):
+                continue
+            with contextlib.suppress(OSError), open(path, encoding="ascii", errors="replace") as file:
+                identity = key_id(file.read(_MOST_BYTES))
+                if identity is not None:
+                    age = max(0, int(time.time() - os.fstat(file.fileno()).st_mtime))
+                    found.append({"uid": uid, "volume": volume, "key_id": identity, "age": age})
+    return found
+
+
+@dataclass(frozen=True)
+class Accounts:
+    """What the API says of service accounts' tokens and of the authorities that pods are given."""
+
+    client: ApiClient
+
+    def secrets(self) -> list[Object]:
+        """Every Secret with a token: ``{namespace, name, service_account, key_id, authorities}``; ``key_id`` None without a token."""
+        return [_secret(each) for each in self.client.list(SECRETS, fields=f"type={TYPE}")]
+
+    def roots(self) -> list[Object]:
+        """Every namespace's ConfigMap kube-root-ca.crt: ``{namespace, authorities}``; none before 1.20."""
+        items = self.client.list(ROOTS, fields=f"metadata.name={ROOT_NAME}")
+        return [
+            {
+                "namespace": str(each["metadata"]["namespace"]),
+                "authorities": fingerprints(str((each.get("data") or {}).get("ca.crt") or "")),
+            }
+            for each in items
+        ]
+
+    def pods(self, before: str) -> list[Object]:
+        """The pods that have a token and may run since before a time (RFC 3339, UTC): ``{namespace, name, node, uid, started_at}``.
+
+        ``started_at`` is "" of a pod of which no container runs; one that has ended for good is left out.
+        """
+        tokens = {(each["namespace"], each["name"]) for each in self.secrets()}
+        found = []
+        for pod in self.client.list("/api/v1/pods"):
+            started = min(_starts(pod), default="")
+            ended = (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+            if not ended and started < before and _has_token(pod, tokens):
+                metadata = pod["metadata"]
+                found.append(
+                    {
+                        "namespace": str(metadata["namespace"]),
+                        "name": str(metadata["name"]),
+                        "uid": str(metadata["uid"]),
+                        "node": str((pod.get("spec") or {}).get("nodeName") or ""),
+                        "started_at": started,
+                    }
+                )
+        return sorted(found, key=lambda each: (each["namespace"], each["name"]))
+
+    def renew(
+        self, wanted: t.Collection[str], seconds: float, before_change: t.Callable[[], None], *, check: bool = False
+    ) -> list[str]:
+        """Have the controller manager sign every token in a Secret that another key signed; returns which, "namespace/name".
+
+        The token alone is taken out of the Secret, which keeps its name: pods that mount it get the new one in their volume.
+
+        Raises:
+            NodeError: some were not written anew in time. ApiError, Unreachable: the API refused or did not answer.
+        """
+        old = [each for each in self.secrets() if each["key_id"] not in wanted]
+        if check or not old:
+            return [_name(each) for each in old]
+        for each in old:
+            before_change()
+            # None: a call before this one took the token out.
+            if each["key_id"] is not None:
+                self._take_out(each)
+        deadline = time.monotonic() + seconds
+        while True:
+            left = [_name(each) for each in self.secrets() if each["key_id"] not in wanted]
+            if not left:
+                return [_name(each) for each in old]
+            if time.monotonic() > deadline:
+                raise NodeError(
+                    f"The controller manager did not write these tokens with the new key: {', '.join(left[:10])}.",
+                    "Look at its logs; does the service account of each still exist? A Secret without one can be deleted.",
+                )
+            time.sleep(_POLL_SECONDS)
+
+    def _take_out(self, secret: Object) -> None:
+        path = f"/api/v1/namespaces/{secret['namespace']}/secrets/{secret['name']}"
+        document = {"metadata": {"resourceVersion": secret["resource_version"]}, "data": {"token": None}}
+        answer = self.client.send("PATCH", path, document, content_type=MERGE_PATCH)
+        # Gone, or written by the controller manager meanwhile: the next look tells.
+        if answer.status not in (404, 409):
+            self.client.checked(answer, path)
+
+
+def _name(secret: Object) -> str:
+    return f"{secret['namespace']}/{secret['name']}"
+
+
+def _secret(item: Object) -> Object:
+    metadata, data = item["metadata"], item.get("data") or {}
+    token = _text(data.get("token"))
+    return {
+        "namespace": str(metadata["namespace"]),
+        "name": str(metadata["name"]),
+        "resource_version": str(metadata.get("resourceVersion") or ""),
+        "service_account": str((metadata.get("annotations") or {}).get("kubernetes.io/service-account.name") or ""),
+        "key_id": key_id(token) if token else None,
+        "authorities": fingerprints(_text(data.get("ca.crt"))),
+    }
+
+
+def _text(value: t.Any) -> str:
+    try:
+        return base64.b64decode(str(value or "")).decode()
+    except (ValueError, binascii.Error):
+        return ""
+
+
+def _starts(pod: Object) -> list[str]:
+    statuses = (pod.get("status") or {}).get("containerStatuses") or []
+    running = [((each.get("state") or {}).get("running") or {}).get("startedAt") for each in statuses]
+    return [str(each) for each in running if each]
+
+
+def _has_token(pod: Object, tokens: t.Collection[tuple[str, str]]) -> bool:
+    namespace = str(pod["metadata"]["namespace"])
+    for volume in (pod.get("spec") or {}).get("volumes") or []:
+        if (namespace, str((volume.get("secret") or {}).get("secretName") or "")) in tokens:
+            return True
+        sources = (volume.get("projected") or {}).get("sources") or []
+        if any(isinstance(each, dict) and each.get("serviceAccountToken") for each in sources):
+            return True
+    return False
+
+
+__all__ = ["Accounts", "ApiError", "fingerprints", "key_id", "volumes"]
