@@ -15,7 +15,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.mat
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import ClusterFacts, NodeFacts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.selectors import ROLE_LABELS
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.compare_and_swap import Read
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.parse import machine_facts
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import operator_swap
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import (
@@ -31,6 +30,7 @@ _CONFIG = "/api/v1/namespaces/kube-system/configmaps/"
 _KEEP = (
     "items[].metadata.name",
     "items[].metadata.labels",
+    "items[].spec.unschedulable",
     "items[].status.nodeInfo.kubeletVersion",
     "items[].status.nodeInfo.machineID",
     "items[].status.conditions[].type",
@@ -72,7 +72,7 @@ class Facts:
         lowest = _lowest([each for each in versions.values() if each])
         minor = read_version(lowest)
         kubelet = [_CONFIG + "kubelet-config"]
-        kubelet += [f"{_CONFIG}kubelet-config-{minor[0]}.{minor[1]}"] if minor else []
+        kubelet += [f"{_CONFIG}kubelet-config-{minor.major}.{minor.minor}"] if minor else []
         names = [_CONFIG + "kubeadm-config", _CONFIG + "kube-proxy", *kubelet]
         via = str(workload["via"])
 
@@ -81,7 +81,9 @@ class Facts:
 
         found = operator_swap.read(ask, [via], [Read(NODES, _KEEP), *(Read(each, ("data",)) for each in names)])
         data = {path: ((found.get(path) or {}).get("data") or {}) for path in names}
-        nodes = [self._node(each, versions) for each in (found[NODES] or {}).get("items") or []]
+        items = (found[NODES] or {}).get("items") or []
+        nodes = [self._node(each, versions) for each in items]
+        held = [str(each["metadata"]["name"]) for each in items if (each.get("spec") or {}).get("unschedulable")]
         own_kubelet = next((data[each]["kubelet"] for each in reversed(kubelet) if data[each].get("kubelet")), "")
         return ClusterFacts(
             cluster=self._objects.name,
@@ -91,7 +93,7 @@ class Facts:
             kubelet_configuration=str(own_kubelet),
             kube_proxy_configuration=str(data[_CONFIG + "kube-proxy"].get("config.conf") or ""),
             external_etcd=self._external_etcd(),
-            extra=self._extra(),
+            extra={**self._extra(), "unschedulable": sorted(held)},
         )
 
     def _node(self, item: Object, versions: t.Mapping[str, str]) -> NodeFacts:
@@ -184,12 +186,13 @@ class Facts:
         }
 
     def _certificates(self, facts: ClusterFacts) -> dict[str, str]:
+        """When certificates end, by "<Node>/<kubeadm's name>", of every Node that answers; the workers' kubelets' included."""
         found: dict[str, str] = {}
-        for node in facts.control_plane_nodes:
-            if not node.reachable:
+        for node in facts.nodes:
+            if not node.machine and not node.inventory_host:
                 continue
-            answer = self._caller.call(reach(self._objects, node), "node_observe", {"look_again": False})
-            known = {} if answer.failed else machine_facts(answer.result.get("observation")).get("certificates") or {}
+            answer = self._caller.call(reach(self._objects, node), "kubeadm_certificates", {})
+            known = {} if answer.failed else answer.result.get("certificates") or {}
             found.update({f"{node.name}/{name}": str(end) for name, end in known.items() if end})
         return found
 
@@ -251,8 +254,8 @@ def _image_version(pods: Object) -> str:
 
 
 def _lowest(versions: t.Sequence[str]) -> str:
-    known = [each for each in versions if read_version(each)]
-    return min(known, key=lambda each: read_version(each) or (), default="")
+    known = [(parsed, each) for each in versions if (parsed := read_version(each)) is not None]
+    return min(known)[1] if known else ""
 
 
 __all__ = ["Facts", "Machine", "nodes_now", "workers_group"]

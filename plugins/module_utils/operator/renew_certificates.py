@@ -35,6 +35,7 @@ PATH = "spec.renewCertificates"
 EXTRA_NOW = "now"
 EXPIRED, NEVER, ALWAYS = "Expired", "Never", "Always"
 _SUPER_ADMIN = "super-admin.conf"
+_AUTHORITIES = ("ca", "etcd-ca", "front-proxy-ca")
 _FIELDS: Mapping[str, Parameter] = {
     "names": Parameter(commands.STRINGS, choices=(ALL, KUBELET_CLIENT, *USERS)),
     # Which workers' kubelets are bootstrapped anew.
@@ -65,6 +66,7 @@ def plan(spec: Mapping[str, Any], cluster: ClusterFacts) -> tuple[GroupPlan, ...
     nodes = cluster.control_plane_nodes
     if not nodes:
         raise RefusedAction(PATH, None, "the cluster has no control plane Node", "Check its role labels.")
+    _require_authorities(cluster)
     chosen = list(spec.get("names") or [ALL])
     every = ALL in chosen
     names = [ALL] if every else [name for name in chosen if name != KUBELET_CLIENT]
@@ -86,6 +88,15 @@ def plan(spec: Mapping[str, Any], cluster: ClusterFacts) -> tuple[GroupPlan, ...
     if every or "admin.conf" in chosen:
         groups.append(GroupPlan("renew-kubeconfig", order[:1], ({"renewKubeconfigSecret": {}},)))
     return tuple(groups)
+
+
+def _require_authorities(cluster: ClusterFacts) -> None:
+    now = str(cluster.extra.get(EXTRA_NOW) or "")
+    for key, end in sorted(cluster.certificates.items()):
+        node, _slash, name = key.partition("/")
+        if name in _AUTHORITIES and now and end and end <= now:
+            rule = f"the certificate authority {name} of {node} has ended {end}, and what it signs is worth nothing"
+            raise RefusedAction(PATH, None, rule, "Run an Action rotateCertificateAuthorities.")
 
 
 def _require_known(names: Sequence[str], cluster: ClusterFacts) -> None:

@@ -152,4 +152,6 @@ def test_refused() -> None:
         plan({}, ClusterFacts("prod", "v1.20.2", (NodeFacts("w", False),)))
     with pytest.raises(RefusedAction, match="makes no super-admin"):
         plan({"names": ["super-admin.conf"]}, cluster())
+    with pytest.raises(RefusedAction, match="the certificate authority etcd-ca of cp-b has ended"):
+        plan({}, cluster(certificates={"cp-a/ca": LATER, "cp-b/etcd-ca": BEFORE}))
     assert plan({"names": ["super-admin.conf"]}, cluster(version="v1.30.0"))[0].name == "renew-cp"
