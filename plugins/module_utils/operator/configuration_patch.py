@@ -120,6 +120,32 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any], root: str) -> t
     return tuple(lines)
 
 
+def without_secrets(patch: Any, name: str = "") -> Any:
+    """A patch for people: the same but for values that may be secret."""
+    if isinstance(patch, Mapping):
+        if name == "extraArgs":
+            return {key: _argument_shown(str(key), value) for key, value in patch.items()}
+        return {key: without_secrets(value, str(key)) for key, value in patch.items()}
+    if isinstance(patch, list):
+        if name in ("extraArgs", "extraEnvs"):
+            return [
+                {key: _entry_shown(each, str(key), name) for key in each} if isinstance(each, Mapping) else each
+                for each in patch
+            ]
+        return [without_secrets(each) for each in patch]
+    return patch
+
+
+def _argument_shown(name: str, value: Any) -> Any:
+    return value if value is None or _argument(name, str(value)).shown != _HIDDEN else _HIDDEN
+
+
+def _entry_shown(entry: Mapping[str, Any], key: str, name: str) -> Any:
+    if key not in ("value", "valueFrom"):
+        return entry[key]
+    return _HIDDEN if name == "extraEnvs" else _argument_shown(str(entry.get("name")), entry[key])
+
+
 @dataclass(frozen=True)
 class _Leaf:
     text: str

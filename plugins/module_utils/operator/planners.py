@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Callable
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import (
+    change_configuration,
     custom,
     rotate_certificate_authorities,
 )
@@ -24,6 +25,7 @@ Plan = Callable[[Mapping[str, Any], ClusterFacts], "tuple[GroupPlan, ...]"]
 Validate = Callable[[Mapping[str, Any], str], "list[FieldError]"]
 
 PLANNERS: Mapping[str, tuple[Validate, Plan]] = {
+    "changeConfiguration": (change_configuration.validate, change_configuration.plan),
     "custom": (custom.validate, custom.plan),
     "rotateCertificateAuthorities": (rotate_certificate_authorities.validate, rotate_certificate_authorities.plan),
 }
