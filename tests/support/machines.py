@@ -41,8 +41,8 @@ class Machines:
         """The stored NspawnMachine."""
         return next(each for each in self._workspace.objects("NspawnMachine") if each["metadata"]["name"] == name)
 
-    def ssh(self, name: str, command: str, check: bool = True) -> str:
-        """Run a command on a machine and return what it printed."""
+    def ssh_command(self, name: str) -> list[str]:
+        """The words that run a command on a machine, but for the command."""
         key = self._workspace.folder / f"{self._cluster}.key"
         secret = next(
             each for each in self._workspace.objects("Secret") if each["metadata"]["name"] == f"{self._cluster}-ssh"
@@ -60,8 +60,12 @@ class Machines:
             "-o",
             "ConnectTimeout=5",
         ]
+        return ["ssh", "-i", str(key), *options, f"root@{host}"]
+
+    def ssh(self, name: str, command: str, check: bool = True) -> str:
+        """Run a command on a machine and return what it printed."""
         done = subprocess.run(
-            ["ssh", "-i", str(key), *options, f"root@{host}", command],
+            [*self.ssh_command(name), command],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
