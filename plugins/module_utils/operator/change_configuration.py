@@ -139,7 +139,7 @@ def _control_plane(spec: Mapping[str, Any], facts: ClusterFacts, seconds: int) -
     nodes = tuple(each.name for each in facts.control_plane_nodes)
     groups = []
     if components or certificates:
-        groups.append(GroupPlan("check", nodes, ({"checkControlPlaneConfiguration": command},)))
+        groups.append(GroupPlan("check", nodes, (_healthy(seconds), {"checkControlPlaneConfiguration": command})))
         change = {"changeControlPlaneConfiguration": {**command, "timeoutSeconds": seconds}}
         groups.append(GroupPlan("control-plane", nodes, (change, _healthy(seconds))))
     record = {"patch": patch, "changes": command["changes"]}
