@@ -6,7 +6,8 @@
 (a) the plain kubeadm commands (plain_kubeadm): three machines, then each of them replaced, (b) `reconcile` to three replicas,
 (c) a second `reconcile`, (d) three replicas to five, (e) five to three, (f) all three replaced; with --short only (a) to (c), and no
 replacing in (a). An independent watcher reads etcd and the API all along from (d) on. What decisions and conversions cost
-comes first: it takes no machines. Last, a control plane that plain kubeadm made is adopted (adoption.py), not with --short.
+comes first: it takes no machines. Last, a control plane that plain kubeadm made is adopted (adoption.py)
+and one node is upgraded in place (upgrade.py), not with --short.
 """
 
 from __future__ import annotations
@@ -230,7 +231,7 @@ def main() -> None:
         "c_passes": len(re.findall(r"^TASK \[.*Observe and decide\]", output, re.MULTILINE)),
         **alone,
         **more,
-        **({} if options.short else {"adoption": printed("adoption.py")}),
+        **({} if options.short else {"adoption": printed("adoption.py"), "upgrade": printed("upgrade.py")}),
         "without_machines": pure,
         "load_before": round(load, 2),
         "load_after": round(os.getloadavg()[0], 2),

@@ -62,7 +62,7 @@ class Machines:
         ]
         return ["ssh", "-i", str(key), *options, f"root@{host}"]
 
-    def ssh(self, name: str, command: str, check: bool = True) -> str:
+    def ssh(self, name: str, command: str, check: bool = True, timeout: float = 60) -> str:
         """Run a command on a machine and return what it printed."""
         done = subprocess.run(
             [*self.ssh_command(name), command],
@@ -70,7 +70,7 @@ class Machines:
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=timeout,
         )
         if check:
             assert done.returncode == 0, f"{name}: {command}: {done.stderr}"
