@@ -13,6 +13,8 @@ import time
 import typing as t
 from dataclasses import dataclass
 
+from ansible.plugins.loader import action_loader
+
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import freeze
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import NodeFacts
@@ -137,6 +139,26 @@ class TaskContext:
             what = f"{module}: " if answer.reached else ""
             raise CommandFailure(self._secrets.remove(f"Node {name}: {what}{answer.message}"))
         return answer.result
+
+    def module(self, name: str, arguments: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+        """Run any Ansible module, by its full name, on this Task's node, once that has been seen to be the right machine.
+
+        Raises:
+            CommandFailure: the node was not reached, the module failed, or it needs an action plugin, which only a role can run.
+        """
+        if not name.startswith("kubeadm.control_plane."):
+            if action_loader.has_plugin(name):
+                raise CommandFailure(f"{name} has an action plugin, which runs on the controller: use it in a role.")
+            self.call("node_command", {"name": "guard", "fencing": self.fencing})
+        return self.call(name, arguments)
+
+    def keep_output(self, output: t.Mapping[str, t.Any]) -> None:
+        """Keep what was run elsewhere than on the node in the Task's record."""
+        self._record.output(self.index, output)
+
+    def connection_variables(self, node: str) -> dict[str, t.Any]:
+        """The variables that reach a Node's machine."""
+        return self._caller.variables(self.machine(node))
 
     def run(
         self,

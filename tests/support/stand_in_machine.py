@@ -24,9 +24,11 @@ from pathlib import Path
 from typing import Any, Optional
 
 import yaml
+from stand_in_programs import Programs, rfc3339
 
 Object = dict[str, Any]
 COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
+NODES = "/api/v1/nodes"
 CONFIG = "/api/v1/namespaces/kube-system/configmaps/kubeadm-config"
 # A join is asked for so often until it has ended: first etcd lists the member, then that has started and the Node is there.
 POLLS = 2
@@ -37,12 +39,7 @@ def now() -> datetime:
     return datetime.now(timezone.utc)
 
 
-def rfc3339() -> str:
-    """The time as objects have it."""
-    return now().strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-class World:
+class World(Programs):
     """Everything that exists, as one machine sees it."""
 
     def __init__(self, state: Object, cloud: Object, address: str = "") -> None:
@@ -223,6 +220,9 @@ class World:
             objects[path]["metadata"]["resourceVersion"] = str(version + 1)
             written += 1
         found = {each["path"]: objects.get(each["path"]) for each in arguments.get("read") or []}
+        if NODES in found:
+            items = [self._node(name, each) for name, each in sorted(self.state["nodes"].items())]
+            found[NODES] = {"items": items}
         return {"changed": written > 0, "objects": found, "written": written, "conflict": conflict}
 
     def node_observe(self, _arguments: Object) -> Object:
@@ -285,7 +285,7 @@ class World:
         }
 
     def _objects(self) -> Object:
-        nodes = dict(self.state["nodes"])
+        nodes = {name: each for name, each in self.state["nodes"].items() if not each.get("worker")}
         image = "k8s.gcr.io/kube-proxy:v1.20.2"
         count = len(nodes)
         daemon = {"desiredNumberScheduled": count, "numberReady": count, "updatedNumberScheduled": count}
@@ -295,7 +295,9 @@ class World:
         bindings = ("clusterInfoRole", "clusterInfoRoleBinding", "kubeletBootstrap", "autoapproveBootstrap")
         return {
             "nodes": [self._node(name, each) for name, each in sorted(nodes.items())],
-            "pods": [_pod(name, component) for name in sorted(nodes) for component in COMPONENTS],
+            "pods": [
+                _pod(name, component, nodes[name]["version"]) for name in sorted(nodes) for component in COMPONENTS
+            ],
             "kubeadmConfig": self.state["objects"].get(CONFIG),
             "kubeProxy": {
                 "metadata": {},
@@ -304,7 +306,7 @@ class World:
             },
             "dns": None,
             "bootstrap": {"clusterInfo": True, **dict.fromkeys(bindings, subjects)},
-            "workerNodes": [],
+            "workerNodes": sorted(set(self.state["nodes"]) - set(nodes)),
             "workerVersions": {},
             "staticPodFlags": [],
         }
@@ -316,7 +318,7 @@ class World:
         ready["lastTransitionTime"] = node["created"]
         info = {"kubeletVersion": node["version"], "machineID": (machine or {}).get("machineID", "")}
         addresses = [{"type": "InternalIP", "address": (machine or {}).get("address", "")}]
-        labels = {role: "", "node-role.kubernetes.io/control-plane": ""}
+        labels = {} if node.get("worker") else {role: "", "node-role.kubernetes.io/control-plane": ""}
         return {
             "metadata": {"name": name, "uid": name, "labels": labels, "creationTimestamp": node["created"]},
             "spec": {"taints": [{"key": role, "effect": "NoSchedule"}]},
@@ -338,12 +340,12 @@ def merged(one: Any, other: Any) -> Any:
     return {key: value for key, value in both.items() if value is not None}
 
 
-def _pod(node: str, component: str) -> Object:
+def _pod(node: str, component: str, version: str) -> Object:
     status = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
     status["containerStatuses"] = [{"name": component, "state": {"running": {}}, "started": True}]
     return {
         "metadata": {"name": f"{component}-{node}", "labels": {"component": component, "tier": "control-plane"}},
-        "spec": {"nodeName": node, "containers": [{"name": component, "image": f"k8s.gcr.io/{component}:x"}]},
+        "spec": {"nodeName": node, "containers": [{"name": component, "image": f"k8s.gcr.io/{component}:{version}"}]},
         "status": status,
     }
 

@@ -68,9 +68,9 @@ def _file_check(parameters: Mapping[str, Any], path: str) -> list[FieldError]:
 
 
 def _record_check(parameters: Mapping[str, Any], path: str) -> list[FieldError]:
-    if any(value is not None for value in parameters.values()):
+    if any(value not in (None, False) for value in parameters.values()):
         return []
-    return [FieldError(path, None, "records nothing", "Give version or clusterConfiguration.")]
+    return [FieldError(path, None, "records nothing", "Give what is to be recorded.")]
 
 
 def _file_lines(parameters: Mapping[str, Any], _node: str) -> tuple[str, ...]:
@@ -98,6 +98,8 @@ def _recorded(parameters: Mapping[str, Any]) -> str:
         parts.append(f"version {parameters['version']}")
     if parameters["clusterConfiguration"] is not None:
         parts.append("the changed ClusterConfiguration")
+    if parameters.get("certificates"):
+        parts.append("that its certificates are new")
     return " and ".join(parts)
 
 
@@ -174,7 +176,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "recordMachine",
         lambda parameters, node: (f"record on the Machine of {node}: {_recorded(parameters)}",),
-        _RECORD,
+        {**_RECORD, "certificates": Parameter(BOOLEAN, default=False)},
         check=_record_check,
     ),
     Command(

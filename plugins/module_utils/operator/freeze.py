@@ -37,8 +37,8 @@ def group_plans(root: Mapping[str, Any], facts: ClusterFacts) -> tuple[GroupPlan
     return plan(root["spec"][kind], facts)
 
 
-def freeze(root: Mapping[str, Any], facts: ClusterFacts) -> Object:
-    """The plan of an Action for the cluster as it is now.
+def freeze(root: Mapping[str, Any], facts: ClusterFacts, now: str = "") -> Object:
+    """The plan of an Action for the cluster as it is now (``now``: RFC 3339).
 
     Returns:
         what ``status.plan`` keeps: the groups with their numbers, names, Nodes and commands, what was known of the cluster, and hashes
@@ -69,6 +69,7 @@ def freeze(root: Mapping[str, Any], facts: ClusterFacts) -> Object:
         for node in each.nodes:
             _require_name(task_name(root, groups[-1], node))
     plan = {
+        "frozenAt": now,
         "requestHash": request_hash(root),
         "groups": groups,
         "nodes": [_node_record(each) for each in facts.nodes],

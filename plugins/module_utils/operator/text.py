@@ -50,8 +50,7 @@ def ending(execution: Execution, step: Step, cluster: str) -> str:
     option = f"--limit {cluster} -e operator_action={name}"
     label = objects.label(root)
     if step.kind == flow.COMPLETED:
-        at = (root.get("status") or {}).get("completionTime")
-        return f"{label} is complete since {at}. A completed Action never runs again; give another one another name."
+        return f"{label} is complete since {(root.get('status') or {}).get('completionTime')}: {_progress(execution)}"
     if step.kind == flow.ABORTED:
         return f"{label} was aborted at {(root.get('status') or {}).get('abortTime')}: {_progress(execution)}"
     if step.kind == flow.PAUSED:
