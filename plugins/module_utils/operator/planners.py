@@ -11,7 +11,9 @@ from typing import Any, Callable
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import (
     change_configuration,
     custom,
+    renew_certificates,
     rotate_certificate_authorities,
+    upgrade,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import (
     ClusterFacts,
@@ -27,5 +29,7 @@ Validate = Callable[[Mapping[str, Any], str], "list[FieldError]"]
 PLANNERS: Mapping[str, tuple[Validate, Plan]] = {
     "changeConfiguration": (change_configuration.validate, change_configuration.plan),
     "custom": (custom.validate, custom.plan),
+    "renewCertificates": (renew_certificates.validate, renew_certificates.plan),
     "rotateCertificateAuthorities": (rotate_certificate_authorities.validate, rotate_certificate_authorities.plan),
+    "upgrade": (upgrade.validate, upgrade.plan),
 }
