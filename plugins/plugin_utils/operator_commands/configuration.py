@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError, Report
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import configuration_patch
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.change_configuration import affected
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import (
     compare_and_swap,
     kubeadm_config,
@@ -26,12 +27,12 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.pla
     WorkloadError,
     resource_version,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import operator_components, operator_manifest
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
-    CONTROL_PLANE,
-    KUBEADM_CONFIG,
-    Object,
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import (
+    in_place_changes,
+    operator_components,
+    operator_manifest,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import Object
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_context import (
     SILENCE_SECONDS,
     CommandFailure,
@@ -279,39 +280,21 @@ def _patches(context: TaskContext) -> t.Optional[str]:
 
 
 def _follow(context: TaskContext, patch: t.Mapping[str, t.Any]) -> list[str]:
-    """Bring the change into the stored control plane and its machines' configurations, so that no rollout follows; say what is left."""
-    objects, lines = context.objects, []
-
-    def change(section: Object) -> None:
-        report = Report("store")
-        before = section.get("clusterConfiguration") or {}
-        after = configuration_patch.merge_cluster_configuration(before, patch, "clusterConfiguration", report)
-        if report.violations:
-            raise CommandFailure(str(ManifestError(report.violations)))
-        if after != before:
-            section["clusterConfiguration"] = after
-
-    if objects.control_plane is not None:
-        name = str(objects.control_plane["metadata"]["name"])
-        objects.control_plane = objects.store.modify(
-            CONTROL_PLANE,
-            objects.namespace,
-            name,
-            lambda stored: change(stored["spec"].setdefault("kubeadmConfigSpec", {})),
-        )
-    followed = []
-    for machine in objects.machines:
-        own = str(machine["metadata"]["name"])
-        config = objects.kubeadm_configs.get(own)
-        if config is not None and not machine["metadata"].get("deletionTimestamp"):
-            stored_name = str(config["metadata"]["name"])
-            objects.kubeadm_configs[own] = objects.store.modify(
-                KUBEADM_CONFIG, objects.namespace, stored_name, lambda stored: change(stored.setdefault("spec", {}))
-            )
-            followed.append(own)
-    lines.append(f"the store's control plane and {len(followed)} machines say it, so that no rollout follows")
-    left = operator_manifest.configuration_to_follow(context.arguments, configuration_patch.without_secrets(patch))
-    return lines + ([left] if left else [])
+    """Bring the change into the machines' configurations and the stored control plane, so that no rollout follows; say what is left."""
+    objects, wanted, lines = context.objects, dict(patch), []
+    _components, certificates = affected(wanted, bool(context.plan_facts.get("externalEtcd")))
+    try:
+        for machine in objects.machines:
+            if not machine["metadata"].get("deletionTimestamp"):
+                name = str(machine["metadata"]["name"])
+                lines += in_place_changes.record_on_machine(objects, name, None, wanted, bool(certificates))
+        kind = f"{context.action['metadata']['name']} (changeConfiguration)"
+        changed = in_place_changes.record_on_control_plane(objects, None, wanted, kind)
+    except ManifestError as error:
+        raise CommandFailure(f"the store's objects can't say it: {error}") from error
+    lines += [f"KubeadmControlPlane: {each}" for each in changed]
+    left = operator_manifest.configuration_to_follow(context.arguments, configuration_patch.without_secrets(wanted))
+    return (lines or ["already recorded in the store"]) + ([f"manifest: {left}"] if left else [])
 
 
 REGISTRY: dict[str, Run] = {
