@@ -18,13 +18,13 @@ import re
 import secrets
 import sys
 import time
-from datetime import datetime, timezone
 from email.utils import format_datetime
 from pathlib import Path
 from typing import Any, Optional
 
 import yaml
-from stand_in_programs import Programs, rfc3339
+from stand_in_configurations import Configurations
+from stand_in_programs import Programs, now, rfc3339
 
 Object = dict[str, Any]
 COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
@@ -34,12 +34,7 @@ CONFIG = "/api/v1/namespaces/kube-system/configmaps/kubeadm-config"
 POLLS = 2
 
 
-def now() -> datetime:
-    """The time on every machine."""
-    return datetime.now(timezone.utc)
-
-
-class World(Programs):
+class World(Programs, Configurations):
     """Everything that exists, as one machine sees it."""
 
     def __init__(self, state: Object, cloud: Object, address: str = "") -> None:

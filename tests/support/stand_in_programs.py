@@ -12,9 +12,14 @@ from typing import Any, Optional
 Object = dict[str, Any]
 
 
+def now() -> datetime:
+    """The time on every machine."""
+    return datetime.now(timezone.utc)
+
+
 def rfc3339() -> str:
     """The time as objects have it."""
-    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return now().strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class Programs:

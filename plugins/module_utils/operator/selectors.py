@@ -26,7 +26,7 @@ def errors(selector: Any, path: str) -> list[FieldError]:
     labels = selector.get("matchLabels") or {}
     if not isinstance(labels, Mapping) or not all(isinstance(each, str) for each in labels.values()):
         found.append(FieldError(f"{path}.matchLabels", None, "must be a mapping of texts", "Quote numbers."))
-    expressions = selector.get("matchExpressions") or []
+    expressions = selector.get("matchExpressions", [])
     if not isinstance(expressions, list):
         return [*found, FieldError(f"{path}.matchExpressions", None, "must be a list", "Correct it.")]
     for index, each in enumerate(expressions):
