@@ -1,16 +1,12 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How Actions and reconcile keep out of each other's way: a rollout under way refuses an Action, and the other way round."""
+"""How Actions and reconcile keep out of each other's way: a rollout under way refuses an Action (and decide the other way round)."""
 
 from __future__ import annotations
 
-import typing as t
-
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import objects as operator
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_store import Executions
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
 
 
 def under_way(objects: ClusterObjects) -> str:
@@ -35,13 +31,3 @@ def under_way(objects: ClusterObjects) -> str:
         if state != "Succeeded":
             return f"machine {name} is being made" if state != "Failed" else f"the bootstrap of machine {name} failed"
     return ""
-
-
-def unfinished(objects: ClusterObjects) -> t.Optional[Object]:
-    """The snapshot's note of the Action that has begun and not ended; None where there is none."""
-    found = Executions(objects.store, objects.namespace, objects.name).unfinished() if objects.store else []
-    if not found:
-        return None
-    root = found[0]
-    status = root.get("status") or {}
-    return {"name": operator.label(root), "phase": str(status.get("phase") or "")}

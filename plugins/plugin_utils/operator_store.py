@@ -43,18 +43,9 @@ class Executions:
                     found.append(each)
         return sorted(found, key=lambda each: (str(each["metadata"]["creationTimestamp"]), each["metadata"]["name"]))
 
-    def of_this_cluster(self, root: Object) -> bool:
-        """Whether it is the cluster's that exists now, not of an earlier one of the same name."""
-        uid = (root.get("status") or {}).get("clusterUID")
-        return not uid or not self._uid or uid == self._uid
-
     def unfinished(self) -> list[Object]:
         """Those that have begun and not ended."""
-        return [
-            each
-            for each in self.roots()
-            if objects.started(each) and not objects.finished(each) and self.of_this_cluster(each)
-        ]
+        return [each for each in self.roots() if objects.under_way(each, self._uid)]
 
     def find(self, name: str) -> t.Optional[Object]:
         """The Action, or detached TaskGroup or Task, of that name; fails where it is another cluster's."""
@@ -144,7 +135,7 @@ class Executions:
             if each["metadata"]["uid"] == root["metadata"]["uid"] or objects.finished(each):
                 continue
             came_later = str(each["metadata"]["creationTimestamp"]) > frozen
-            if self.of_this_cluster(each) and (objects.started(each) or came_later):
+            if objects.of_cluster(each, self._uid) and (objects.started(each) or came_later):
                 found.append(objects.label(each))
         return tuple(found)
 

@@ -193,6 +193,17 @@ def started(root: Mapping[str, Any]) -> bool:
     return bool((root.get("status") or {}).get("plan"))
 
 
+def of_cluster(root: Mapping[str, Any], uid: str) -> bool:
+    """Whether it is of the cluster with that uid, not of an earlier one of the same name."""
+    own = (root.get("status") or {}).get("clusterUID")
+    return not own or not uid or own == uid
+
+
+def under_way(root: Mapping[str, Any], uid: str) -> bool:
+    """Whether it has begun on that cluster and not ended."""
+    return started(root) and not finished(root) and of_cluster(root, uid)
+
+
 def detached(obj: Mapping[str, Any]) -> bool:
     """Whether an object stands by itself: an Action always, a TaskGroup or Task without a parent."""
     return obj["kind"] == ACTION or not obj["metadata"].get("ownerReferences")
