@@ -121,10 +121,6 @@ COMMANDS: tuple[Command, ...] = (
         {"seconds": Parameter(INTEGER, required=True, minimum=1)},
     ),
     Command(
-        "preflight",
-        lambda _parameters, _node: ("kubeadm version -o short", "kubelet --version", "systemctl is-active kubelet"),
-    ),
-    Command(
         "command",
         lambda parameters, _node: (shlex.join(parameters["argv"]),),
         {

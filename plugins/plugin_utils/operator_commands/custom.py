@@ -40,19 +40,6 @@ def _wait(context: TaskContext, parameters: Parameters) -> None:
             context.progress(f"waits {end - shown:.0f} s more")
 
 
-def _preflight(context: TaskContext, _parameters: Parameters) -> None:
-    versions = []
-    for program, arguments in (("kubeadm", ("version", "-o", "short")), ("kubelet", ("--version",))):
-        found = context.run([program, *arguments], step=f"{program}-version", timeout_seconds=60)
-        versions.append(f"{program} {found.head.strip().rpartition(' ')[2]}")
-    active = context.run(["systemctl", "is-active", "kubelet"], step="kubelet-active", timeout_seconds=30, ok=(0, 3))
-    if active.rc != 0:
-        raise CommandFailure(
-            f"Node {context.node.name}: the kubelet is {active.head.strip() or 'not active'}. See: journalctl -u kubelet."
-        )
-    context.note(f"{', '.join(versions)}, and the kubelet is active")
-
-
 def _command(context: TaskContext, parameters: Parameters) -> None:
     context.check_lock()
     context.run(
@@ -128,7 +115,6 @@ REGISTRY: dict[str, Run] = {
     "pass": _pass,
     "fail": _fail,
     "wait": _wait,
-    "preflight": _preflight,
     "command": _command,
     "file": _file,
     "module": _module,
