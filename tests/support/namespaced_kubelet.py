@@ -14,6 +14,7 @@ import hashlib
 import http.server
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -103,7 +104,7 @@ class Kubelet:
         """Go on until this process is killed."""
         restart = Path("/run/kubelet-restart")
         while True:
-            if restart.exists() or not self.version:
+            if (restart.exists() or not self.version) and shutil.which("kubelet"):
                 restart.unlink(missing_ok=True)
                 said = subprocess.run(["kubelet", "--version"], capture_output=True, text=True, check=False).stdout
                 self.version = said.strip().rpartition(" ")[2]
@@ -117,15 +118,13 @@ class Kubelet:
     def _follow(self) -> None:
         found = {each.stem: each for each in MANIFESTS.glob("*.yaml")}
         for name in list(self.pods):
-            text = found[name].read_text() if name in found else ""
-            if text != self.pods[name].text:
+            if _text(found.get(name)) != self.pods[name].text:
                 self.pods.pop(name).end()
         for name, path in found.items():
-            with contextlib.suppress(FileNotFoundError):
-                text = path.read_text()
-                if name not in self.pods:
-                    self.pods[name] = Pod(text, self._words(text), self.folder / f"{name}.log")
-                    self.told = 0.0
+            text = _text(path)
+            if text and name not in self.pods:
+                self.pods[name] = Pod(text, self._words(text), self.folder / f"{name}.log")
+                self.told = 0.0
         for pod in self.pods.values():
             pod.go_on()
 
@@ -134,7 +133,9 @@ class Kubelet:
         program, *arguments = container["command"]
         if program == "etcd":
             # Without it each write waits for the disk of a busy host.
-            return [self.etcd, "--unsafe-no-fsync", *arguments] if _knows_no_fsync(self.etcd) else [self.etcd, *arguments]
+            return (
+                [self.etcd, "--unsafe-no-fsync", *arguments] if _knows_no_fsync(self.etcd) else [self.etcd, *arguments]
+            )
         version = container["image"].rpartition(":")[2]
         return [os.path.join(self.binaries.replace("{version}", version), program), *arguments]
 
@@ -149,7 +150,8 @@ class Kubelet:
                 self._tell_pod(api, component, pod, present.get(f"{component}-{self.name}"))
 
     def _tell_node(self, api: ApiClient) -> None:
-        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": self.name, "labels": LABELS}}
+        labels = {**LABELS, "kubernetes.io/hostname": self.name}
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": self.name, "labels": labels}}
         if api.get(f"/api/v1/nodes/{self.name}") is None:
             api.checked(api.send("POST", "/api/v1/nodes", node), "nodes")
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
@@ -200,6 +202,13 @@ class Healthz(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: t.Any) -> None:
         """Say nothing."""
+
+
+def _text(path: t.Optional[Path]) -> str:
+    """A manifest's text, "" where it is not there any more."""
+    with contextlib.suppress(FileNotFoundError):
+        return path.read_text() if path is not None else ""
+    return ""
 
 
 def _knows_no_fsync(etcd: str) -> bool:

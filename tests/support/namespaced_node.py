@@ -16,6 +16,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import typing as t
 from pathlib import Path
 
@@ -27,6 +28,7 @@ SUPPORT = Path(__file__).resolve().parent
 ADDRESS = "192.0.2.7"
 NAME = "node-1"
 VERSION = "v1.20.2"
+BOUND_SECONDS = 240
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # systemd and the container runtime as far as kubeadm and the modules ask them.
 _SYSTEMCTL = """\
@@ -142,11 +144,21 @@ class NamespacedNode:
         self.write("/run/init.yaml", "\n---\n".join(json.dumps(each) for each in (init, cluster)))
         for phase in ("certs all", "kubeconfig all", "etcd local", "control-plane all"):
             self.run("kubeadm", "init", "phase", *phase.split(), "--config=/run/init.yaml")
-        until("its Node is there", lambda: NAME in self.kubectl("get", "nodes", check=False))
+        self.until("its Node is there", lambda: NAME in self.kubectl("get", "nodes", check=False))
         for phase in ("upload-config all", "bootstrap-token"):
             self.run("kubeadm", "init", "phase", *phase.split(), "--config=/run/init.yaml")
         # kubeadm init writes it for the kubelet, and kubeadm upgrade anew.
-        self.run("mkdir", "-p", "/var/lib/kubelet")
+        self.run("mkdir", "-p", "/var/lib/kubelet/pki")
+
+    def until(self, what: str, condition: t.Callable[[], t.Any]) -> t.Any:
+        """Poll until a condition holds; an API server takes half a minute to start on a busy host."""
+        deadline = time.monotonic() + BOUND_SECONDS
+        while time.monotonic() < deadline:
+            found = condition()
+            if found:
+                return found
+            time.sleep(0.5)
+        raise AssertionError(f"not within {BOUND_SECONDS} s: {what}\n{self.logs()}")
 
     def kubectl(self, *words: str, check: bool = True) -> str:
         """Run kubectl as the admin."""

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 import typing as t
 from pathlib import Path
 
@@ -25,26 +26,30 @@ NOW = "2026-11-21T19:00:00Z"
 
 
 class Patience:
-    """A wait that may look again so often, and takes no time."""
+    """A wait that may look again so often, and takes no time but where the nodes are real."""
 
     elapsed = 0.0
 
-    def __init__(self, looks: int) -> None:
+    def __init__(self, looks: int, real: bool) -> None:
         self._left = looks
+        self._real = real
 
     def again(self, text: str, pause_seconds: float = 1.0) -> bool:
         """Whether there is patience left."""
-        del text, pause_seconds
+        del text
         self._left -= 1
+        if self._real:
+            time.sleep(pause_seconds)
         return self._left >= 0
 
 
 class StandInAction:
     """Stands in for the Ansible action that runs a Task, and for its nodes. ``calls`` are (Node, module, arguments) in their order."""
 
-    def __init__(self, node: Node, looks: int = 3) -> None:
+    def __init__(self, node: Node, looks: int = 3, real: bool = False) -> None:
         self._node = node
         self._looks = looks
+        self._real = real
         self.calls: list[tuple[str, str, Object]] = []
         self.shown: list[str] = []
         self.locks = 0
@@ -70,7 +75,7 @@ class StandInAction:
     def waiting(self, cluster: str, bound_seconds: float) -> Patience:
         """A wait."""
         del cluster, bound_seconds
-        return Patience(self._looks)
+        return Patience(self._looks, self._real)
 
     def check_lock(self, arguments: Object) -> None:
         """The run holds the lock."""
