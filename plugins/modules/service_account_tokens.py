@@ -17,8 +17,9 @@ description:
     machine, as the kubelet keeps them; that needs no API and works on every node.
   - With O(api), tells it of every Secret of the type C(kubernetes.io/service-account-token), and which certificate authorities each
     of those Secrets and each ConfigMap C(kube-root-ca.crt) holds. That works on a control plane node.
-  - With O(state=renewed), takes each token that another key than one of O(key_ids) signed out of its Secret, and waits until the
-    controller manager has written it anew. The Secret keeps its name, so that pods that mount it get the new token.
+  - With O(state=renewed), sees to it that every service account with tokens in Secrets has one that one of O(key_ids) signed. A
+    Secret that no pod mounts gets another token in its place. API servers refuse the token before it at once; so of a Secret that is
+    mounted, the service account gets another one, for pods that are started from now on, and RV(mounted) tells it.
   - No token is returned, and none leaves its node.
 options:
   state:
@@ -83,6 +84,11 @@ renewed:
   returned: success
   type: list
   elements: str
+mounted:
+  description: The Secrets with an old token that pods mount, each as C(namespace/name).
+  returned: success
+  type: list
+  elements: str
 secrets:
   description: >-
     Every Secret with a token - C(namespace), C(name), C(service_account), C(key_id) (null without a token) and C(authorities) (the
@@ -103,7 +109,8 @@ volumes:
 pods:
   description: >-
     The pods that have a token and may run since before O(pods_before) - C(namespace), C(name), C(node), C(uid), C(started_at) (empty
-    while no container runs).
+    while no container runs), C(owner) (what makes it anew, such as C(daemonset/kube-proxy)) and C(mounts_secret) (whether its token
+    is one in a Secret).
   returned: with O(pods_before)
   type: list
   elements: dict
@@ -152,7 +159,7 @@ def main() -> None:
         arguments.check(params, check_mode=module.check_mode)
         if params["state"] == "renewed" and not (params["key_ids"] and params["api"]):
             raise NodeError("state=renewed needs key_ids and the API.", "Nothing was changed.")
-        result: dict[str, t.Any] = {"changed": False, "renewed": []}
+        result: dict[str, t.Any] = {"changed": False, "renewed": [], "mounted": []}
         if params["volumes"]:
             result["volumes"] = volumes()
         if params["api"]:
@@ -173,8 +180,8 @@ def ask(params: t.Mapping[str, t.Any], *, check: bool) -> dict[str, t.Any]:
     with ApiClient(access, own_server() or access.server, 10.0) as client:
         accounts = Accounts(client)
         if params["state"] == "renewed":
-            renewed = accounts.renew(params["key_ids"], params["timeout"], still_allowed, check=check)
-            result.update(renewed=renewed, changed=bool(renewed))
+            renewed, mounted = accounts.renew(params["key_ids"], params["timeout"], still_allowed, check=check)
+            result.update(renewed=renewed, mounted=mounted, changed=bool(renewed or mounted))
         secrets = accounts.secrets()
         result["secrets"] = [{name: each[name] for name in each if name != "resource_version"} for each in secrets]
         result["roots"] = accounts.roots()

@@ -89,7 +89,8 @@ def test_a_new_name_and_a_new_flag(lab: Lab) -> None:
     order = [each["spec"]["nodeName"] for each in lab.tasks("names") if "-control-plane-" in each["metadata"]["name"]]
     assert sorted(set(order)) == names
 
-    lab.workspace.manifest(NAME, replicas=3, kubeadm={"clusterConfiguration": change})
+    written = {"certSANs": [SAN], "extraArgs": [{"name": "audit-log-maxage", "value": "30"}]}
+    lab.workspace.manifest(NAME, replicas=3, kubeadm={"clusterConfiguration": {"apiServer": written}})
     assert lab.reconcile().recap(NAME)["changed"] == 0
     assert lab.machines.names() == names
     again = lab.action("names", spec).succeeded()

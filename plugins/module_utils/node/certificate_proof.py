@@ -9,7 +9,7 @@ import hashlib
 import socket
 import ssl
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
@@ -106,7 +106,10 @@ def key_ids(servers: Servers) -> t.Optional[list[str]]:
     url = own_server(servers.manifests)
     if url is None:
         return None
-    with ApiClient(read_access(servers.kubeconfig, servers.kubectl), url, TIMEOUT_SECONDS) as client:
+    access = read_access(servers.kubeconfig, servers.kubectl)
+    # It has a type of its own, and is given to nobody who asks for another.
+    access = replace(access, headers={**access.headers, "Accept": "application/jwk-set+json"})
+    with ApiClient(access, url, TIMEOUT_SECONDS) as client:
         try:
             document = client.get(_JWKS)
         except ApiError:

@@ -18,10 +18,16 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.aut
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.commands import Command, Parameter
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.rotate_certificate_authorities import (
+    ADDONS,
+    ALL,
+    NONE,
     TOKENS_SECONDS,
+    WORKLOADS,
 )
 
 _NAMED = {"authorities": Parameter(commands.STRINGS, required=True, choices=AUTHORITIES)}
+# What kubeadm itself runs that has a service account.
+WORKLOADS_OF_KUBEADM = ("daemonset/kube-proxy", "deployment/coredns")
 _STAGE = {"stage": Parameter(required=True, choices=STAGES)}
 _RESTART = "# restart what reads them: etcd while its API server is stopped, then the API server, controller manager, scheduler, kubelet"
 _WORDS = {
@@ -75,6 +81,18 @@ def _prove(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
     )
 
 
+def _workloads(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
+    del node
+    if parameters["workloads"] == NONE:
+        return ("# restart no workload",)
+    if parameters["workloads"] == ALL:
+        return ("# kubectl rollout restart, for each workload whose pods have a token of the old key",)
+    return tuple(
+        f"kubectl -n kube-system rollout restart {name} # if it has a token of the old key"
+        for name in WORKLOADS_OF_KUBEADM
+    )
+
+
 COMMANDS: tuple[Command, ...] = (
     Command("createCertificateAuthorities", _create, _NAMED),
     Command("trustNewAuthorities", _trust, _NAMED, disruptive=True),
@@ -85,8 +103,13 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "renewServiceAccountTokens",
         lambda parameters, node: (
-            "# have the controller manager write every token in a Secret anew, with the new key",
+            "# give every service account with a token in a Secret one of the new key; Secrets that pods mount stay beside it",
         ),
+    ),
+    Command(
+        "restartWorkloads",
+        _workloads,
+        {"workloads": Parameter(default=ADDONS, choices=WORKLOADS)},
     ),
     Command(
         "waitServiceAccountTokens",

@@ -11,6 +11,7 @@ from typing import Any
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.certificate_files import (
     AUTHORITIES,
     CA,
+    CONTROLLER_MANAGER,
     ETCD,
     SERVICE_ACCOUNT,
 )
@@ -29,7 +30,10 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.pla
 PATH = "spec.rotateCertificateAuthorities"
 # A kubelet has a pod's new token in its volume within two minutes; bound tokens are refreshed after 80 % of their hour, or of a day at most.
 TOKENS_SECONDS = 7200
-_FIELDS = ("authorities", "tokensTimeoutSeconds")
+_FIELDS = ("authorities", "tokensTimeoutSeconds", "restartWorkloads")
+# Whose pods are restarted that have a token of the old key: nobody's, kube-proxy's and CoreDNS's, or everybody's.
+NONE, ADDONS, ALL = "None", "Addons", "All"
+WORKLOADS = (NONE, ADDONS, ALL)
 
 
 def validate(spec: Mapping[str, Any], path: str) -> list[FieldError]:
@@ -49,6 +53,10 @@ def validate(spec: Mapping[str, Any], path: str) -> list[FieldError]:
         rule = "must be a whole number of seconds, at least 1"
         fix = f"Leave it out for {TOKENS_SECONDS}: bound tokens take about an hour to be replaced."
         found.append(FieldError(f"{path}.tokensTimeoutSeconds", seconds, rule, fix))
+    whose = spec.get("restartWorkloads")
+    if whose is not None and whose not in WORKLOADS:
+        rule = f"must be one of {', '.join(WORKLOADS)}"
+        found.append(FieldError(f"{path}.restartWorkloads", whose, rule, f"Leave it out for {ADDONS}."))
     return found
 
 
@@ -132,8 +140,15 @@ def plan(spec: Mapping[str, Any], facts: ClusterFacts) -> tuple[GroupPlan, ...]:
     tokens: tuple[GroupPlan, ...] = ()
     if SERVICE_ACCOUNT in authorities:
         bound = {"timeoutSeconds": spec.get("tokensTimeoutSeconds") or TOKENS_SECONDS}
+        whose = {"workloads": spec.get("restartWorkloads") or ADDONS}
+        manager: dict[str, Any] = {"restartComponent": {"component": CONTROLLER_MANAGER}}
+        # Its controllers are service accounts, too, and hold their tokens in memory (--use-service-account-credentials).
+        managers = GroupPlan("restart-controller-managers", control_plane, (manager, healthy))
+        waits = ({"restartWorkloads": whose}, {"waitServiceAccountTokens": bound})
         tokens = (
-            GroupPlan("replace-tokens", head, ({"renewServiceAccountTokens": {}}, {"waitServiceAccountTokens": bound})),
+            GroupPlan("renew-tokens", head, ({"renewServiceAccountTokens": {}},)),
+            managers,
+            GroupPlan("replace-tokens", head, waits),
         )
     return (
         GroupPlan("prepare", head, (healthy, {"createCertificateAuthorities": named})),

@@ -117,16 +117,16 @@ class Accounts:
         ]
 
     def pods(self, before: str) -> list[Object]:
-        """The pods that have a token and may run since before a time (RFC 3339, UTC): ``{namespace, name, node, uid, started_at}``.
+        """The pods that have a token and may run since before a time (RFC 3339, UTC): ``{namespace, name, node, uid, started_at, owner, mounts_secret}``.
 
-        ``started_at`` is "" of a pod of which no container runs; one that has ended for good is left out.
+        ``started_at`` is "" of a pod of which no container runs; one that has ended for good is left out. ``owner`` is what makes the
+        pod anew, as kubectl names it ("daemonset/kube-proxy"), "" where nothing does.
         """
         tokens = {(each["namespace"], each["name"]) for each in self.secrets()}
         found = []
-        for pod in self.client.list("/api/v1/pods"):
+        for pod in self._living():
             started = min(_starts(pod), default="")
-            ended = (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
-            if not ended and started < before and _has_token(pod, tokens):
+            if started < before and _has_token(pod, tokens):
                 metadata = pod["metadata"]
                 found.append(
                     {
@@ -135,39 +135,93 @@ class Accounts:
                         "uid": str(metadata["uid"]),
                         "node": str((pod.get("spec") or {}).get("nodeName") or ""),
                         "started_at": started,
+                        "owner": _owner(metadata),
+                        "mounts_secret": _mounts_secret(pod, tokens),
                     }
                 )
         return sorted(found, key=lambda each: (each["namespace"], each["name"]))
 
     def renew(
         self, wanted: t.Collection[str], seconds: float, before_change: t.Callable[[], None], *, check: bool = False
-    ) -> list[str]:
-        """Have the controller manager sign every token in a Secret that another key signed; returns which, "namespace/name".
+    ) -> tuple[list[str], list[str]]:
+        """See to it that every service account has tokens of wanted keys; returns which Secrets were written anew, and which are still mounted.
 
-        The token alone is taken out of the Secret, which keeps its name: pods that mount it get the new one in their volume.
+        API servers refuse a token from a Secret as soon as the Secret holds another one. So one that no pod mounts is written anew in
+        its place. Of one that is mounted, the service account gets another Secret, which pods get that are started from now on; it stays
+        valid for those that run.
 
         Raises:
-            NodeError: some were not written anew in time. ApiError, Unreachable: the API refused or did not answer.
+            NodeError: some were not written in time. ApiError, Unreachable: the API refused or did not answer.
         """
         old = [each for each in self.secrets() if each["key_id"] not in wanted]
-        if check or not old:
-            return [_name(each) for each in old]
-        for each in old:
+        mounts = self._mounted()
+        mounted = [each for each in old if (each["namespace"], each["name"]) in mounts and each["key_id"] is not None]
+        free = [each for each in old if each not in mounted]
+        if check:
+            return [_name(each) for each in free], [_name(each) for each in mounted]
+        deadline = time.monotonic() + seconds
+        for each in mounted:
+            before_change()
+            self._replace(each, wanted, deadline)
+        for each in free:
             before_change()
             # None: a call before this one took the token out.
             if each["key_id"] is not None:
                 self._take_out(each)
-        deadline = time.monotonic() + seconds
+        stay = {_name(each) for each in mounted}
         while True:
             left = [_name(each) for each in self.secrets() if each["key_id"] not in wanted]
+            left = [each for each in left if each not in stay]
             if not left:
-                return [_name(each) for each in old]
-            if time.monotonic() > deadline:
-                raise NodeError(
-                    f"The controller manager did not write these tokens with the new key: {', '.join(left[:10])}.",
-                    "Look at its logs; does the service account of each still exist? A Secret without one can be deleted.",
-                )
-            time.sleep(_POLL_SECONDS)
+                return [_name(each) for each in free], sorted(stay)
+            _bound(
+                deadline, f"the controller manager did not write these tokens with the new key: {', '.join(left[:10])}."
+            )
+
+    def _living(self) -> list[Object]:
+        pods = self.client.list("/api/v1/pods")
+        return [each for each in pods if (each.get("status") or {}).get("phase") not in ("Succeeded", "Failed")]
+
+    def _mounted(self) -> set[tuple[str, str]]:
+        return {(str(pod["metadata"]["namespace"]), name) for pod in self._living() for name in _secrets_of(pod)}
+
+    def _replace(self, secret: Object, wanted: t.Collection[str], deadline: float) -> None:
+        """Give a service account a token of a wanted key in another Secret, in place of this one for pods to come."""
+        namespace, account = secret["namespace"], secret["service_account"]
+        path = f"/api/v1/namespaces/{namespace}/secrets"
+
+        def others() -> list[Object]:
+            same = [
+                each for each in self.secrets() if (each["namespace"], each["service_account"]) == (namespace, account)
+            ]
+            return [each for each in same if each["name"] != secret["name"]]
+
+        if not [each for each in others() if each["key_id"] in wanted or each["key_id"] is None]:
+            annotations = {"kubernetes.io/service-account.name": account}
+            metadata = {"generateName": f"{account}-token-", "annotations": annotations}
+            document = {"apiVersion": "v1", "kind": "Secret", "type": TYPE, "metadata": metadata}
+            self.client.checked(self.client.send("POST", path, document), path)
+        while not (new := [each["name"] for each in others() if each["key_id"] in wanted]):
+            _bound(
+                deadline,
+                f"the controller manager did not write a new token for the service account {namespace}/{account}.",
+            )
+        own = f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}"
+        for _attempt in range(5):
+            item = self.client.get(own)
+            names = [str(each.get("name")) for each in (item or {}).get("secrets") or []]
+            if item is None or (secret["name"] not in names and names[:1] == new[:1]):
+                return
+            kept = [each for each in names if each not in (secret["name"], new[0])]
+            change = {
+                "metadata": {"resourceVersion": item["metadata"]["resourceVersion"]},
+                "secrets": [{"name": each} for each in (new[0], *kept)],
+            }
+            answer = self.client.send("PATCH", own, change, content_type=MERGE_PATCH)
+            if answer.status != 409:
+                self.client.checked(answer, own)
+                return
+        raise NodeError(f"somebody else keeps writing the service account {namespace}/{account}.")
 
     def _take_out(self, secret: Object) -> None:
         path = f"/api/v1/namespaces/{secret['namespace']}/secrets/{secret['name']}"
@@ -176,6 +230,26 @@ class Accounts:
         # Gone, or written by the controller manager meanwhile: the next look tells.
         if answer.status not in (404, 409):
             self.client.checked(answer, path)
+
+
+def _bound(deadline: float, what: str) -> None:
+    if time.monotonic() > deadline:
+        raise NodeError(
+            f"{what[0].upper()}{what[1:]}",
+            "Look at its logs; does each service account still exist? A Secret of one that doesn't can be deleted.",
+        )
+    time.sleep(_POLL_SECONDS)
+
+
+def _owner(metadata: Object) -> str:
+    owners = [each for each in metadata.get("ownerReferences") or [] if each.get("controller")]
+    if not owners:
+        return ""
+    kind, name = str(owners[0]["kind"]).lower(), str(owners[0]["name"])
+    suffix = f"-{(metadata.get('labels') or {}).get('pod-template-hash')}"
+    if kind == "replicaset" and name.endswith(suffix):
+        return f"deployment/{name[: -len(suffix)]}"
+    return f"{kind}/{name}"
 
 
 def _name(secret: Object) -> str:
@@ -209,14 +283,25 @@ def _starts(pod: Object) -> list[str]:
 
 
 def _has_token(pod: Object, tokens: t.Collection[tuple[str, str]]) -> bool:
-    namespace = str(pod["metadata"]["namespace"])
+    sources = [
+        source
+        for volume in (pod.get("spec") or {}).get("volumes") or []
+        for source in (volume.get("projected") or {}).get("sources") or []
+    ]
+    bound = any(isinstance(each, dict) and each.get("serviceAccountToken") for each in sources)
+    return bound or _mounts_secret(pod, tokens)
+
+
+def _mounts_secret(pod: Object, tokens: t.Collection[tuple[str, str]]) -> bool:
+    return any((str(pod["metadata"]["namespace"]), name) in tokens for name in _secrets_of(pod))
+
+
+def _secrets_of(pod: Object) -> t.Iterator[str]:
     for volume in (pod.get("spec") or {}).get("volumes") or []:
-        if (namespace, str((volume.get("secret") or {}).get("secretName") or "")) in tokens:
-            return True
-        sources = (volume.get("projected") or {}).get("sources") or []
-        if any(isinstance(each, dict) and each.get("serviceAccountToken") for each in sources):
-            return True
-    return False
+        for source in (volume, *((volume.get("projected") or {}).get("sources") or [])):
+            secret = source.get("secret") or {} if isinstance(source, dict) else {}
+            if secret:
+                yield str(secret.get("secretName") or secret.get("name") or "")
 
 
 __all__ = ["Accounts", "ApiError", "fingerprints", "key_id", "volumes"]

@@ -26,9 +26,17 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.aut
     OLD,
     TRUST,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.catalogue_rotation import (
+    WORKLOADS_OF_KUBEADM,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import NodeFacts
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.rotate_certificate_authorities import (
+    ADDONS,
+    NONE,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates, reissue
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import PkiError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import ADMIN_KUBECONFIG
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import authority_materials, authority_node
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.authority_materials import Materials
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.authority_node import (
@@ -47,6 +55,9 @@ RESTART_SECONDS = 600
 RENEW_SECONDS = 180
 # client-go reads a token's file anew every minute; what has been in a volume for longer is in use.
 USED_AFTER_SECONDS = 75
+RESTARTABLE = ("daemonset", "deployment", "statefulset")
+ROLLOUT_SECONDS = 600
+KEPT = "the old service account key was kept, for pods still use its tokens. Restart them, such as by kubectl rollout restart, then retry"
 SHOWN = 10
 # Who an old authority says that somebody is, to see whether he is let in; he may do nothing.
 PROBE = "kubeadm-control-plane:rotation-probe"
@@ -152,7 +163,7 @@ def _before(
         problems.append("the new authorities were not published to pods and to those who join")
     if stage == DROP and SERVICE_ACCOUNT in authorities and ctx.node.control_plane:
         old, _young = _tokens(ctx, reissue.key_id(materials.pair(SERVICE_ACCOUNT, NEW).crt))
-        problems += [f"{each} has a token of the old key" for each in old]
+        problems += [f"{each['text']} has a token of the old key" for each in old]
     return problems
 
 
@@ -217,19 +228,56 @@ def publish(ctx: TaskContext, parameters: Parameters) -> None:
 
 
 def renew_tokens(ctx: TaskContext, parameters: Parameters) -> None:
-    """Have the controller manager write every token in a Secret anew."""
+    """Give every service account with a token in a Secret one of the new key."""
     del parameters
     materials = authority_materials.need(ctx, (SERVICE_ACCOUNT,))
-    identity = reissue.key_id(materials.pair(SERVICE_ACCOUNT, NEW).crt)
+    _renew(ctx, reissue.key_id(materials.pair(SERVICE_ACCOUNT, NEW).crt))
+
+
+def _renew(ctx: TaskContext, identity: str) -> list[str]:
+    """Returns the Secrets with an old token that pods mount."""
     ctx.check_lock()
     call = {"state": "renewed", "key_ids": [identity], "timeout": RENEW_SECONDS, "fencing": ctx.fencing}
-    renewed = ctx.call(TOKENS, call)["renewed"]
-    if not renewed:
+    done = ctx.call(TOKENS, call)
+    renewed, mounted = list(done["renewed"]), list(done["mounted"])
+    if renewed:
+        ctx.note(
+            f"{len(renewed)} Secrets have a token of the new key: {_listed(renewed)}. Whoever uses one of them outside of the cluster needs it anew"
+        )
+    if mounted:
+        ctx.note(
+            f"{len(mounted)} Secrets are mounted and keep their token; another one is there for pods to come: {_listed(mounted)}"
+        )
+    if not renewed and not mounted:
         ctx.note("already renewed: no Secret has a token of the old key")
+    return mounted
+
+
+def restart_workloads(ctx: TaskContext, parameters: Parameters) -> None:
+    """Restart the workloads whose pods have a token of the old key: kubeadm's own ones, all of them, or none."""
+    whose = parameters["workloads"]
+    if whose == NONE:
+        ctx.note("no workload is restarted")
         return
-    ctx.note(
-        f"{len(renewed)} Secrets have a token of the new key: {_listed(renewed)}. Whoever uses one of them outside of the cluster needs it anew"
-    )
+    materials = authority_materials.need(ctx, (SERVICE_ACCOUNT,))
+    old, _young = _tokens(ctx, reissue.key_id(materials.pair(SERVICE_ACCOUNT, NEW).crt))
+    # A bound token is replaced in the volume of the pod that has it.
+    owners = sorted({(each["namespace"], each["owner"]) for each in old if each["owner"] and each["mounts_secret"]})
+    if whose == ADDONS:
+        owners = [each for each in owners if each[0] == "kube-system" and each[1] in WORKLOADS_OF_KUBEADM]
+    if not owners:
+        ctx.note("no workload has to be restarted")
+    ctx.check_lock()
+    for namespace, owner in owners:
+        kind, _slash, name = owner.partition("/")
+        if kind not in RESTARTABLE:
+            ctx.note(f"{namespace}/{owner} can't be restarted by kubectl: restart its pods yourself")
+            continue
+        words = ["kubectl", "--kubeconfig", ADMIN_KUBECONFIG, "--namespace", namespace, "rollout"]
+        ctx.run([*words, "restart", owner], step=f"restart-{namespace}-{kind}-{name}", timeout_seconds=60)
+        bound = f"--timeout={ROLLOUT_SECONDS}s"
+        waited = ROLLOUT_SECONDS + 30
+        ctx.run([*words, "status", owner, bound], step=f"await-{namespace}-{kind}-{name}", timeout_seconds=waited)
 
 
 def wait_tokens(ctx: TaskContext, parameters: Parameters) -> None:
@@ -240,32 +288,37 @@ def wait_tokens(ctx: TaskContext, parameters: Parameters) -> None:
     while True:
         old, young = _tokens(ctx, identity)
         if not old and not young:
-            ctx.note("no pod has a token of the old key")
-            return
+            break
+        names = [each["text"] for each in old]
         text = (
-            f"{len(old)} pods have a token of the old key: {_listed(old)}"
+            f"{len(old)} pods have a token of the old key: {_listed(names)}"
             if old
             else "new tokens were not taken up yet"
         )
         if not waiting.again(text, 5.0):
-            break
-    fail([f"{each} has a token of the old key" for each in old], "the old service account key was kept")
-    raise CommandFailure(
-        f"pods have had their new tokens for less than {USED_AFTER_SECONDS} s; the old service account key was kept. Retry."
-    )
+            fail([f"{each} has a token of the old key" for each in names], KEPT)
+            raise CommandFailure(
+                f"pods have had their new tokens for less than {USED_AFTER_SECONDS} s; the old service account key was kept. Retry."
+            )
+    still = _renew(ctx, identity)
+    fail([f"a pod mounts the Secret {each}, which has a token of the old key" for each in still], KEPT)
+    ctx.note("no pod has a token of the old key")
 
 
-def _tokens(ctx: TaskContext, identity: str) -> tuple[list[str], bool]:
-    """The pods that have an old token ("namespace/name on node"), and whether one got its new one only just now."""
+def _tokens(ctx: TaskContext, identity: str) -> tuple[list[dict[str, t.Any]], bool]:
+    """The pods that have an old token (with ``text``, "namespace/name on node"), and whether one got its new one only just now."""
     found = {node.name: ctx.call(TOKENS, {"api": False, "volumes": True}, node.name)["volumes"] for node in ctx.nodes}
-    old = {(name, each["uid"]) for name, tokens in found.items() for each in tokens if each["key_id"] != identity}
+    old = {each["uid"]: node for node, tokens in found.items() for each in tokens if each["key_id"] != identity}
     young = any(each["age"] < USED_AFTER_SECONDS for tokens in found.values() for each in tokens)
     if not old:
         return [], young
     # What a pod that is gone for good has left in the kubelet's folder is nobody's.
     pods = ctx.call(TOKENS, {"pods_before": "9999-12-31T23:59:59Z"})["pods"]
-    names = {each["uid"]: f"{each['namespace']}/{each['name']}" for each in pods}
-    return sorted(f"{names[uid]} on {node}" for node, uid in old if uid in names), young
+    return [
+        {**each, "text": f"{each['namespace']}/{each['name']} on {old[each['uid']]}"}
+        for each in pods
+        if each["uid"] in old
+    ], young
 
 
 def forget(ctx: TaskContext, parameters: Parameters) -> None:
@@ -302,6 +355,7 @@ REGISTRY: dict[str, Run] = {
     "publishAuthorities": publish,
     "proveAuthorities": prove,
     "renewServiceAccountTokens": renew_tokens,
+    "restartWorkloads": restart_workloads,
     "waitServiceAccountTokens": wait_tokens,
     "forgetOldAuthorities": forget,
 }
