@@ -218,6 +218,10 @@ class World(Programs, Configurations):
         if NODES in found:
             items = [self._node(name, each) for name, each in sorted(self.state["nodes"].items())]
             found[NODES] = {"items": items}
+        for path in found:
+            name = path.rpartition("/")[2]
+            if path == f"{NODES}/{name}" and name in self.state["nodes"]:
+                found[path] = self._node(name, self.state["nodes"][name])
         return {"changed": written > 0, "objects": found, "written": written, "conflict": conflict}
 
     def node_observe(self, _arguments: Object) -> Object:

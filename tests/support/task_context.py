@@ -156,6 +156,9 @@ def _facts(facts: ClusterFacts) -> Object:
     return {
         "kubernetesVersion": facts.kubernetes_version,
         "clusterConfiguration": facts.cluster_configuration,
+        "kubeletConfiguration": facts.kubelet_configuration,
+        "kubeProxyConfiguration": facts.kube_proxy_configuration,
         "apiAnswers": facts.api_answers,
+        "externalEtcd": facts.external_etcd,
         "extra": dict(facts.extra),
     }

@@ -136,6 +136,15 @@ def without_secrets(patch: Any, name: str = "") -> Any:
     return patch
 
 
+def classic(sections: Any, name: str = "") -> Any:
+    """Sections of the hub form as manifests before v1beta2 write them: arguments as a map, of which a repeated one keeps its last value."""
+    if isinstance(sections, Mapping):
+        return {key: classic(value, str(key)) for key, value in sections.items()}
+    if isinstance(sections, list) and name == "extraArgs":
+        return {str(each.get("name")): each.get("value") for each in sections}
+    return sections
+
+
 def _argument_shown(name: str, value: Any) -> Any:
     return value if value is None or _argument(name, str(value)).shown != _HIDDEN else _HIDDEN
 

@@ -28,11 +28,11 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.pla
     resource_version,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import (
+    control_plane_fields,
     in_place_changes,
     operator_components,
-    operator_manifest,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import Object
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CONTROL_PLANE, Object
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_context import (
     SILENCE_SECONDS,
     CommandFailure,
@@ -142,7 +142,7 @@ def change_kubelet(context: TaskContext, parameters: t.Mapping[str, t.Any]) -> N
     context.check_lock()
     try:
         _work(context, request, int(parameters["timeoutSeconds"]))
-    except RolledBack as error:
+    except Refused as error:
         back = operator_components.kubelet_plan(change.reversed(), version)
         try:
             said = str(context.workload(reads, back)["msg"])
@@ -179,8 +179,8 @@ def change_kube_proxy(context: TaskContext, parameters: t.Mapping[str, t.Any]) -
     )
 
 
-class RolledBack(CommandFailure):
-    """A node that was put back as it was."""
+class Refused(CommandFailure):
+    """A node that does not take the change, and has said so: nothing goes on there any more."""
 
 
 def _rolled_out(context: TaskContext, seconds: int) -> t.Optional[str]:
@@ -209,8 +209,10 @@ def _work(context: TaskContext, request: t.Mapping[str, t.Any], seconds: int) ->
         try:
             result = context.call(MODULE, call)
         except CommandFailure as error:
+            if "was not reached" not in str(error):
+                raise Refused(str(error)) from error
             # Its unit goes on without us; a network that comes back is not a failure of the change.
-            if "was not reached" not in str(error) or time.monotonic() - heard > SILENCE_SECONDS:
+            if time.monotonic() - heard > SILENCE_SECONDS:
                 raise
             waiting.again(str(error), 2.0)
             continue
@@ -227,11 +229,11 @@ def _work(context: TaskContext, request: t.Mapping[str, t.Any], seconds: int) ->
         return
     name = context.node.name
     if result["state"] == "RolledBack":
-        raise RolledBack(
+        raise Refused(
             f"Node {name}: the changed configuration did not work: {result['message']} This Node was put back as it was and is healthy; "
             "no other was touched by it."
         )
-    raise CommandFailure(
+    raise Refused(
         f"Node {name}: the changed configuration did not work: {result['message']} Look at this machine NOW. What was in use before is "
         f"in {result['folder']}/backup there."
     )
@@ -293,8 +295,28 @@ def _follow(context: TaskContext, patch: t.Mapping[str, t.Any]) -> list[str]:
     except ManifestError as error:
         raise CommandFailure(f"the store's objects can't say it: {error}") from error
     lines += [f"KubeadmControlPlane: {each}" for each in changed]
-    left = operator_manifest.configuration_to_follow(context.arguments, configuration_patch.without_secrets(wanted))
-    return (lines or ["already recorded in the store"]) + ([f"manifest: {left}"] if left else [])
+    left = _manifest_text(context, wanted)
+    return (lines or ["already recorded in the store"]) + ([left] if left else [])
+
+
+def _manifest_text(context: TaskContext, patch: t.Mapping[str, t.Any]) -> str:
+    """What a person is to write in the manifest, in the form that its API version has; "" where there is none."""
+    manifests = context.arguments.get("manifests") or []
+    names = (context.objects.namespace, context.cluster)
+    document = control_plane_fields.control_plane_document(manifests, *names) if manifests else None
+    if document is None or context.objects.control_plane is None:
+        return ""
+    name = str(context.objects.control_plane["metadata"]["name"])
+    stored = context.objects.store.get(CONTROL_PLANE, context.objects.namespace, name) or context.objects.control_plane
+    config = (stored["spec"].get("kubeadmConfigSpec") or {}).get("clusterConfiguration") or {}
+    sections = {key: config.get(key) for key in patch}
+    if not document.api_version.endswith("/v1beta2"):
+        sections = configuration_patch.classic(sections)
+    text = kubeadm_document.text(configuration_patch.without_secrets(sections))
+    return (
+        f"manifest: {document.file}: write these sections of spec.kubeadmConfigSpec.clusterConfiguration like this (null: not at all) before "
+        f"the next reconcile, which refuses the old ones:\n{text}"
+    )
 
 
 REGISTRY: dict[str, Run] = {
