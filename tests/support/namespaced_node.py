@@ -35,7 +35,7 @@ _SYSTEMCTL = """\
 #!/bin/sh
 case "$*" in
     *restart*kubelet*) touch /run/kubelet-restart ;;
-    *show*MainPID*) echo MainPID=1 ;;
+    *show*MainPID*) echo "MainPID=$(cat /run/kubelet-pid 2>/dev/null || echo 0)" ;;
 esac
 """
 _CRICTL = "#!/bin/sh\nexit 0\n"
@@ -68,7 +68,20 @@ class NamespacedNode:
             first = os.environ["ANSIBLE_COLLECTIONS_PATH"].partition(os.pathsep)[0]
             self._environment["PYTHONPATH"] = os.pathsep.join([first, str(SUPPORT)])
         program = [str(SUPPORT / "namespaced_kubelet.py"), str(folder), self._binaries, find_etcd(), ADDRESS, NAME]
-        self._unshare = ["unshare", "--mount", "--net", "--pid", "--uts", "--fork", "--kill-child", "--mount-proc"]
+        # It ends with the test's process, also where that is killed.
+        self._unshare = [
+            "setpriv",
+            "--pdeathsig",
+            "KILL",
+            "unshare",
+            "--mount",
+            "--net",
+            "--pid",
+            "--uts",
+            "--fork",
+            "--kill-child",
+            "--mount-proc",
+        ]
         self._log = (folder / "kubelet.log").open("ab")
         self._process = subprocess.Popen(
             [*self._unshare, sys.executable, *program],
@@ -176,5 +189,5 @@ def missing() -> str:
         return "namespaces with mounts and addresses of their own need root"
     if binaries_of(VERSION) is None:
         return "there are no Kubernetes binaries in the cache"
-    gone = [name for name in ("unshare", "nsenter", "ip") if shutil.which(name) is None]
+    gone = [name for name in ("unshare", "nsenter", "setpriv", "ip") if shutil.which(name) is None]
     return f"{', '.join(gone)} is not on this host" if gone else ""

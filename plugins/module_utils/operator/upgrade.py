@@ -90,6 +90,9 @@ def plan(spec: Mapping[str, Any], cluster: ClusterFacts) -> tuple[GroupPlan, ...
     if not cluster.api_answers:
         fix = "Mend that first; where its certificates have expired, run an Action renewCertificates."
         raise RefusedAction(PATH, None, "no API server of the cluster answers, and an upgrade needs one", fix)
+    if not cluster.kubernetes_version:
+        fix = "Look at the kube-apiserver pods in kube-system: their images must have a version as their tag."
+        raise RefusedAction(PATH, None, "no API server tells its version", fix)
     configured = _require_configuration(target, cluster)
     _require_versions(target, cluster)
     selected = _selected(spec, cluster)
@@ -166,13 +169,20 @@ class _Steps:
         if self._spec.get("drain") is not None:
             return bool(self._spec["drain"])
         minor = parse(self._target).minor
-        return not self._lone and any(
-            not each.kubelet_version or parse(each.kubelet_version).minor != minor for each in nodes
-        )
+        kubelets = [_version(each.kubelet_version) for each in nodes]
+        return not self._lone and any(each is None or each.minor != minor for each in kubelets)
+
+
+def _version(text: str) -> Version | None:
+    """What a Node reports, None where that is no version."""
+    try:
+        return parse(text)
+    except ValueError:
+        return None
 
 
 def _same(text: str, target: Version) -> bool:
-    return bool(text) and parse(text) == target
+    return _version(text) == target
 
 
 def _done(node: NodeFacts, target: Version) -> bool:
@@ -205,20 +215,16 @@ def _require_configuration(target: Version, cluster: ClusterFacts) -> Version | 
             rule = f"kubeadm of {target} does not know the feature gate {gate} of the cluster's configuration"
             fix = f"Take {gate} out of ClusterConfiguration.featureGates first (an Action changeConfiguration)."
             raise RefusedAction(TARGET, str(target), rule, fix)
-    text = str(configuration.get("kubernetesVersion") or "")
-    try:
-        return parse(text)
-    except ValueError:
-        return None
+    return _version(str(configuration.get("kubernetesVersion") or ""))
 
 
 def _require_versions(target: Version, cluster: ClusterFacts) -> None:
-    known = [each for each in cluster.control_plane_nodes if each.api_server_version]
     lowest = parse(cluster.kubernetes_version)
-    newest = max(known, key=lambda each: parse(each.api_server_version), default=None)
-    if newest is not None and target < parse(newest.api_server_version):
-        rule = f"{newest.name} runs {newest.api_server_version}, and Kubernetes can't go back"
-        raise RefusedAction(TARGET, str(target), rule, f"Give {newest.api_server_version} or newer.")
+    for node in cluster.control_plane_nodes:
+        version = _version(node.api_server_version)
+        if version is not None and target < version:
+            rule = f"{node.name} runs {version}, and Kubernetes can't go back"
+            raise RefusedAction(TARGET, str(target), rule, f"Give {version} or newer.")
     if target < lowest:
         rule = f"the cluster runs {lowest}, and Kubernetes can't go back"
         raise RefusedAction(TARGET, str(target), rule, f"Give {lowest} or newer.")
@@ -242,9 +248,9 @@ def _selected(spec: Mapping[str, Any], cluster: ClusterFacts) -> list[NodeFacts]
 def _require_kubelets(target: Version, cluster: ClusterFacts) -> None:
     limit = _KUBELET_BEHIND_SINCE_28 if target.at_least(28) else _KUBELET_BEHIND
     for node in cluster.nodes:
-        if not node.kubelet_version:
+        kubelet = _version(node.kubelet_version)
+        if kubelet is None:
             continue
-        kubelet = parse(node.kubelet_version)
         if kubelet > target:
             rule = f"the kubelet of {node.name} is {kubelet}, and none may be newer than the API servers"
             raise RefusedAction(TARGET, str(target), rule, f"Give {kubelet} or newer.")

@@ -12,7 +12,11 @@ from datetime import timedelta
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import conversion, versions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.catalogue_certificates import ALL, USERS
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.catalogue_certificates import (
+    ALL,
+    ETCD_CERTIFICATES,
+    USERS,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import PkiError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.kubeconfig import ensure_kubeconfig
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_commands.upgrade import (
@@ -52,7 +56,6 @@ def configuration(context: TaskContext) -> str:
 def renew_certificates(context: TaskContext, parameters: Parameters) -> None:
     """`kubeadm certs renew` on a control plane Node, with a file instead of the API where that does not answer."""
     node = context.node.name
-    before = context.call(MODULE, {})["certificates"]
     flags = []
     if parameters["offline"]:
         call = {"state": "prepared", "node_name": node, "configuration": configuration(context)}
@@ -65,24 +68,20 @@ def renew_certificates(context: TaskContext, parameters: Parameters) -> None:
         words = ["kubeadm", *certs, "renew", name, *flags]
         said = context.run(words, step=f"renew-{name}", timeout_seconds=RENEW_SECONDS).text
         external += [line.strip() for line in said.splitlines() if _NOT_RENEWED in line]
-    after = context.call(MODULE, {})["certificates"]
-    wanted = USERS if ALL in parameters["names"] else parameters["names"]
-    there = [name for name in wanted if name in after]
+    ends = context.call(MODULE, {})["certificates"]
+    wanted = set(USERS if ALL in parameters["names"] else parameters["names"])
+    if context.plan_facts.get("externalEtcd"):
+        wanted -= set(ETCD_CERTIFICATES)
+    there = sorted(wanted & set(ends), key=lambda name: str(ends[name]))
     if there:
-        first = min(there, key=lambda name: str(after[name]))
-        context.note(f"{len(there)} certificates end {after[first]} or later")
+        context.note(f"{len(there)} certificates end {ends[there[0]]} or later")
     # RFC 3339 times in UTC with seconds sort as text.
-    late = [f"{name} ({after[name]})" for name in there if after[name] <= max(context.now(), before.get(name, ""))]
-    if external or (late and not _renewed_before(context, before, after)):
+    ended = [f"{name} has ended {ends[name]}" for name in there if ends[name] <= context.now()]
+    if external or ended:
         raise CommandFailure(
-            f"Node {node}: not every certificate was renewed: {'; '.join(external or late)}. Where the authority's key is not on the nodes, "
+            f"Node {node}: not every certificate was renewed: {'; '.join(external or ended)}. Where the authority's key is not on the nodes, "
             "have these signed there (kubeadm certs renew --csr-only), put them in place, then skip; skip goes on to the restarts."
         )
-
-
-def _renewed_before(context: TaskContext, before: t.Mapping[str, str], after: t.Mapping[str, str]) -> bool:
-    """Whether an earlier call of this command has renewed them, so that this one found them renewed."""
-    return dict(before) == dict(after) and min(after.values(), default="") > context.now()
 
 
 def renew_kubelet_client(context: TaskContext, parameters: Parameters) -> None:

@@ -264,6 +264,19 @@ def test_what_was_not_renewed(tmp_path: Path, node: Certificates) -> None:
         run.run()
 
 
+def test_an_external_etcds_certificates(tmp_path: Path) -> None:
+    """They are not kubeadm's: that they have ended is nothing that this Action could mend."""
+
+    def node(name: str, module: str, arguments: Object) -> t.Optional[Object]:
+        del name, arguments
+        ends = {"apiserver": LATER, "apiserver-etcd-client": NOW_ENDED}
+        return ended() if module == "node_command" else {"certificates": ends}
+
+    run = command(tmp_path, {"kubeadmRenewCertificates": {}}, node, external_etcd=True)
+    run.run()
+    assert run.notes() == [f"1 certificates end {LATER} or later"]
+
+
 def test_a_renewal_that_is_found_done(tmp_path: Path) -> None:
     """A run that was killed after kubeadm had ended finds everything renewed."""
     command(tmp_path, {"kubeadmRenewCertificates": {}}, Certificates(before=LATER)).run()
