@@ -189,12 +189,13 @@ def test_the_store_follows(cluster: Cluster) -> None:
     record = stored(cluster.run("recordClusterConfiguration", patch=FLAG))
     record.run()
     store = record.store
-    wanted = [{"name": "audit-log-maxage", "value": "30"}]
+    wanted = {"name": "audit-log-maxage", "value": "30"}
     kinds = (("bootstrap.cluster.x-k8s.io", "KubeadmConfig"), ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane"))
     for kind in kinds:
         for each in store.list(kind, "default"):
             spec = each["spec"].get("kubeadmConfigSpec") or each["spec"]
-            assert spec["clusterConfiguration"]["apiServer"]["extraArgs"] == wanted
+            # What the cluster was made with stays.
+            assert spec["clusterConfiguration"]["apiServer"]["extraArgs"] == [{"name": "v", "value": "2"}, wanted]
 
 
 def test_a_kubelet_that_does_not_come_up_takes_its_config_map_back(cluster: Cluster) -> None:
