@@ -72,18 +72,18 @@ EXAMPLES = r"""
   until: upgrade.state != 'Running'
   retries: 40
   delay: 0
-  failed_when: upgrade.rc | default(1, true) != 0
+  failed_when: upgrade.exit_status | default(1, true) != 0
 """
 
 RETURN = r"""
 state:
   description:
-    - V(Running), V(Ended) with RV(rc), or V(Absent) where no program of that name was started.
+    - V(Running), V(Ended) with RV(exit_status), or V(Absent) where no program of that name was started.
     - V(Interrupted) where it was started, runs no more and has no exit status, as after a power cut.
   returned: success
   type: str
-rc:
-  description: The exit status; null until it ended. 124 says that it was ended after O(timeout).
+exit_status:
+  description: Its exit status; null until it ended. It is not called rc, for which Ansible would take the module for failed. 124 says that it was ended after O(timeout).
   returned: success
   type: int
 started_at:

@@ -231,7 +231,7 @@ class TaskContext:
         timeout_seconds: int,
         ok: t.Sequence[int],
     ) -> Output:
-        rc = result["rc"]
+        rc = result["exit_status"]
         kept = {
             "argv": list(words),
             "exitCode": rc,

@@ -99,6 +99,8 @@ class Kubelet:
         self.pods: dict[str, Pod] = {}
         self.version = ""
         self.told = 0.0
+        # What stands for the kubelet's own process, which is another one after a restart.
+        self.process: t.Optional[subprocess.Popen[bytes]] = None
 
     def work(self) -> None:
         """Go on until this process is killed."""
@@ -106,6 +108,7 @@ class Kubelet:
         while True:
             if (restart.exists() or not self.version) and shutil.which("kubelet"):
                 restart.unlink(missing_ok=True)
+                self._begin()
                 said = subprocess.run(["kubelet", "--version"], capture_output=True, text=True, check=False).stdout
                 self.version = said.strip().rpartition(" ")[2]
             self._follow()
@@ -114,6 +117,13 @@ class Kubelet:
                 with contextlib.suppress(Unreachable, ApiError, NodeError, ValueError, OSError):
                     self._tell()
             time.sleep(0.05)
+
+    def _begin(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+        self.process = subprocess.Popen(["sleep", "infinity"], stdin=subprocess.DEVNULL)
+        Path("/run/kubelet-pid").write_text(str(self.process.pid))
 
     def _follow(self) -> None:
         found = {each.stem: each for each in MANIFESTS.glob("*.yaml")}

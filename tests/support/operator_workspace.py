@@ -5,14 +5,19 @@
 
 from __future__ import annotations
 
+import base64
 import json
-import os
 import shutil
+import time
 import typing as t
 from pathlib import Path
 
 import yaml
-from acme_workspace import AcmeWorkspace
+from acme_workspace import ROLE, AcmeWorkspace
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import read_cluster
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_records import apply_manifest
 
 NAME = "prod"
 WORKERS = ("worker-1", "worker-2")
@@ -23,22 +28,49 @@ class OperatorWorkspace(AcmeWorkspace):
     """One cluster ``prod``; its workers are hosts of the user's own inventory."""
 
     def create(self, replicas: int = 3) -> None:
-        """Make the control plane by the playbook, and workers as a person would have."""
-        self.manifest(NAME, replicas=replicas)
-        environment = {**os.environ, **self.machines_answer()}
-        os.environ.update(environment)
-        self.playbook("reconcile", "-e", "control_plane_bootstrap_timeout=600").succeeded()
-        cloud, world = self.cloud(), self.world()
+        """A control plane as reconcile leaves it, and workers as a person has them."""
+        providers = {"AcmeMachineTemplate": str(ROLE), "AcmeCluster": str(ROLE)}
+        manifest = read_cluster([str(self.manifest(NAME, replicas=replicas))], "default", NAME, providers)
+        store = FileStore(str(self.store))
+        apply_manifest(store, manifest)
+        self._ready(store, ("cluster.x-k8s.io", "Cluster"), NAME)
+        self._ready(store, ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane"), f"{NAME}-control-plane")
+        self._ready(store, ("infrastructure.cluster.x-k8s.io", "AcmeCluster"), NAME)
+        for purpose in ("ca", "etcd", "proxy", "sa", "kubeconfig"):
+            data = {"tls.key": base64.b64encode(f"secret key of {purpose}".encode() * 9).decode()}
+            store.create(_object("v1", "Secret", f"{NAME}-{purpose}", type="cluster.x-k8s.io/secret", data=data))
+        cloud: Object = {"made": replicas, "machines": {}, "balancers": {}}
+        world: Object = {"members": [], "nodes": {}, "bootstraps": {}, "objects": {}, "fencing": {}, "violations": []}
+        world |= {"calls": [], "snapshots": 0, "leader": "1"}
+        for number in range(1, replicas + 1):
+            name = f"{NAME}-{'zyx'[number - 1]}"
+            machine = self._machine(cloud, world, name, f"198.51.100.{number + 1}", number)
+            world["members"].append({"id": str(number), "name": name, "machine": name})
+            _store_machine(store, name, machine)
         hosts = {}
         for number, name in enumerate(WORKERS, 200):
-            address = f"198.51.100.{number}"
-            machine = {"name": name, "id": name, "cluster": "none", "address": address, "state": "running"}
-            cloud["machines"][name] = {**machine, "machineID": f"{number:032x}", "hostKeys": ["ssh-ed25519 STANDIN"]}
-            world["nodes"][name] = {"created": "2026-01-01T00:00:00Z", "version": "v1.20.2", "worker": True}
+            address = self._machine(cloud, world, name, f"198.51.100.{number}", number, worker=True)["address"]
             hosts[name] = {"ansible_host": address, "ansible_user": "root"}
         self.put_cloud(cloud)
         self.put_world(world)
         self.put_workers(hosts)
+
+    @staticmethod
+    def _ready(store: FileStore, kind: tuple[str, str], name: str) -> None:
+        def change(each: Object) -> None:
+            each["status"] = {"initialization": {"provisioned": True, "controlPlaneInitialized": True}}
+            if each["kind"] != "KubeadmControlPlane":
+                each["spec"]["controlPlaneEndpoint"] = {"host": "198.51.100.1", "port": 6443}
+
+        store.modify(kind, "default", name, change)
+
+    @staticmethod
+    def _machine(cloud: Object, world: Object, name: str, address: str, number: int, worker: bool = False) -> Object:
+        machine = {"name": name, "id": name, "cluster": NAME, "address": address, "state": "running"}
+        cloud["machines"][name] = {**machine, "machineID": f"{number:032x}", "hostKeys": ["ssh-ed25519 STANDIN"]}
+        world["nodes"][name] = {"created": "2026-01-01T00:00:00Z", "version": "v1.20.2", "worker": worker}
+        found: Object = cloud["machines"][name]
+        return found
 
     def copied(self, folder: Path) -> OperatorWorkspace:
         """The same at another place."""
@@ -94,6 +126,43 @@ class OperatorWorkspace(AcmeWorkspace):
         change(content)
         path.write_text(yaml.safe_dump(content))
 
+    def tasks(self) -> list[Object]:
+        """The stored Tasks; those that have begun nothing yet have an empty status."""
+        return [{"status": {}, **each} for each in self.objects("Task")]
+
+    def until(self, holds: t.Callable[[], bool], seconds: float = 300.0) -> None:
+        """Wait until something holds."""
+        end = time.monotonic() + seconds
+        while not holds():
+            assert time.monotonic() < end, "it has not come"
+            time.sleep(0.1)
+
     def ran(self) -> list[list[str]]:
         """Every program that was started, on which machine, in order."""
         return list(self.world().get("started", []))
+
+
+def _object(api_version: str, kind: str, name: str, **content: t.Any) -> Object:
+    labels = {"cluster.x-k8s.io/cluster-name": NAME, "cluster.x-k8s.io/control-plane": ""}
+    metadata = {"name": name, "namespace": "default", "labels": labels}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **content}
+
+
+def _store_machine(store: FileStore, name: str, machine: Object) -> None:
+    reference = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "AcmeMachine", "name": name}
+    config = {"apiGroup": "bootstrap.cluster.x-k8s.io", "kind": "KubeadmConfig", "name": name}
+    spec = {
+        "clusterName": NAME,
+        "version": "v1.20.2",
+        "infrastructureRef": reference,
+        "bootstrap": {"configRef": config},
+    }
+    connection = {"host": machine["address"], "port": 22, "user": "root", "hostKeys": machine["hostKeys"]}
+    status: Object = {"machineID": machine["machineID"], "connection": connection}
+    status["addresses"] = [{"type": "InternalIP", "address": machine["address"]}]
+    joined = {"bootstrap": {"state": "Succeeded"}, "nodeRef": {"name": name}}
+    store.create(_object("cluster.x-k8s.io/v1beta2", "Machine", name, spec=spec, status={**status, **joined}))
+    status["initialization"] = {"provisioned": True}
+    store.create(_object("infrastructure.cluster.x-k8s.io/v1beta1", "AcmeMachine", name, spec={}, status=status))
+    bootstrap: Object = {"clusterConfiguration": {}, "joinConfiguration": {"nodeRegistration": {}}}
+    store.create(_object("bootstrap.cluster.x-k8s.io/v1beta2", "KubeadmConfig", name, spec=bootstrap))

@@ -32,7 +32,7 @@ class Programs:
         """A program runs until it is asked for the second time. One that is called false fails; each is started once by its name."""
         assert self.here is not None
         known = self.state.setdefault("commands", {}).setdefault(self.here["name"], {})
-        answer: Object = {"changed": False, "actual_machine_id": self.here["machineID"], "rc": None, "size": 0}
+        answer: Object = {"changed": False, "actual_machine_id": self.here["machineID"], "exit_status": None, "size": 0}
         answer |= dict.fromkeys(("started_at", "ended_at", "head", "tail", "sha256", "path"), "")
         found = known.get(arguments["name"])
         if found is None:
@@ -49,7 +49,7 @@ class Programs:
         output = f"this is {' '.join(found['argv'])}\n"
         digest = hashlib.sha256(output.encode()).hexdigest()
         rc = int(found["argv"][0] == "false")
-        ended = {"state": "Ended", "rc": rc, "ended_at": found["at"], "head": output, "size": len(output)}
+        ended = {"state": "Ended", "exit_status": rc, "ended_at": found["at"], "head": output, "size": len(output)}
         return {**answer, **ended, "sha256": digest}
 
     def node_file(self, arguments: Object) -> Object:

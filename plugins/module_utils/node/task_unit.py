@@ -54,11 +54,11 @@ exit "$kcp_rc"
 
 @dataclass(frozen=True)
 class Report:
-    """How far a program is. ``rc`` is None until it ended; ``head`` and ``tail`` are without secrets, at most 16 KiB each."""
+    """How far a program is. ``exit_status`` is None until it ended; ``head`` and ``tail`` are without secrets, at most 16 KiB each."""
 
     state: str
     changed: bool = False
-    rc: t.Optional[int] = None
+    exit_status: t.Optional[int] = None
     started_at: str = ""
     ended_at: str = ""
     head: str = ""
@@ -149,11 +149,11 @@ class TaskUnit:
             units.stop(self.unit, self._runner)
         units.start(self.unit, f"kubeadm.control_plane: {os.path.basename(program)}", ["/bin/sh", path], self._runner)
 
-    def _told(self, state: str, started: str, rc: t.Optional[int] = None, ended: str = "") -> Report:
+    def _told(self, state: str, started: str, exit_status: t.Optional[int] = None, ended: str = "") -> Report:
         head, tail, size, digest = read_output(self._output)
         return Report(
             state,
-            rc=rc,
+            exit_status=exit_status,
             started_at=started,
             ended_at=ended,
             head=head,

@@ -38,7 +38,7 @@ def unit(folder: Path, systemd: StandInSystemd, name: str = "up-1-01-cp-node-a-2
 
 def test_a_program_runs_to_its_end_and_its_output_is_kept(tmp_path: Path, systemd: StandInSystemd) -> None:
     report = unit(tmp_path, systemd).run(["sh", "-c", "echo one; echo two >&2; exit 3"], timeout=30, wait=20)
-    assert (report.state, report.rc, report.head, report.tail) == (ENDED, 3, "one\ntwo\n", "")
+    assert (report.state, report.exit_status, report.head, report.tail) == (ENDED, 3, "one\ntwo\n", "")
     assert report.changed and report.started_at and report.ended_at >= report.started_at
     assert report.size == 8 and report.sha256 == hashlib.sha256(b"one\ntwo\n").hexdigest()
     assert stat.S_IMODE(Path(report.path).stat().st_mode) == 0o600
@@ -54,7 +54,7 @@ def test_it_is_never_started_twice(tmp_path: Path, systemd: StandInSystemd) -> N
     assert again.state == RUNNING and not again.changed
     (tmp_path / "gate").write_text("go\n")
     ended = unit(tmp_path, systemd).run(argv, timeout=30, wait=20)
-    assert (ended.state, ended.rc, ended.head) == (ENDED, 0, "done\n") and not ended.changed
+    assert (ended.state, ended.exit_status, ended.head) == (ENDED, 0, "done\n") and not ended.changed
     assert unit(tmp_path, systemd).run(argv, timeout=30, wait=20) == ended
     assert mark.read_text() == "started\n" and len(systemd.started) == 1
 
@@ -71,7 +71,7 @@ def test_one_that_a_power_cut_ended_is_not_started_again(tmp_path: Path, systemd
     systemd.processes.clear()
     assert one.look().state == INTERRUPTED
     report = one.run(argv, timeout=90, wait=5)
-    assert report.state == INTERRUPTED and report.rc is None and marks.read_text() == "x\n"
+    assert report.state == INTERRUPTED and report.exit_status is None and marks.read_text() == "x\n"
 
 
 def test_a_run_that_died_before_the_unit_began_leaves_it_to_be_started(tmp_path: Path, systemd: StandInSystemd) -> None:
@@ -79,11 +79,11 @@ def test_a_run_that_died_before_the_unit_began_leaves_it_to_be_started(tmp_path:
     work.mkdir(parents=True)
     (work / "run.sh").write_text("exit 1\n")
     assert unit(tmp_path, systemd).look().state == ABSENT
-    assert unit(tmp_path, systemd).run(["true"], timeout=5, wait=20).rc == 0
+    assert unit(tmp_path, systemd).run(["true"], timeout=5, wait=20).exit_status == 0
 
 
 def test_it_is_ended_after_its_time(tmp_path: Path, systemd: StandInSystemd) -> None:
-    assert unit(tmp_path, systemd).run(["sleep", "60"], timeout=1, wait=30).rc == 124
+    assert unit(tmp_path, systemd).run(["sleep", "60"], timeout=1, wait=30).exit_status == 124
 
 
 def test_nothing_goes_through_a_shell(tmp_path: Path, systemd: StandInSystemd) -> None:
@@ -128,4 +128,4 @@ def test_what_is_forgotten_leaves_nothing_and_its_name_is_free(tmp_path: Path, s
     one.run(["sleep", "60"], timeout=90, wait=0)
     assert one.forget() and not one.forget()
     assert one.look().state == ABSENT and list((tmp_path / "commands").iterdir()) == [tmp_path / "commands" / "lock"]
-    assert one.run(["true"], timeout=5, wait=20).rc == 0
+    assert one.run(["true"], timeout=5, wait=20).exit_status == 0
