@@ -183,7 +183,9 @@ shown:
   returned: success
   type: dict
 trusted_key_ids:
-  description: The IDs of the service account keys that the API server trusts; null where it does not tell, as before Kubernetes 1.20.
+  description: >-
+    The IDs of the service account keys that the API server trusts; none where it does not answer, null where it has no way to
+    tell, as before Kubernetes 1.20.
   returned: with O(key_ids)
   type: list
   elements: str

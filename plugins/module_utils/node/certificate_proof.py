@@ -98,10 +98,12 @@ def accepts(server: str, certificate: str, key: str, servers: Servers) -> bool:
 
 
 def key_ids(servers: Servers) -> t.Optional[list[str]]:
-    """The IDs of the service account keys that this machine's API server trusts; None where it doesn't tell (before 1.20).
+    """The IDs of the service account keys that this machine's API server trusts; None where it has no way to tell (before 1.20).
+
+    One that does not answer just now trusts nobody: an empty list.
 
     Raises:
-        NodeError, Unreachable: it could not be asked.
+        NodeError: the admin's credentials can't be read.
     """
     url = own_server(servers.manifests)
     if url is None:
@@ -109,10 +111,9 @@ def key_ids(servers: Servers) -> t.Optional[list[str]]:
     access = read_access(servers.kubeconfig, servers.kubectl)
     # It has a type of its own, and is given to nobody who asks for another.
     access = replace(access, headers={**access.headers, "Accept": "application/jwk-set+json"})
-    with ApiClient(access, url, TIMEOUT_SECONDS) as client:
-        try:
-            document = client.get(_JWKS)
-        except ApiError:
-            return None
-    keys = (document or {}).get("keys")
+    try:
+        with ApiClient(access, url, TIMEOUT_SECONDS) as client:
+            keys = (client.get(_JWKS) or {}).get("keys")
+    except (ApiError, Unreachable):
+        return []
     return sorted(str(each.get("kid")) for each in keys) if isinstance(keys, list) else None

@@ -141,8 +141,8 @@ class Components:
 
     def _starts(self, component: str) -> list[float]:
         if component == KUBELET:
-            done = self.runner(["systemctl", "show", "kubelet.service", "--property=MainPID", "--value"])
-            pid = done.stdout.strip()
+            done = self.runner(["systemctl", "show", "kubelet.service", "--property=MainPID"])
+            pid = done.stdout.strip().partition("=")[2]
             if not pid.isdigit() or pid == "0":
                 return []
             try:

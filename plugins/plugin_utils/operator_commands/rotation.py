@@ -57,6 +57,8 @@ RENEW_SECONDS = 180
 USED_AFTER_SECONDS = 75
 RESTARTABLE = ("daemonset", "deployment", "statefulset")
 ROLLOUT_SECONDS = 600
+# What was just started shows what it has within moments; a busy host takes longer.
+PROVEN_SECONDS = 180.0
 KEPT = "the old service account key was kept, for pods still use its tokens. Restart them, such as by kubectl rollout restart, then retry"
 SHOWN = 10
 # Who an old authority says that somebody is, to see whether he is let in; he may do nothing.
@@ -171,7 +173,7 @@ def _prove_node(
     ctx: TaskContext, node: NodeFacts, materials: Materials, authorities: t.Collection[str], stage: str
 ) -> None:
     """Read a stage back from a node. Raises CommandFailure where something of it is not so."""
-    waiting = ctx.plugin.waiting(ctx.cluster, 60.0)
+    waiting = ctx.plugin.waiting(ctx.cluster, PROVEN_SECONDS)
     while True:
         problems = look(ctx, node, materials, authorities).problems(stage, authorities)
         # A server that has just been started may not show its certificate yet.
