@@ -9,7 +9,7 @@ import getpass
 import socket
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import objects
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import objects, phases
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.matching import Execution
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
     ControlPlaneAction,
@@ -132,7 +132,7 @@ class ActionModule(ControlPlaneAction):
             if (each.get("status") or {}).get("errorReason") and not each["status"].get("completionTime")
         ]
         # An Action's own inconsistency is nobody's command.
-        failed = [each for each in failed if (each["status"].get("commands") or [{}])[-1].get("error")]
+        failed = [each for each in failed if each["status"]["errorReason"] != phases.INVALID_STATE]
         if not failed:
             raise ControlPlaneFailure(
                 f"no Task of {objects.label(execution.root)} has failed, so there is nothing to {verb}; nothing was done."

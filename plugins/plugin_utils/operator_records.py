@@ -94,6 +94,14 @@ class TaskRecord:
 
         return self._modify(change)
 
+    def fail_before(self, reason: str, message: str) -> Object:
+        """The Task can't be gone on with at all."""
+
+        def change(status: Object) -> None:
+            status.update(errorReason=reason, errorMessage=message, paused=True)
+
+        return self._modify(change)
+
     def complete(self) -> Object:
         """All commands are done."""
 
@@ -147,7 +155,8 @@ def recover(task: Object, now: str) -> None:
     """Do once what a person said of a failed Task, in place: run its command again, or leave it out (kubeadm.md A3 "Recovery")."""
     status, spec = task["status"], task["spec"]
     mode = spec.pop("recoveryMode")
-    index = int(status["currentCommand"]) - 1
+    index = min(max(int(status["currentCommand"]), 1), len(spec["commands"])) - 1
+    status["currentCommand"] = index + 1
     record = _record(status, index)
     for key in ("errorReason", "errorMessage"):
         status.pop(key, None)

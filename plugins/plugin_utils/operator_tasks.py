@@ -10,7 +10,7 @@ import sys
 import time
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import catalogue, flow, objects
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import catalogue, flow, objects, phases
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import operator_commands
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
@@ -119,6 +119,12 @@ class TaskRunner:
         message = f"{name}: {len(commands)} commands on Node {node}"
         intent = journal.intent("task", node, str(self._arguments.get("run") or ""), {"name": name, "message": message})
         index = int(task["status"]["currentCommand"]) - 1
+        if not 0 <= index < len(commands):
+            # Somebody edited the status; to go on would skip commands, or run them again.
+            said = f"currentCommand is {index + 1}, and the Task has {len(commands)} commands; correct it, then retry"
+            record.fail_before(phases.INDEX_OUT_OF_RANGE, said)
+            journal.outcome(intent, "failed", said)
+            return False
         while index < len(commands):
             command, parameters = catalogue.split(commands[index])
             self._plugin.check_lock(self._arguments)

@@ -131,7 +131,7 @@ def test_what_is_refused_starts_nothing(workspace: OperatorWorkspace) -> None:
     refused("held", workflow(group("a", "two")), "an Action can't be edited")
     workspace.playbook("abort").succeeded()
     refused("shell", workflow(group("a", "one|two")), "holds '|', which only a shell understands")
-    refused("none", workflow(group("a", "one", selector={"matchLabels": {"x": "y"}})), "matches no Node")
+    refused("none", workflow(group("a", "one", selector={"matchLabels": {"zone": "nowhere"}})), "matches no Node")
     hosts = {"worker-1": {"ansible_host": "198.51.100.200", "ansible_user": "root"}}
     workspace.put_workers(hosts)
     said = "worker-2 can't be reached (the store has no Machine of it, and the inventory group prod_workers no host"

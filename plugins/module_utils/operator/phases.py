@@ -27,6 +27,7 @@ FAILED_NODES = "FailedNodes"
 FAILED_GROUPS = "FailedTaskGroups"
 INVALID_STATE = "InvalidState"
 EXECUTION_ERROR = "ExecutionError"
+INDEX_OUT_OF_RANGE = "IndexOutOfRange"
 
 
 def phase(obj: Mapping[str, Any]) -> str:
