@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.certificate_files import (
     AUTHORITIES,
@@ -40,7 +40,7 @@ class Materials:
     """Both generations of each authority, and what the rotation has to remember. Secret.
 
     ``link`` is the new cluster CA's certificate signed by the old one; ``published_at`` is when pods that start get both, "" before;
-    ``stale_pods`` are those that run since before then and may know the old one alone.
+    ``stale_pods`` are those that run since before then and may know the old one alone, None before it was looked for them.
     """
 
     pairs: dict[tuple[str, str], KeyPair]
@@ -48,7 +48,7 @@ class Materials:
     action: str
     link: str = ""
     published_at: str = ""
-    stale_pods: list[str] = field(default_factory=list)
+    stale_pods: t.Optional[list[str]] = None
 
     @property
     def authorities(self) -> tuple[str, ...]:
@@ -108,7 +108,7 @@ def load(ctx: TaskContext) -> t.Optional[Materials]:
         str(known["action"]),
         str(known["link"]),
         str(known["publishedAt"]),
-        [str(each) for each in known["stalePods"]],
+        None if known["stalePods"] is None else [str(each) for each in known["stalePods"]],
     )
 
 

@@ -129,6 +129,8 @@ def _stage(stage: str) -> Run:
         asked = authority_node.question(authorities, ctx.node.control_plane, folder(ctx))
         before = look(ctx, ctx.node, materials, authorities)
         fail(_before(ctx, before, materials, authorities, stage), f"the stage {stage} was not begun on this node")
+        if stage == DROP and CA in authorities and ctx.node.control_plane:
+            rotation_objects.find_stale(ctx, materials)
         try:
             changes = before.changes(stage, authorities)
         except (WrongLayout, PkiError) as error:
@@ -287,9 +289,13 @@ def wait_tokens(ctx: TaskContext, parameters: Parameters) -> None:
     materials = authority_materials.need(ctx, (SERVICE_ACCOUNT,))
     identity = reissue.key_id(materials.pair(SERVICE_ACCOUNT, NEW).crt)
     waiting = ctx.plugin.waiting(ctx.cluster, float(parameters["timeoutSeconds"]))
+    seen = 0.0
     while True:
         old, young = _tokens(ctx, identity)
-        if not old and not young:
+        if old:
+            seen = waiting.elapsed
+        # A young token may have taken an old one's place just now; bound ones of many pods are replaced all the time.
+        elif not young or waiting.elapsed - seen >= USED_AFTER_SECONDS:
             break
         names = [each["text"] for each in old]
         text = (

@@ -70,8 +70,6 @@ def publish(ctx: TaskContext, materials: Materials, authorities: t.Collection[st
         _store_kubeconfig(ctx, materials, stage)
     if stage == ISSUE:
         _forget_uploaded(ctx)
-        if CA in authorities:
-            _find_stale(ctx, materials)
         return
     if CA in authorities:
         said = ctx.workload([Read(CLUSTER_INFO, ("data",))], lambda found: cluster_info(found, materials, stage))
@@ -230,8 +228,13 @@ def _forget_uploaded(ctx: TaskContext) -> None:
     ctx.run([*words, "--ignore-not-found"], step="uploaded-certificates", timeout_seconds=60)
 
 
-def _find_stale(ctx: TaskContext, materials: Materials) -> None:
-    """Note which pods were started before the new CA was published: in their memory is the old one alone."""
+def find_stale(ctx: TaskContext, materials: Materials) -> None:
+    """Note which pods were started before the new CA was published: in their memory is the old one alone.
+
+    Once for all nodes: what one API server shows them, the others have to.
+    """
+    if materials.stale_pods is not None:
+        return
     begun = certificates.format_time(certificates.parse_time(materials.published_at or ctx.now()) + STALE_MARGIN)
     pods = [each for each in ctx.call(TOKENS, {"pods_before": begun})["pods"] if each["started_at"]]
     materials.stale_pods = [f"{each['namespace']}/{each['name']}" for each in pods]
