@@ -100,7 +100,7 @@ def ended(rc: int = 0, text: str = "") -> Object:
     times = {"started_at": NOW, "ended_at": NOW}
     return {
         "state": "Ended",
-        "rc": rc,
+        "exit_status": rc,
         "head": text,
         "tail": "",
         "size": len(text),
