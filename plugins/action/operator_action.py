@@ -47,6 +47,8 @@ class ActionModule(ControlPlaneAction):
             if self.check_mode:
                 self.display.display("\n" + text.plan_text(root, root["status"]["plan"]))
             return {**self._answer(root, root["status"]["plan"], act=not self.check_mode), "msg": said}
+        if root["spec"].get("abort"):
+            return self._ended(cluster_objects.name, executions.give_up(root))
         self._refuse_others(executions, root)
         plan = self._plan(arguments, cluster_objects, root)
         shown = text.plan_text(root, plan)

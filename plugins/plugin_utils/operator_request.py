@@ -42,7 +42,7 @@ def wanted(arguments: t.Mapping[str, t.Any], executions: Executions) -> Object:
                 f"{arguments['manifest']} has {objects.label(obj)}, and asked for is {name}; nothing was done. Give one name."
             )
     else:
-        obj = _from_spec(plain(arguments["spec"]), name, executions)
+        obj = _from_spec(plain(arguments["spec"]), name, str(arguments.get("mode") or ""), executions)
     _with_mode(obj, str(arguments.get("mode") or ""))
     _check_cluster(obj, executions)
     return _matched(obj, executions)
@@ -66,15 +66,22 @@ def _from_file(path: str) -> Object:
     return obj
 
 
-def _from_spec(spec: t.Any, name: str, executions: Executions) -> Object:
+def _from_spec(spec: t.Any, name: str, mode: str, executions: Executions) -> Object:
     data = {"apiVersion": objects.API_VERSION, "kind": objects.ACTION, "metadata": {"name": name}, "spec": spec}
     obj, errors = objects.to_hub(data)
     if not errors:
+        _with_mode(obj, mode)
         if not name:
-            obj["metadata"]["name"] = executions.new_name(objects.what(obj))
+            obj["metadata"]["name"] = _name(obj, executions)
         errors = validate.validate(obj)
     _refuse(errors, f"{objects.ACTION} {name}".strip())
     return obj
+
+
+def _name(obj: Object, executions: Executions) -> str:
+    """The name of the Action under way that asks for the same, for the same command goes on with it; else a new one."""
+    same = [each for each in executions.unfinished() if freeze.request_hash(each) == freeze.request_hash(obj)]
+    return str(same[0]["metadata"]["name"]) if same else executions.new_name(objects.what(obj))
 
 
 def _refuse(errors: t.Sequence[FieldError], name: str, document: t.Optional[Document] = None) -> None:

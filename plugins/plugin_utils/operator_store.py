@@ -110,6 +110,15 @@ class Executions:
 
         return self.store.modify(objects.kind_ref(root["kind"]), self.namespace, root["metadata"]["name"], change)
 
+    def give_up(self, root: Object) -> Object:
+        """End an object that has never begun."""
+
+        def change(stored: Object) -> None:
+            stored["status"] = {**(stored.get("status") or {}), "abortTime": now_rfc3339(), "clusterUID": self._uid}
+            stored["status"]["phase"] = phases.phase(stored)
+
+        return self.store.modify(objects.kind_ref(root["kind"]), self.namespace, root["metadata"]["name"], change)
+
     def load(self, root: Object, nodes: t.Optional[tuple[NodeNow, ...]] = None) -> Execution:
         """An Action with everything that was made from it."""
         metadata = root["metadata"]

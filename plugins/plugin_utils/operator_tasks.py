@@ -126,14 +126,14 @@ class TaskRunner:
             journal.outcome(intent, "failed", said)
             return False
         while index < len(commands):
-            command, parameters = catalogue.split(commands[index])
+            (command,) = commands[index]
             self._plugin.check_lock(self._arguments)
-            task = record.begin_command(index, command.name)
-            self._plugin.progress(self._objects.name, f"{node}: {index + 1} of {len(commands)}, {command.name}")
-            error = self._error(task, index, command.name, parameters, secrets)
+            task = record.begin_command(index, command)
+            self._plugin.progress(self._objects.name, f"{node}: {index + 1} of {len(commands)}, {command}")
+            error = self._error(task, index, commands[index], secrets)
             if error:
-                task = record.fail(index, command.name, error)
-                said = f"{node}: {command.name} failed: {task['status']['errorMessage']}"
+                task = record.fail(index, command, error)
+                said = f"{node}: failed: {task['status']['errorMessage']}"
                 self._plugin.progress(self._objects.name, said)
                 journal.outcome(intent, "failed", said)
                 return False
@@ -143,11 +143,13 @@ class TaskRunner:
         journal.outcome(intent, "succeeded", f"{name} is done")
         return True
 
-    def _error(self, task: Object, index: int, name: str, parameters: t.Mapping[str, t.Any], secrets: Secrets) -> str:
+    def _error(self, task: Object, index: int, descriptor: t.Mapping[str, t.Any], secrets: Secrets) -> str:
         """Run a command; why it failed, "" where it didn't."""
+        (name,) = descriptor
         run = operator_commands.REGISTRY.get(name)
-        if run is None:
-            return "this release can't run it"
+        if run is None or name not in catalogue.COMMANDS:
+            return "this release does not know the command; it was planned by another one"
+        _command, parameters = catalogue.split(descriptor)
         root = task if self._root["kind"] == objects.TASK else self._root
         objects_now = ClusterObjects.read(self._objects.store, self._objects.namespace, self._objects.name)
         try:

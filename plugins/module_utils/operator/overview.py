@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import catalogue, objects, phases
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import objects, phases
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.matching import Execution
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.objects import Object
 
@@ -106,8 +106,7 @@ def _task(obj: Mapping[str, Any], shown: Mapping[str, Any], *, logs: bool) -> li
     lines = [f"    {shown['node']}: {shown['phase']} {shown['progress']}{times} ({shown['name']})"]
     for index, descriptor in enumerate(obj["spec"]["commands"]):
         record = shown["commands"][index] if index < len(shown["commands"]) else {}
-        command, _parameters = catalogue.split(descriptor)
-        lines.append(f"      {index + 1}. {command.name}: {_state(record)}")
+        lines.append(f"      {index + 1}. {', '.join(descriptor)}: {_state(record)}")
         lines += [f"         {each}" for note in record.get("notes") or [] for each in note.splitlines()]
         for output in record.get("outputs") or []:
             where = f", log {output['logPath']}" if output.get("logPath") else ""

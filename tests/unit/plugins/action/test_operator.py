@@ -168,6 +168,51 @@ def test_a_run_that_lost_its_lock_runs_nothing(bench: Bench) -> None:
     assert run_action("operator_next", **common)["failed"]
 
 
+def test_one_that_has_not_begun_is_given_up_without_asking_anybody(bench: Bench) -> None:
+    bench.where.put(hub(action(group("a"))))
+    assert "has not begun" in bench.say("pause", name="first")["msg"]
+    assert bench.say("abort", name="first")["go_on"]
+    lease = run_action("cluster_lock", **bench.common)
+    ended = run_action("operator_action", name="first", fencing=lease["fencing"], **bench.common)
+    assert not ended["act"] and "was aborted" in ended["msg"]
+    stored = bench.where.find("first")
+    assert stored is not None and stored["status"]["phase"] == "Aborted"
+
+
+def test_the_same_request_without_a_name_goes_on_with_the_one_under_way(bench: Bench) -> None:
+    bench.begin(group("a"))
+    spec = action(group("a"))["spec"]
+    again = run_action("operator_action", spec=spec, **bench.common)
+    assert again["act"] and again["action"] == "first" and "is gone on with" in again["msg"]
+    refused = run_action("operator_action", spec=spec, mode="Controlled", **bench.common)
+    assert refused["failed"] and "Action first of this cluster has not ended" in refused["msg"]
+    for more, said in (
+        ({"spec": {**spec, "renewCertificates": {}}}, "asks for 2 actions at once"),
+        ({"spec": {"reboot": {}}}, "asks for no action that is known"),
+        ({"spec": action(group("b"))["spec"], "name": "first"}, "an Action can't be edited"),
+        ({"manifest": "/nowhere/a.yml"}, "cannot be read"),
+        ({"manifest": "/nowhere/a.yml", "spec": spec}, "Give one of them"),
+        ({"name": "other"}, "has no Action other"),
+    ):
+        found = run_action("operator_action", **bench.common, **more)
+        assert found["failed"] and said in found["msg"], found
+
+
+def test_a_file_with_anything_else_in_it_is_refused(bench: Bench) -> None:
+    path = bench.workspace.folder / "a.yml"
+    for text, said in (
+        ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", "must hold exactly one Action, TaskGroup or Task"),
+        ("{{ nothing }}", "a mapping's key is not text"),
+        (
+            "apiVersion: operator.kubeadm.x-k8s.io/v1alpha1\nkind: Job\nmetadata: {name: a}\n",
+            "a.yml:2: Job default/a: kind",
+        ),
+    ):
+        path.write_text(text)
+        found = run_action("operator_action", manifest=str(path), **bench.common)
+        assert found["failed"] and said in found["msg"], found
+
+
 def test_actions_outlive_their_cluster(bench: Bench) -> None:
     """A3.1 #18: they are never deleted."""
     bench.begin(group("a"))
