@@ -87,7 +87,7 @@ def compare(request: t.Mapping[str, t.Any], places: Places, folder: str) -> Comp
     make = renderer(request, places)
     new_folder, old_folder = os.path.join(folder, "new"), os.path.join(folder, "old")
     new = make.manifests_of(request["configuration"], new_folder)
-    make.manifests_of(request["previous"], old_folder)
+    old: dict[str, str] = {}
     found = Comparison()
     for component in COMPONENTS:
         if component not in request["components"] or component not in new:
@@ -102,6 +102,7 @@ def compare(request: t.Mapping[str, t.Any], places: Places, folder: str) -> Comp
         if lines:
             found.components.append(component)
             found.lines += [f"{component} {line}" for line in lines]
+            old = old or make.manifests_of(request["previous"], old_folder)
             before = make.read(os.path.join(old_folder, "manifests", f"{component}.yaml"))
             # What differs from the old configuration and is not what the new one wants, somebody has changed by hand.
             wanted = set(lines)
@@ -238,14 +239,18 @@ class _Part:
         pod = StaticPod(self.component, self.work.places.static_pods(), self.work.runner)
         begun = time.monotonic()
         nudged = False
+        seen: set[pod_processes.Instance] = set()
         while True:
-            running = [each for each in self._instances() - before if self._runs(each, words)]
+            new = self._instances() - before
+            seen |= new
+            running = [each for each in new if self._runs(each, words)]
             problem = pod.unhealthy() if running else "no process of it is there"
             if running and not problem:
                 return
             tries = 0
             if starts is not None:
-                tries = sum(max(0, number - starts.get(path, -1)) for path, number in self._starts().items())
+                logged = sum(max(0, number - starts.get(path, -1)) for path, number in self._starts().items())
+                tries = max(logged, len(seen))
             waited = time.monotonic() - begun
             if tries >= _STARTS:
                 raise NodeError(f"{self.component} was started {tries} times and ended each time. {self._why()}")
@@ -261,7 +266,7 @@ class _Part:
         return pod_processes.instances(self.component, self.work.places.proc, self.work.places.pod_logs)
 
     def _runs(self, instance: pod_processes.Instance, words: list[str]) -> bool:
-        """Whether a process was started with a manifest's command line; where a shell is, nobody can say."""
+        """Whether a process was started with a manifest's flags; where a shell starts it, nobody can say."""
         if os.path.basename(words[0] if words else "") != self.component:
             return True
         try:
@@ -269,7 +274,7 @@ class _Part:
                 own = file.read().rstrip(b"\0").decode(errors="replace").split("\0")
         except OSError:
             return False
-        return own == words
+        return os.path.basename(own[0]) == self.component and set(words[1:]) <= set(own[1:])
 
     def _starts(self) -> dict[str, int]:
         """How often the kubelet has started the container of each of the component's pods, by the logs that it numbers."""
