@@ -20,7 +20,7 @@ description:
   - Returns what is public of the files in O(reads), O(paths) and O(changes), since when each component runs, which certificates the API
     server and etcd show in a TLS handshake, and whether they accept O(credentials). Private keys never leave the node; of those
     files a SHA-256 is returned.
-  - It is the node's half of a rotation of certificate authorities, see the playbook P(kubeadm.control_plane.action#playbook).
+  - It is the node's half of a rotation of certificate authorities, an Action of the playbook C(kubeadm.control_plane.action).
 options:
   changes:
     description: What files are to hold. Files below C(/etc/kubernetes) and C(/var/lib/kubelet) alone are written.

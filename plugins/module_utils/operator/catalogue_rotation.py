@@ -117,6 +117,12 @@ COMMANDS: tuple[Command, ...] = (
         {"timeoutSeconds": Parameter(commands.INTEGER, default=TOKENS_SECONDS, minimum=1)},
     ),
     Command(
+        "takeEtcdSnapshot",
+        lambda parameters, node: (
+            f"# {node}: take an etcd snapshot and verify it: those from before hold the old authorities",
+        ),
+    ),
+    Command(
         "forgetOldAuthorities",
         lambda parameters, node: ("# delete the old keys and this rotation's Secret from the store",),
         _NAMED,

@@ -150,11 +150,13 @@ def plan(spec: Mapping[str, Any], facts: ClusterFacts) -> tuple[GroupPlan, ...]:
             managers,
             GroupPlan("replace-tokens", head, waits),
         )
+    # Those that were taken before are another cluster's, by the authorities in them (backup_and_restore.md).
+    snapshot: tuple[dict[str, Any], ...] = () if facts.external_etcd else ({"takeEtcdSnapshot": {}},)
     return (
         GroupPlan("prepare", head, (healthy, {"createCertificateAuthorities": named})),
         *stage(TRUST, "trustNewAuthorities"),
         *stage(ISSUE, "issueFromNewAuthorities"),
         *tokens,
         *stage(DROP, "dropOldAuthorities"),
-        GroupPlan("finish", head, ({"forgetOldAuthorities": named},)),
+        GroupPlan("finish", head, (*snapshot, {"forgetOldAuthorities": named})),
     )

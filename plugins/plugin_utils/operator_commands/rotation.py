@@ -26,41 +26,31 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.aut
     OLD,
     TRUST,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.catalogue_rotation import (
-    WORKLOADS_OF_KUBEADM,
-)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import NodeFacts
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.rotate_certificate_authorities import (
-    ADDONS,
-    NONE,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates, reissue
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import PkiError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import ADMIN_KUBECONFIG
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import authority_materials, authority_node
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.authority_materials import Materials
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.authority_node import (
     NodeCertificates,
     WrongLayout,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_commands import rotation_objects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_commands import (
+    rotation_objects,
+    rotation_tokens,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_commands.rotation_tokens import fail
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_context import (
     CommandFailure,
     Run,
     TaskContext,
 )
 
-MODULE, TOKENS = "node_certificates", "service_account_tokens"
+MODULE = "node_certificates"
 RESTART_SECONDS = 600
-RENEW_SECONDS = 180
-# client-go reads a token's file anew every minute; what has been in a volume for longer is in use.
-USED_AFTER_SECONDS = 75
-RESTARTABLE = ("daemonset", "deployment", "statefulset")
-ROLLOUT_SECONDS = 600
 # What was just started shows what it has within moments; a busy host takes longer.
 PROVEN_SECONDS = 180.0
-KEPT = "the old service account key was kept, for pods still use its tokens. Restart them, such as by kubectl rollout restart, then retry"
-SHOWN = 10
+SNAPSHOTS_KEPT, SNAPSHOT_SECONDS = 2, 3600
 # Who an old authority says that somebody is, to see whether he is let in; he may do nothing.
 PROBE = "kubeadm-control-plane:rotation-probe"
 
@@ -86,13 +76,6 @@ def judge(ctx: TaskContext, node: NodeFacts, materials: Materials, found: dict[s
     """What a rotation makes of a node's answer."""
     external = bool(ctx.plan_facts.get("externalEtcd"))
     return NodeCertificates(node.name, node.control_plane, materials, found, folder(ctx), external, ctx.now())
-
-
-def fail(problems: t.Sequence[str], what: str) -> None:
-    """Raise CommandFailure where there are problems."""
-    if problems:
-        more = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
-        raise CommandFailure(f"{what}: {'; '.join(problems[:SHOWN])}{more}.")
 
 
 def create(ctx: TaskContext, parameters: Parameters) -> None:
@@ -166,7 +149,7 @@ def _before(
     if CA in authorities and not materials.published_at:
         problems.append("the new authorities were not published to pods and to those who join")
     if stage == DROP and SERVICE_ACCOUNT in authorities and ctx.node.control_plane:
-        old, _young = _tokens(ctx, reissue.key_id(materials.pair(SERVICE_ACCOUNT, NEW).crt))
+        old, _young = rotation_tokens.tokens(ctx, rotation_tokens.new_key_id(materials))
         problems += [f"{each['text']} has a token of the old key" for each in old]
     return problems
 
@@ -231,102 +214,22 @@ def publish(ctx: TaskContext, parameters: Parameters) -> None:
         raise CommandFailure(str(error)) from error
 
 
-def renew_tokens(ctx: TaskContext, parameters: Parameters) -> None:
-    """Give every service account with a token in a Secret one of the new key."""
+def snapshot(ctx: TaskContext, parameters: Parameters) -> None:
+    """Take a verified snapshot of etcd: one from before the rotation is refused, as another cluster's, when it is to be restored."""
     del parameters
-    materials = authority_materials.need(ctx, (SERVICE_ACCOUNT,))
-    _renew(ctx, reissue.key_id(materials.pair(SERVICE_ACCOUNT, NEW).crt))
-
-
-def _renew(ctx: TaskContext, identity: str) -> list[str]:
-    """Returns the Secrets with an old token that pods mount."""
-    ctx.check_lock()
-    call = {"state": "renewed", "key_ids": [identity], "timeout": RENEW_SECONDS, "fencing": ctx.fencing}
-    done = ctx.call(TOKENS, call)
-    renewed, mounted = list(done["renewed"]), list(done["mounted"])
-    if renewed:
-        ctx.note(
-            f"{len(renewed)} Secrets have a token of the new key: {_listed(renewed)}. Whoever uses one of them outside of the cluster needs it anew"
-        )
-    if mounted:
-        ctx.note(
-            f"{len(mounted)} Secrets are mounted and keep their token; another one is there for pods to come: {_listed(mounted)}"
-        )
-    if not renewed and not mounted:
-        ctx.note("already renewed: no Secret has a token of the old key")
-    return mounted
-
-
-def restart_workloads(ctx: TaskContext, parameters: Parameters) -> None:
-    """Restart the workloads whose pods have a token of the old key: kubeadm's own ones, all of them, or none."""
-    whose = parameters["workloads"]
-    if whose == NONE:
-        ctx.note("no workload is restarted")
-        return
-    materials = authority_materials.need(ctx, (SERVICE_ACCOUNT,))
-    old, _young = _tokens(ctx, reissue.key_id(materials.pair(SERVICE_ACCOUNT, NEW).crt))
-    # A bound token is replaced in the volume of the pod that has it.
-    owners = sorted({(each["namespace"], each["owner"]) for each in old if each["owner"] and each["mounts_secret"]})
-    if whose == ADDONS:
-        owners = [each for each in owners if each[0] == "kube-system" and each[1] in WORKLOADS_OF_KUBEADM]
-    if not owners:
-        ctx.note("no workload has to be restarted")
-    ctx.check_lock()
-    for namespace, owner in owners:
-        kind, _slash, name = owner.partition("/")
-        if kind not in RESTARTABLE:
-            ctx.note(f"{namespace}/{owner} can't be restarted by kubectl: restart its pods yourself")
-            continue
-        words = ["kubectl", "--kubeconfig", ADMIN_KUBECONFIG, "--namespace", namespace, "rollout"]
-        ctx.run([*words, "restart", owner], step=f"restart-{namespace}-{kind}-{name}", timeout_seconds=60)
-        bound = f"--timeout={ROLLOUT_SECONDS}s"
-        waited = ROLLOUT_SECONDS + 30
-        ctx.run([*words, "status", owner, bound], step=f"await-{namespace}-{kind}-{name}", timeout_seconds=waited)
-
-
-def wait_tokens(ctx: TaskContext, parameters: Parameters) -> None:
-    """Wait until no pod has a token of the old key, and each had a new one for long enough to use it."""
-    materials = authority_materials.need(ctx, (SERVICE_ACCOUNT,))
-    identity = reissue.key_id(materials.pair(SERVICE_ACCOUNT, NEW).crt)
-    waiting = ctx.plugin.waiting(ctx.cluster, float(parameters["timeoutSeconds"]))
-    seen = 0.0
-    while True:
-        old, young = _tokens(ctx, identity)
-        if old:
-            seen = waiting.elapsed
-        # A young token may have taken an old one's place just now; bound ones of many pods are replaced all the time.
-        elif not young or waiting.elapsed - seen >= USED_AFTER_SECONDS:
-            break
-        names = [each["text"] for each in old]
-        text = (
-            f"{len(old)} pods have a token of the old key: {_listed(names)}"
-            if old
-            else "new tokens were not taken up yet"
-        )
-        if not waiting.again(text, 5.0):
-            fail([f"{each} has a token of the old key" for each in names], KEPT)
-            raise CommandFailure(
-                f"pods have had their new tokens for less than {USED_AFTER_SECONDS} s; the old service account key was kept. Retry."
-            )
-    still = _renew(ctx, identity)
-    fail([f"a pod mounts the Secret {each}, which has a token of the old key" for each in still], KEPT)
-    ctx.note("no pod has a token of the old key")
-
-
-def _tokens(ctx: TaskContext, identity: str) -> tuple[list[dict[str, t.Any]], bool]:
-    """The pods that have an old token (with ``text``, "namespace/name on node"), and whether one got its new one only just now."""
-    found = {node.name: ctx.call(TOKENS, {"api": False, "volumes": True}, node.name)["volumes"] for node in ctx.nodes}
-    old = {each["uid"]: node for node, tokens in found.items() for each in tokens if each["key_id"] != identity}
-    young = any(each["age"] < USED_AFTER_SECONDS for tokens in found.values() for each in tokens)
-    if not old:
-        return [], young
-    # What a pod that is gone for good has left in the kubelet's folder is nobody's.
-    pods = ctx.call(TOKENS, {"pods_before": "9999-12-31T23:59:59Z"})["pods"]
-    return [
-        {**each, "text": f"{each['namespace']}/{each['name']} on {old[each['uid']]}"}
-        for each in pods
-        if each["uid"] in old
-    ], young
+    etcd = f"{folder(ctx)}/etcd"
+    call = {
+        "name": f"{ctx.cluster}-rotation",
+        "keep": SNAPSHOTS_KEPT,
+        # A second try of this Task takes the first one's.
+        "purpose": f"Task {ctx.task['metadata']['name']} {ctx.task['metadata'].get('uid', '')}",
+        "max_age": SNAPSHOT_SECONDS,
+        "ca_file": f"{etcd}/ca.crt",
+        "certificate_file": f"{etcd}/healthcheck-client.crt",
+        "key_file": f"{etcd}/healthcheck-client.key",
+        "fencing": ctx.fencing,
+    }
+    ctx.note(str(ctx.call("etcd_snapshot", call).get("msg") or "an etcd snapshot was taken"))
 
 
 def forget(ctx: TaskContext, parameters: Parameters) -> None:
@@ -342,7 +245,7 @@ def forget(ctx: TaskContext, parameters: Parameters) -> None:
     if materials.stale_pods:
         ctx.note(
             f"{len(materials.stale_pods)} pods run since before the new CA was published, and may know the old one alone: "
-            f"{_listed(materials.stale_pods)}. They go on working, for the API servers show them a certificate that links the new CA to the "
+            f"{rotation_tokens.listed(materials.stale_pods)}. They go on working, for the API servers show them a certificate that links the new CA to the "
             "old one; restart them before those certificates are renewed"
         )
     ctx.check_lock()
@@ -350,20 +253,14 @@ def forget(ctx: TaskContext, parameters: Parameters) -> None:
     ctx.note("the old keys were deleted from the store")
 
 
-def _listed(names: t.Sequence[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
-
-
 REGISTRY: dict[str, Run] = {
+    **rotation_tokens.REGISTRY,
     "createCertificateAuthorities": create,
     "trustNewAuthorities": _stage(rotation.TRUST),
     "issueFromNewAuthorities": _stage(rotation.ISSUE),
     "dropOldAuthorities": _stage(rotation.DROP),
     "publishAuthorities": publish,
     "proveAuthorities": prove,
-    "renewServiceAccountTokens": renew_tokens,
-    "restartWorkloads": restart_workloads,
-    "waitServiceAccountTokens": wait_tokens,
+    "takeEtcdSnapshot": snapshot,
     "forgetOldAuthorities": forget,
 }
