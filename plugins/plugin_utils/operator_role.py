@@ -69,7 +69,12 @@ class RoleRun:
         context = self._context
         machine = context.machine(context.node.name)
         variables = context.connection_variables(context.node.name)
-        guard = {"name": "guard", "argv": [], "machine_id": machine.machine_id, "fencing": context.fencing}
+        guard: dict[str, t.Any] = {
+            "name": "guard",
+            "argv": [],
+            "machine_id": machine.machine_id,
+            "fencing": context.fencing,
+        }
         play = {
             "name": f"{self._parameters['name']} on {context.node.name}",
             "hosts": "all",
