@@ -67,9 +67,9 @@ class Operator:
                 raise Killed
         return self.node.module(module, arguments)
 
-    def command(self, descriptor: Object) -> CommandRun:
+    def command(self, descriptor: Object, looks: int = 600) -> CommandRun:
         self._count += 1
-        action = StandInAction(self.answer, looks=600, real=True)
+        action = StandInAction(self.answer, looks=looks, real=True)
         run = CommandRun(self._folder / str(self._count), self.facts, NAME, descriptor, action)
         run.objects.store = self.store
         assert run.objects.control_plane is not None
@@ -199,11 +199,11 @@ def test_drop_is_refused_before_everything_is_issued(operator: Operator) -> None
     before = files(operator)
     operator.command({"createCertificateAuthorities": {"authorities": list(AUTHORITIES)}}).run()
     with pytest.raises(CommandFailure, match=r"the stage Drop was not begun on this node: .*is not the new"):
-        operator.command({"dropOldAuthorities": {"authorities": list(AUTHORITIES)}}).run()
+        operator.command({"dropOldAuthorities": {"authorities": list(AUTHORITIES)}}, looks=1).run()
     with pytest.raises(
         CommandFailure, match=r"the stage Issue was not begun on this node: .*does not trust new and old alone"
     ):
-        operator.command({"issueFromNewAuthorities": {"authorities": list(AUTHORITIES)}}).run()
+        operator.command({"issueFromNewAuthorities": {"authorities": list(AUTHORITIES)}}, looks=1).run()
     with pytest.raises(
         CommandFailure, match="has begun a rotation of ca, etcd, frontProxy, serviceAccount, which is not over"
     ):

@@ -50,6 +50,7 @@ MODULE = "node_certificates"
 RESTART_SECONDS = 600
 # What was just started shows what it has within moments; a busy host takes longer.
 PROVEN_SECONDS = 180.0
+BARRIER_SECONDS = 30.0
 SNAPSHOTS_KEPT, SNAPSHOT_SECONDS = 2, 3600
 # Who an old authority says that somebody is, to see whether he is let in; he may do nothing.
 PROBE = "kubeadm-control-plane:rotation-probe"
@@ -111,7 +112,12 @@ def _stage(stage: str) -> Run:
         materials = authority_materials.need(ctx, authorities)
         asked = authority_node.question(authorities, ctx.node.control_plane, folder(ctx))
         before = look(ctx, ctx.node, materials, authorities)
-        fail(_before(ctx, before, materials, authorities, stage), f"the stage {stage} was not begun on this node")
+        waiting = ctx.plugin.waiting(ctx.cluster, BARRIER_SECONDS)
+        problems = _before(ctx, before, materials, authorities, stage)
+        # A server that is asked too much just now does not answer at once; what is wrong stays wrong.
+        while problems and waiting.again(problems[0]):
+            problems = _before(ctx, before, materials, authorities, stage)
+        fail(problems, f"the stage {stage} was not begun on this node")
         if stage == DROP and CA in authorities and ctx.node.control_plane:
             rotation_objects.find_stale(ctx, materials)
         try:
