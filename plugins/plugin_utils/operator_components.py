@@ -115,6 +115,16 @@ def _kubelet_plan(objects: Objects, change: Change, version: str) -> Plan:
     return _config_map_plan(objects, f"{kubelet_config.CONFIG_MAPS}/{name}", "kubelet", change)
 
 
+def kubelet_says(change: Change, version: str) -> t.Callable[[Objects], Plan]:
+    """No plan, but whether the kubelets' ConfigMap says what is wanted just now: the fact ``says``."""
+
+    def look(objects: Objects) -> Plan:
+        plan = _kubelet_plan(objects, change, version)
+        return Plan(plan.message, facts={"says": not plan.writes})
+
+    return look
+
+
 def _config_map_plan(objects: Objects, path: str, key: str, change: Change) -> Plan:
     name = path.rpartition("/")[2]
     item = objects.get(path)

@@ -152,6 +152,12 @@ def change_kubelet(context: TaskContext, parameters: t.Mapping[str, t.Any]) -> N
         raise CommandFailure(
             f"{error} Its ConfigMap is as before, too; Nodes that were changed before this one keep what is new."
         ) from error
+    if not context.workload(reads, operator_components.kubelet_says(change, version))["says"]:
+        # Beside it, another Node has failed and taken the ConfigMap back: this one may have read either.
+        raise CommandFailure(
+            f"Node {context.node.name}: the kubelets' ConfigMap was taken back meanwhile, for another Node did not work with it. "
+            "Mend that one first, then retry both."
+        )
 
 
 def change_kube_proxy(context: TaskContext, parameters: t.Mapping[str, t.Any]) -> None:

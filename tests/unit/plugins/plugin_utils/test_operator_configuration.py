@@ -210,6 +210,22 @@ def test_a_kubelet_that_does_not_come_up_takes_its_config_map_back(cluster: Clus
     assert cluster.text(KUBELET, "kubelet")["maxPods"] == 110
 
 
+def test_a_kubelet_beside_one_that_failed_does_not_count_as_changed(cluster: Cluster) -> None:
+    """The other one has taken the ConfigMap back: what this one has read, nobody knows."""
+    run = cluster.run("changeKubeletConfiguration", "w", patch={"maxPods": 120})
+    answer = run.action._node
+
+    def beside(name: str, module: str, arguments: Object) -> t.Optional[Object]:
+        result = answer(name, module, arguments)
+        if module == "node_configuration":
+            cluster.put(KUBELET, "kubelet", KUBELET_TEXT)
+        return result
+
+    run.action._node = beside
+    with pytest.raises(CommandFailure, match="taken back meanwhile"):
+        run.run()
+
+
 def test_which_credentials_the_kubelets_use(cluster: Cluster) -> None:
     """A worker has no admin.conf."""
     for node, path in (("cp-b", "/etc/kubernetes/admin.conf"), ("w", "/etc/kubernetes/kubelet.conf")):
