@@ -25,7 +25,7 @@ options:
     description: File with exactly one Action, TaskGroup or Task. It is read as data, never as a template.
     type: path
   spec:
-    description: An Action's spec, such as V({upgrade: {targetVersion: v1.21.0}}).
+    description: An Action's spec, as a manifest of an Action has it.
     type: dict
   name:
     description:
