@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import typing as t
+from pathlib import Path
 
 import pytest
+import yaml
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import (
     catalogue_configuration,
@@ -318,3 +321,12 @@ def test_the_difference_comes_with_every_task() -> None:
             parameters["changes"] for each in group.commands for parameters in each.values() if "changes" in parameters
         ]
         assert told == [[line]], name
+
+
+def test_the_example_of_the_page_is_one_that_is_taken() -> None:
+    """docs/change_configuration.md shows an Action; it is planned here."""
+    page = (Path(__file__).parents[5] / "docs" / "change_configuration.md").read_text()
+    found = re.search(r"```yaml\n(.*?)```", page, re.DOTALL)
+    assert found is not None
+    spec = yaml.safe_load(found.group(1))["spec"]["changeConfiguration"]
+    assert list(planned(spec)) == ["check", "control-plane", "record", "kubelet-cp", "kubelet-w", "kube-proxy"]
