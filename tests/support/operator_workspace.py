@@ -41,11 +41,11 @@ class OperatorWorkspace(AcmeWorkspace):
             store.create(_object("v1", "Secret", f"{NAME}-{purpose}", type="cluster.x-k8s.io/secret", data=data))
         cloud: Object = {"made": replicas, "machines": {}, "balancers": {}}
         world: Object = {"members": [], "nodes": {}, "bootstraps": {}, "objects": {}, "fencing": {}, "violations": []}
-        world |= {"calls": [], "snapshots": 0, "leader": "1"}
+        world |= {"calls": [], "snapshots": 0, "leader": f"{1:016x}"}
         for number in range(1, replicas + 1):
             name = f"{NAME}-{'zyx'[number - 1]}"
             machine = self._machine(cloud, world, name, f"198.51.100.{number + 1}", number)
-            world["members"].append({"id": str(number), "name": name, "machine": name})
+            world["members"].append({"id": f"{number:016x}", "name": name, "machine": name})
             _store_machine(store, name, machine)
         hosts = {}
         for number, name in enumerate(WORKERS, 200):

@@ -24,7 +24,8 @@ from typing import Any, Optional
 
 import yaml
 from stand_in_configurations import Configurations
-from stand_in_programs import Programs, now, rfc3339
+from stand_in_programs import now, rfc3339
+from stand_in_upgrades import Upgrades
 
 Object = dict[str, Any]
 COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
@@ -34,7 +35,7 @@ CONFIG = "/api/v1/namespaces/kube-system/configmaps/kubeadm-config"
 POLLS = 2
 
 
-class World(Programs, Configurations):
+class World(Upgrades, Configurations):
     """Everything that exists, as one machine sees it."""
 
     def __init__(self, state: Object, cloud: Object, address: str = "") -> None:
@@ -295,7 +296,9 @@ class World(Programs, Configurations):
         return {
             "nodes": [self._node(name, each) for name, each in sorted(nodes.items())],
             "pods": [
-                _pod(name, component, nodes[name]["version"]) for name in sorted(nodes) for component in COMPONENTS
+                _pod(name, component, nodes[name].get("api") or nodes[name]["version"])
+                for name in sorted(nodes)
+                for component in COMPONENTS
             ],
             "kubeadmConfig": self.state["objects"].get(CONFIG),
             "kubeProxy": {
@@ -359,16 +362,9 @@ def called(payload: str) -> tuple[str, Object]:
 
 def new_state() -> Object:
     """A world in which nothing has happened."""
-    empty: Object = {
-        "members": [],
-        "nodes": {},
-        "bootstraps": {},
-        "objects": {},
-        "fencing": {},
-        "violations": [],
-        "calls": [],
-    }
-    return {**empty, "leader": None, "snapshots": 0}
+    lists: Object = {name: [] for name in ("members", "violations", "calls")}
+    maps: Object = {name: {} for name in ("nodes", "bootstraps", "objects", "fencing")}
+    return {**lists, **maps, "leader": None, "snapshots": 0}
 
 
 def main() -> int:

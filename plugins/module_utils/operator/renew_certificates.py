@@ -75,12 +75,16 @@ def plan(spec: Mapping[str, Any], cluster: ClusterFacts) -> tuple[GroupPlan, ...
     order = tuple(each.name for each in _expired_first(nodes, cluster))
     online = cluster.api_answers
     groups = [GroupPlan("renew-cp", order, _renewal(names, online, every or KUBELET_CLIENT in chosen))]
+    # The store keeps when the API server's certificate ends.
+    record: tuple[Mapping[str, Any], ...] = ({"recordMachine": {"certificates": True}},)
+    if not {ALL, "apiserver"} & set(names):
+        record = ()
     if online:
         steps = _one_at_a_time(components)
         if steps:
-            groups.append(GroupPlan("restart-cp", order, steps))
+            groups.append(GroupPlan("restart-cp", order, (*steps, *record)))
     else:
-        groups += _offline(components, order)
+        groups += _offline(components, order, record)
     workers = _workers(str(spec.get("workers") or EXPIRED), cluster) if every or KUBELET_CLIENT in chosen else ()
     if workers:
         steps = ({"bootstrapKubeletAgain": {}}, {"waitHealthy": {}})
@@ -131,7 +135,9 @@ def _one_at_a_time(components: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
     return tuple(steps)
 
 
-def _offline(components: Sequence[str], order: tuple[str, ...]) -> list[GroupPlan]:
+def _offline(
+    components: Sequence[str], order: tuple[str, ...], record: tuple[Mapping[str, Any], ...]
+) -> list[GroupPlan]:
     """Without an API: etcd on every Node first, for no single member makes a quorum; then the rest; then it must all be well."""
     groups = []
     if "etcd" in components:
@@ -140,7 +146,7 @@ def _offline(components: Sequence[str], order: tuple[str, ...]) -> list[GroupPla
     if rest:
         steps = tuple({"restartComponent": _offline_restart(each)} for each in rest)
         groups.append(GroupPlan("restart-cp", order, steps))
-    groups.append(GroupPlan("verify-cp", order, ({"waitHealthy": {}},)))
+    groups.append(GroupPlan("verify-cp", order, ({"waitHealthy": {}}, *record)))
     return groups
 
 

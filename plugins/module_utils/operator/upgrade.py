@@ -79,7 +79,7 @@ def target_of(spec: Mapping[str, Any]) -> str:
 def plan(spec: Mapping[str, Any], cluster: ClusterFacts) -> tuple[GroupPlan, ...]:
     """The TaskGroups of an upgrade: half-upgraded Nodes first, one ``kubeadm upgrade apply``, the others, the workers.
 
-    Nodes at the version already have no Task; nothing left to do is no TaskGroup.
+    What the store says of versions follows with each Node, and of the control plane when all of its Nodes are done. Nodes at the version already have no Task; nothing left to do is no TaskGroup.
 
     Raises:
         RefusedAction: the version can't be upgraded to from here, or a Node is in no state for it.
@@ -117,6 +117,11 @@ def plan(spec: Mapping[str, Any], cluster: ClusterFacts) -> tuple[GroupPlan, ...
     others = [each for each in control_plane if not _begun(each, target)]
     if others:
         groups.append(steps.group("upgrade-cp-n", others, "kubeadmUpgradeNode", gate=True))
+    left = {each.name for each in cluster.control_plane_nodes if not _done(each, target)}
+    planned = [name for group in groups for name in group.nodes]
+    if planned and left <= set(planned):
+        # A control plane of which a part was selected is not at the version, and its spec must not say so.
+        groups.append(GroupPlan("record", (planned[-1],), ({"recordControlPlane": {"version": str(target)}},)))
     if workers:
         groups.append(steps.group("upgrade-w", workers, "kubeadmUpgradeNode", gate=False))
     return tuple(groups)
@@ -160,6 +165,9 @@ class _Steps:
         steps.append({"waitHealthy": {"kubeletVersion": self._target, **served}})
         if drained:
             steps.append({"kubectlUncordon": {}})
+        if not worker:
+            renewed = self._spec.get("certificateRenewal") is not False
+            steps.append({"recordMachine": {**version, **({"certificates": True} if renewed else {})}})
         at_once = min(int(self._spec.get("maxUnavailable") or 1), len(nodes)) if worker else 1
         policy = PARALLEL if at_once > 1 else SERIAL
         return GroupPlan(name, tuple(each.name for each in nodes), tuple(steps), policy, at_once)

@@ -54,7 +54,7 @@ def test_files_first_then_one_component_at_a_time() -> None:
         step
         for component in ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
         for step in (f"restartComponent {component}", "waitHealthy")
-    ]
+    ] + ["recordMachine"]
     assert all(group.policy == "Serial" for group in groups)
 
 
@@ -70,7 +70,7 @@ def test_without_an_api() -> None:
     ]
     assert groups[0].commands[0] == {"kubeadmRenewCertificates": {"names": ["all"], "offline": True}}
     assert verbs(groups[1]) == ["restartComponent etcd"]
-    assert verbs(groups[3]) == ["waitHealthy"]
+    assert verbs(groups[3]) == ["waitHealthy", "recordMachine"]
     assert all(
         parameters["offline"] for group in groups[1:3] for each in group.commands for parameters in each.values()
     )

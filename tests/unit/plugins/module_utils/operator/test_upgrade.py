@@ -65,6 +65,7 @@ def test_first_the_others_then_the_workers() -> None:
     assert shape(groups) == [
         ("upgrade-cp-1", ("cp-a",)),
         ("upgrade-cp-n", ("cp-b", "cp-c")),
+        ("record", ("cp-c",)),
         ("upgrade-w", ("w-1", "w-2")),
     ]
     assert verbs(groups[0]) == [
@@ -78,6 +79,7 @@ def test_first_the_others_then_the_workers() -> None:
         "upgradeKubeletAndKubectl",
         "waitHealthy",
         "kubectlUncordon",
+        "recordMachine",
     ]
     assert verbs(groups[1]) == [
         "preflight",
@@ -86,7 +88,8 @@ def test_first_the_others_then_the_workers() -> None:
         "kubeadmUpgradeNode",
         *verbs(groups[0])[5:],
     ]
-    assert verbs(groups[2]) == [
+    assert groups[2].commands == ({"recordControlPlane": {"version": NEW}},)
+    assert verbs(groups[3]) == [
         "preflight",
         "upgradeKubeadm",
         "kubeadmUpgradeNode",
@@ -151,7 +154,11 @@ def test_what_is_at_the_version_has_no_task() -> None:
     done = [control_plane(name, NEW, NEW) for name in ("cp-a", "cp-b")]
     assert plan({"targetVersion": NEW}, cluster(*done, worker("w", NEW), lowest=NEW, configured=NEW)) == ()
     groups = plan({"targetVersion": NEW}, cluster(*done, control_plane("cp-c"), worker("w"), configured=NEW))
-    assert shape(groups) == [("upgrade-cp-n", ("cp-c",)), ("upgrade-w", ("w",))]
+    assert shape(groups) == [
+        ("upgrade-cp-n", ("cp-c",)),
+        ("record", ("cp-c",)),
+        ("upgrade-w", ("w",)),
+    ]
 
 
 def test_half_upgraded_nodes_come_first() -> None:
@@ -160,14 +167,22 @@ def test_half_upgraded_nodes_come_first() -> None:
         {"targetVersion": NEW},
         cluster(control_plane("cp-a"), control_plane("cp-b"), control_plane("cp-c", NEW), configured=NEW),
     )
-    assert shape(groups) == [("finish-cp", ("cp-c",)), ("upgrade-cp-n", ("cp-a", "cp-b"))]
+    assert shape(groups) == [
+        ("finish-cp", ("cp-c",)),
+        ("upgrade-cp-n", ("cp-a", "cp-b")),
+        ("record", ("cp-b",)),
+    ]
     assert verbs(groups[0])[:2] == ["preflight", "upgradeKubeadm"], "a Node that may be down is not waited for first"
 
 
 def test_an_apply_that_died_is_finished_on_its_node() -> None:
     """kubeadm writes its configuration last: an API server that is new beside an old configuration is an apply that died."""
     groups = plan({"targetVersion": NEW}, cluster(control_plane("cp-a"), control_plane("cp-b", NEW, ready=False)))
-    assert shape(groups) == [("upgrade-cp-1", ("cp-b",)), ("upgrade-cp-n", ("cp-a",))]
+    assert shape(groups) == [
+        ("upgrade-cp-1", ("cp-b",)),
+        ("upgrade-cp-n", ("cp-a",)),
+        ("record", ("cp-a",)),
+    ]
     assert "kubeadmUpgradeApply" in verbs(groups[0])
     assert verbs(groups[0])[1] == "upgradeKubeadm"
 
@@ -175,14 +190,14 @@ def test_an_apply_that_died_is_finished_on_its_node() -> None:
 def test_a_configuration_that_was_left_behind_is_applied() -> None:
     """All components new, the configuration old: apply runs once more, on the first Node."""
     facts = cluster(control_plane("cp-a", NEW, NEW), control_plane("cp-b", NEW, NEW), lowest=NEW)
-    assert shape(plan({"targetVersion": NEW}, facts)) == [("upgrade-cp-1", ("cp-a",))]
+    assert shape(plan({"targetVersion": NEW}, facts)) == [("upgrade-cp-1", ("cp-a",)), ("record", ("cp-a",))]
 
 
 def test_a_disruption_budget_of_workers() -> None:
     """Workers go in parallel within the budget; the control plane never does."""
     facts = cluster(*THREE, *(worker(f"w-{number}") for number in range(5)))
     groups = plan({"targetVersion": NEW, "maxUnavailable": 2}, facts)
-    assert [(each.policy, each.max_unavailable) for each in groups] == [("Serial", 1), ("Serial", 1), ("Parallel", 2)]
+    assert [(each.policy, each.max_unavailable) for each in groups] == [*([("Serial", 1)] * 3), ("Parallel", 2)]
 
 
 def test_a_selector() -> None:
@@ -192,6 +207,17 @@ def test_a_selector() -> None:
     facts = cluster(*done, worker("w-1", labels=pool), worker("w-2"), lowest=NEW, configured=NEW)
     spec = {"targetVersion": NEW, "nodeSelector": {"matchLabels": pool}}
     assert shape(plan(spec, facts)) == [("upgrade-w", ("w-1",))]
+
+
+def test_what_the_store_says_follows() -> None:
+    """Each Machine as its Node is done; the control plane's version only when all of its Nodes are, so that no rollout follows."""
+    some = {"targetVersion": NEW, "nodeSelector": {"matchLabels": {"first": "true"}}}
+    nodes = (control_plane("cp-a", labels={"first": "true"}), *THREE[1:])
+    groups = plan(some, cluster(*nodes))
+    assert [each.name for each in groups] == ["upgrade-cp-1"]
+    assert groups[0].commands[-1] == {"recordMachine": {"version": NEW, "certificates": True}}
+    kept = plan({**some, "certificateRenewal": False}, cluster(*nodes))
+    assert kept[0].commands[-1] == {"recordMachine": {"version": NEW}}
 
 
 def refusal(spec: dict[str, t.Any], facts: ClusterFacts) -> str:
@@ -256,7 +282,7 @@ def test_a_configuration_that_the_new_kubeadm_does_not_read() -> None:
         {"targetVersion": "v1.27.0"}, ClusterFacts("prod", "v1.26.0", tuple(newer), cluster_configuration=text)
     )
     fine = cluster(*nodes, lowest="v1.21.0", configured="v1.21.0")
-    assert shape(plan({"targetVersion": "v1.22.0"}, fine)) == [("upgrade-cp-1", ("cp-a",))]
+    assert shape(plan({"targetVersion": "v1.22.0"}, fine))[0] == ("upgrade-cp-1", ("cp-a",))
 
 
 @pytest.mark.parametrize(
