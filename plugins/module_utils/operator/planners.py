@@ -22,9 +22,9 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.pla
 )
 
 # (the field's value, the cluster) -> the TaskGroups in their order. Raises RefusedAction.
-Plan = Callable[[Mapping[str, Any], ClusterFacts], "tuple[GroupPlan, ...]"]
+Plan = Callable[[Mapping[str, Any], ClusterFacts], tuple[GroupPlan, ...]]
 # (the field's value, its path) -> what is wrong with it, whatever the cluster.
-Validate = Callable[[Mapping[str, Any], str], "list[FieldError]"]
+Validate = Callable[[Mapping[str, Any], str], list[FieldError]]
 
 PLANNERS: Mapping[str, tuple[Validate, Plan]] = {
     "changeConfiguration": (change_configuration.validate, change_configuration.plan),
