@@ -159,7 +159,8 @@ def test_the_clusters_own_configuration(node: Node) -> None:
     assert node.certificates.renew_kubelet_client(NODE, json.dumps(cluster))
     authority = certificate((other / "ca.crt").read_bytes())
     certificate(node.current.read_bytes()).verify_directly_issued_by(authority)
-    assert os.stat(node.certificates.places.configuration).st_mode & 0o777 == 0o600
+    assert not os.path.exists(node.certificates.places.configuration), "what kubeadm was given is taken away again"
+    assert os.stat(node.certificates.prepare(NODE, "")).st_mode & 0o777 == 0o600
 
 
 def test_without_the_authoritys_key(node: Node) -> None:

@@ -248,10 +248,13 @@ class NodeCertificates:
             "--org=system:nodes",
             f"--client-name=system:node:{node_name}",
         ]
-        done = self.runner([self.places.kubeadm, *user])
-        if done.returncode != 0 and "unknown" in done.stderr:
-            # Before 1.21.
-            done = self.runner([self.places.kubeadm, "alpha", *user])
+        try:
+            done = self.runner([self.places.kubeadm, *user])
+            if done.returncode != 0 and "unknown" in done.stderr:
+                # Before 1.21.
+                done = self.runner([self.places.kubeadm, "alpha", *user])
+        finally:
+            os.unlink(path)
         certificate, key = _EMBEDDED.search(done.stdout), _EMBEDDED_KEY.search(done.stdout)
         if done.returncode == 0 and certificate and key:
             with contextlib.suppress(binascii.Error):

@@ -56,10 +56,11 @@ def configuration(context: TaskContext) -> str:
 def renew_certificates(context: TaskContext, parameters: Parameters) -> None:
     """`kubeadm certs renew` on a control plane Node, with a file instead of the API where that does not answer."""
     node = context.node.name
-    flags = []
+    flags, file = [], ""
     if parameters["offline"]:
         call = {"state": "prepared", "node_name": node, "configuration": configuration(context)}
-        flags = [f"--config={context.call(MODULE, {**call, 'fencing': context.fencing})['configuration_file']}"]
+        file = str(context.call(MODULE, {**call, "fencing": context.fencing})["configuration_file"])
+        flags = [f"--config={file}"]
     version = str(context.plan_facts.get("kubernetesVersion") or "")
     certs = ["certs"] if not version or versions.parse(version).at_least(20) else ["alpha", "certs"]
     context.check_lock()
@@ -68,6 +69,8 @@ def renew_certificates(context: TaskContext, parameters: Parameters) -> None:
         words = ["kubeadm", *certs, "renew", name, *flags]
         said = context.run(words, step=f"renew-{name}", timeout_seconds=RENEW_SECONDS).text
         external += [line.strip() for line in said.splitlines() if _NOT_RENEWED in line]
+    if file:
+        context.call("node_file", {"path": file, "state": "absent", "fencing": context.fencing})
     ends = context.call(MODULE, {})["certificates"]
     wanted = set(USERS if ALL in parameters["names"] else parameters["names"])
     if context.plan_facts.get("externalEtcd"):
