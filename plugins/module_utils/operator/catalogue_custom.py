@@ -162,7 +162,9 @@ COMMANDS: tuple[Command, ...] = (
         "role",
         _role_lines,
         {
-            "name": Parameter(STRING, required=True, pattern=r"[A-Za-z0-9_.-]+", pattern_words="a role's name"),
+            "name": Parameter(
+                STRING, required=True, pattern=r"[A-Za-z0-9_./-]+", pattern_words="a role's name, or its folder"
+            ),
             "tasksFrom": Parameter(STRING, default="main", pattern=r"[A-Za-z0-9_.-]+"),
             "vars": Parameter(MAPPING, default={}),
             "timeoutSeconds": Parameter(INTEGER, default=1800, minimum=1),
