@@ -26,6 +26,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
+from actions_on_nodes import NodeActions
 from machines import Machines
 from watcher import Watch
 from workspace import Workspace, descendants
@@ -37,6 +38,7 @@ BOUNDS = {
     "ratio_scale_up_step": 1.15,
     "ratio_rollout": 1.15,
     "second_reconcile_seconds": 5,
+    "empty_action_seconds": 10,
     "longest_seconds_without_quorum": 1,
     "longest_seconds_without_an_endpoint": 2,
     "preflight_seconds": 2,
@@ -165,6 +167,14 @@ def modules(machines: Machines) -> Object:
     return dict(zip(("preflight_seconds", "etcd_snapshot_seconds"), seconds))
 
 
+def empty_action(workspace: Workspace) -> float:
+    """What carrying out an Action costs by itself: one Task on each node, with a command that does nothing."""
+    group = {"name": "nothing", "nodeSelector": {}, "commands": ["pass"]}
+    begin = time.monotonic()
+    NodeActions(workspace, NAME).run("nothing", {"custom": {"workflow": [group]}}).succeeded()
+    return round(time.monotonic() - begin, 1)
+
+
 def mean(seconds: t.Mapping[str, float], beginning: str) -> float:
     """The mean of the steps whose name begins so."""
     found = [value for key, value in seconds.items() if key.startswith(beginning)]
@@ -208,7 +218,8 @@ def main() -> None:
             after = connections(machines)
             say(f"(c) nothing to do: {noop} s")
             _seconds, _peak, verbose = timed(workspace, "-vvv")
-            alone = modules(machines)
+            alone = {**modules(machines), "empty_action_seconds": empty_action(workspace)}
+            say(f"an Action that does nothing on three nodes: {alone['empty_action_seconds']} s")
             if not options.short:
                 more = growing_shrinking_and_rolling(workspace, by_hand)
         finally:
