@@ -11,7 +11,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator imp
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import Object
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.journal_entries import close_intents
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_pass import look
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_pass import Looks
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_store import Executions
 
 _FAILS = (flow.FAILED, flow.INCONSISTENT)
@@ -37,7 +37,7 @@ class ActionModule(ControlPlaneAction):
             return self._answer(root, "pending", [], said)
         if not self.check_mode:
             close_intents(self.journal(arguments), arguments["run"], "succeeded", "the Task came to its end")
-        execution, step = look(self, arguments, cluster_objects, executions, root)
+        execution, step = Looks(self, arguments, cluster_objects, executions).look(root)
         if step.kind == flow.RUN:
             return self._answer(execution.root, step.kind, list(step.tasks), "")
         said = text.ending(execution, step, cluster_objects.name)

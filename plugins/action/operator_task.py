@@ -13,7 +13,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base 
     ControlPlaneFailure,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import Object
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_pass import look
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_pass import Looks
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_store import Executions
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_tasks import TASK, TaskRunner
 
@@ -37,13 +37,14 @@ class ActionModule(ControlPlaneAction):
         executions = Executions(store, arguments["namespace"], arguments["cluster"])
         root = executions.needed(arguments["name"])
         if not root.get("status", {}).get("plan"):
-            raise ControlPlaneFailure(f"{root['kind']} {arguments['action']} has not begun; nothing was run.")
+            raise ControlPlaneFailure(f"{root['kind']} {arguments['name']} has not begun; nothing was run.")
+        looks = Looks(self, arguments, cluster_objects, executions)
         runner = TaskRunner(self, arguments, cluster_objects, root)
         ran = runner.run(arguments["tasks"])
         group = self._group(executions, root, ran)
         while True:
             # Before each Task everything is looked at anew, as operator_next does: a pause, an edit, a Node that came or went.
-            execution, step = look(self, arguments, cluster_objects, executions, root)
+            execution, step = looks.look(root)
             root = execution.root
             if step.kind != flow.RUN or group is None or t.cast(Object, step.group)["name"] != group:
                 break

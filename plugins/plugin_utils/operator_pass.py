@@ -5,30 +5,47 @@
 
 from __future__ import annotations
 
+import time
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import freeze, objects
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.flow import Step
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.matching import Execution
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.matching import Execution, NodeNow
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import operator_facts
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_store import Executions
 
 
-def look(
-    plugin: ControlPlaneAction,
-    arguments: dict[str, t.Any],
-    cluster_objects: ClusterObjects,
-    executions: Executions,
-    root: Object,
-) -> tuple[Execution, Step]:
-    """Compare an Action with its frozen plan and with the cluster's Nodes, write what needs no node, and return the next step."""
-    nodes = None
-    if not objects.finished(root):
+# For so long what the cluster said of its Nodes is taken for true: Tasks that take no time would mostly wait for that answer.
+NODES_SECONDS = 5.0
+
+
+class Looks:
+    """Looks at one cluster's Actions, one after another."""
+
+    def __init__(
+        self,
+        plugin: ControlPlaneAction,
+        arguments: dict[str, t.Any],
+        cluster_objects: ClusterObjects,
+        executions: Executions,
+    ) -> None:
+        self._plugin = plugin
+        self._arguments = arguments
+        self._objects = cluster_objects
+        self._executions = executions
+        self._asked: t.Optional[float] = None
+        self._nodes: t.Optional[tuple[NodeNow, ...]] = None
+
+    def look(self, root: Object) -> tuple[Execution, Step]:
+        """Compare an Action with its frozen plan and with the cluster's Nodes, write what needs no node, and return the next step."""
+        if objects.finished(root):
+            return self._executions.advance(root)
         plan = root["status"]["plan"]
-        if plan["facts"]["apiAnswers"]:
-            caller = plugin.machine_caller(arguments, cluster_objects)
-            nodes = operator_facts.nodes_now(cluster_objects, caller, freeze.nodes_of(plan))
-        plugin.check_lock(arguments)
-    return executions.advance(root, nodes)
+        if plan["facts"]["apiAnswers"] and (self._asked is None or time.monotonic() - self._asked > NODES_SECONDS):
+            caller = self._plugin.machine_caller(self._arguments, self._objects)
+            self._nodes = operator_facts.nodes_now(self._objects, caller, freeze.nodes_of(plan))
+            self._asked = time.monotonic()
+        self._plugin.check_lock(self._arguments)
+        return self._executions.advance(root, self._nodes)
