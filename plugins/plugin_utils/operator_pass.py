@@ -16,7 +16,6 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_store import Executions
 
-
 # For so long what the cluster said of its Nodes is taken for true: Tasks that take no time would mostly wait for that answer.
 NODES_SECONDS = 5.0
 
