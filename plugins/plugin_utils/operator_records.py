@@ -144,6 +144,16 @@ class TaskRecord:
         return self._store.modify(TASK, self._namespace, self._name, whole)
 
 
+def next_command(task: t.Mapping[str, t.Any]) -> int:
+    """The place, from 0, of the command that a Task is at: a run may have died right after the one before had ended."""
+    status = task["status"]
+    index = int(status["currentCommand"]) - 1
+    records = status.get("commands") or []
+    while 0 <= index < len(records) and records[index].get("completionTime"):
+        index += 1
+    return index
+
+
 def _record(status: Object, index: int) -> Object:
     records: list[Object] = status.setdefault("commands", [])
     while len(records) <= index:

@@ -19,7 +19,12 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base 
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_context import CommandFailure, TaskContext
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_records import TASK, Secrets, TaskRecord
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_records import (
+    TASK,
+    Secrets,
+    TaskRecord,
+    next_command,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_store import Executions
 
 LOST_LOCK = 3
@@ -118,10 +123,10 @@ class TaskRunner:
         journal = self._plugin.journal(self._arguments)
         message = f"{name}: {len(commands)} commands on Node {node}"
         intent = journal.intent("task", node, str(self._arguments.get("run") or ""), {"name": name, "message": message})
-        index = int(task["status"]["currentCommand"]) - 1
-        if not 0 <= index < len(commands):
+        index = next_command(task)
+        if not 0 <= int(task["status"]["currentCommand"]) - 1 < len(commands):
             # Somebody edited the status; to go on would skip commands, or run them again.
-            said = f"currentCommand is {index + 1}, and the Task has {len(commands)} commands; correct it, then retry"
+            said = f"currentCommand is {task['status']['currentCommand']}, and the Task has {len(commands)} commands; correct it, then retry"
             record.fail_before(phases.INDEX_OUT_OF_RANGE, said)
             journal.outcome(intent, "failed", said)
             return False

@@ -13,7 +13,12 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.flo
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.matching import Execution, NodeNow
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import ClusterFacts, NodeFacts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_records import TASK, Secrets, TaskRecord
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_records import (
+    TASK,
+    Secrets,
+    TaskRecord,
+    next_command,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_store import Executions
 
 CLUSTER = "prod"
@@ -109,7 +114,7 @@ class Walk:
         task = record.begin()
         where = str(task["spec"]["nodeName"])
         group_name = (task["metadata"].get("labels") or {}).get(objects.LABEL_TASK_GROUP, "")
-        for index in range(int(task["status"]["currentCommand"]) - 1, len(task["spec"]["commands"])):
+        for index in range(next_command(task), len(task["spec"]["commands"])):
             (command,) = task["spec"]["commands"][index]
             record.begin_command(index, command)
             self.ran.append((group_name, where, index))

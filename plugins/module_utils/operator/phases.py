@@ -64,7 +64,7 @@ def group_status(execution: Execution, group: Mapping[str, Any], step: Step, now
     if left_out:
         status["leftOutNodes"] = len(left_out)
     status.setdefault("startTime", now)
-    errors = [each for each in map(task_error, tasks) if each]
+    errors = [] if step.kind == flow.RUN else [each for each in map(task_error, tasks) if each]
     active = step.group is not None and step.group["name"] == group["name"]
     _ending(status, FAILED_NODES if errors else "", "; ".join(errors), active and _stands(step))
     return status
@@ -89,7 +89,8 @@ def root_status(execution: Execution, step: Step, now: str) -> Object:
             f"TaskGroup {group['name']}: {error}"
             for group in execution.plan["groups"]
             for error in map(task_error, execution.tasks_of(group))
-            if error
+            # While others still run it runs; what failed is told when they have ended.
+            if error and step.kind != flow.RUN
         ]
         _ending(status, FAILED_GROUPS if errors else "", "; ".join(errors), _stands(step))
     if step.problems:
