@@ -101,3 +101,16 @@ def test_a_failed_command_is_recovered_once(walk: Walk) -> None:
     failed["spec"]["recoveryMode"] = objects.SKIP
     operator_records.recover(failed, "now")
     assert failed["status"]["currentCommand"] == 2 and failed["status"]["commandProgress"] == "1/2"
+
+
+def test_a_command_that_had_ended_is_not_the_next_one(walk: Walk) -> None:
+    """A run may die right after it had written that."""
+    record = TaskRecord(walk.where.store, "default", NAME, Secrets())
+    assert operator_records.next_command(record.begin()) == 0
+    record.begin_command(0, "preflight")
+    assert operator_records.next_command(record.begin()) == 0
+    record.end_command(0)
+    assert operator_records.next_command(record.begin()) == 1
+    record.begin_command(1, "pass")
+    record.end_command(1)
+    assert operator_records.next_command(record.begin()) == 2, "all have ended"
