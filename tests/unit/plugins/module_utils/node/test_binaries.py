@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import subprocess
 import typing as t
 from pathlib import Path
@@ -22,9 +23,11 @@ KUBERNETES_LIST = "deb [signed-by=/k.gpg] https://pkgs.example.org/core:/stable:
 
 
 def program(path: Path, version: str) -> None:
-    """A program that says its version."""
+    """A program that says its version as the real one does."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!/bin/sh\necho {version}\n")
+    client = {"clientVersion": {"major": "1", "gitVersion": version, "goVersion": "go1.19.8"}}
+    said = {"kubelet": f"Kubernetes {version}", "kubectl": json.dumps(client, indent=2)}.get(path.name, version)
+    path.write_text(f"#!/bin/sh\ncat <<'END'\n{said}\nEND\n")
     path.chmod(0o755)
 
 
