@@ -70,7 +70,7 @@ class Components:
         if component in COMPONENTS:
             paths.append(StaticPod(component, self.places).manifest)
         starts = self._starts(component)
-        return Age(min(starts, default=None), max(changed_at(path) for path in paths))
+        return Age(min(starts, default=None), max((changed_at(path) for path in paths), default=0.0))
 
     def restart_old(
         self, seconds: float, before_change: t.Callable[[], None] = lambda: None, *, check: bool = False
