@@ -32,7 +32,7 @@ class Lab:
         self.workspace = workspace
         self.name = name
         self.machines = Machines(workspace, name)
-        self.pool = HostPool(folder, "worker")
+        self.pool = HostPool(folder, f"{name}-worker")
         self.workers: list[str] = []
         self.inventory: t.Optional[Path] = None
 
@@ -47,6 +47,7 @@ class Lab:
         ignore = "".join(f" --ignore-preflight-errors={each}" for each in self.pool.needs["ignorePreflightErrors"])
         for name in self.workers:
             self.pool.ssh(name, f"{join}{ignore} 2>&1")
+        self.control_plane(f"{KUBECTL} wait --for=condition=Ready node --all --timeout=50s")
         group = f"{self.name.replace('-', '_')}_workers"
         self.inventory = self.pool.inventory(group)
 
