@@ -104,13 +104,10 @@ def compare(request: t.Mapping[str, t.Any], places: Places, folder: str) -> Comp
             found.lines += [f"{component} {line}" for line in lines]
             old = old or make.manifests_of(request["previous"], old_folder)
             before = make.read(os.path.join(old_folder, "manifests", f"{component}.yaml"))
-            # What differs from the old configuration and is not what the new one wants, somebody has changed by hand.
-            wanted = set(lines)
-            by_hand = [
-                line for line in differences(current, before) if _subject(line) in {_subject(each) for each in wanted}
-            ]
-            intended = {_subject(line) for line in differences(before, after)}
-            found.manual += [f"{component} {_reversed(line)}" for line in by_hand if _subject(line) not in intended]
+            # What is neither as the old configuration says nor as the new one, and is the same in both, somebody has changed by hand.
+            wanted = {_subject(line) for line in lines} - {_subject(line) for line in differences(before, after)}
+            by_hand = [line for line in differences(current, before) if _subject(line) in wanted]
+            found.manual += [f"{component} {_reversed(line)}" for line in by_hand]
             found.missing += [f"{component}: {each}" for each in missing_files(after, current)]
     for name in request["certificates"]:
         certificate, _key = make.certificate(name, request["configuration"], new_folder)
@@ -125,7 +122,7 @@ def compare(request: t.Mapping[str, t.Any], places: Places, folder: str) -> Comp
 
 
 class ControlPlaneChange(Change):
-    """The work of bringing a ClusterConfiguration to this machine. The request is compare's, with ``change`` and ``timeout``."""
+    """The work of bringing a ClusterConfiguration to this machine. The request is compare's, narrowed to what differs, with ``timeout``."""
 
     PROGRAM = "node.control_plane_change"
 
