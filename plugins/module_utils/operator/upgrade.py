@@ -100,7 +100,8 @@ def plan(spec: Mapping[str, Any], cluster: ClusterFacts) -> tuple[GroupPlan, ...
     _require_ready(target, selected)
     control_plane = [each for each in selected if each.control_plane and not _done(each, target)]
     workers = [each for each in selected if not each.control_plane and not _same(each.kubelet_version, target)]
-    applied = configured == target
+    # kubeadm uploads its configuration before its last steps: that it has the version doesn't say that an apply came to its end.
+    applied = configured == target and not any(_begun(each, target) for each in control_plane)
     if not applied and not control_plane:
         control_plane = [each for each in selected if each.control_plane][:1]
     _require_api_servers_first(target, cluster, control_plane, workers)

@@ -11,7 +11,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.cat
     PACKAGES,
     upgrade_arguments,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.parse import parse
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_commands import health
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_context import (
     CommandFailure,
@@ -91,26 +90,10 @@ def kubeadm_upgrade_plan(context: TaskContext, parameters: Parameters) -> None:
 
 def kubeadm_upgrade_apply(context: TaskContext, parameters: Parameters) -> None:
     """The first control plane Node, and what the cluster keeps of its configuration."""
-    version = parameters["version"]
-    if _applied(context, version):
-        context.note(f"kubeadm upgrade apply {version} was already done")
-        return
     context.check_lock()
-    words = [KUBEADM, "upgrade", "apply", version, "--yes", *upgrade_arguments(parameters)]
+    # It can be run again at any point, and is: what it uploads first says nothing of what it does last.
+    words = [KUBEADM, "upgrade", "apply", parameters["version"], "--yes", *upgrade_arguments(parameters)]
     context.run(words, step="apply", timeout_seconds=APPLY_SECONDS)
-
-
-def _applied(context: TaskContext, version: str) -> bool:
-    """kubeadm writes its configuration after the Node's components: both at the version is an apply that came to its end."""
-    try:
-        workload = parse(context.call("node_observe", {"look_again": False}).get("observation"), context.node.name)
-    except CommandFailure:
-        return False
-    text = str((workload["kubeadmConfig"] or {}).get("clusterConfiguration") or "")
-    own = workload["pods"].get(context.node.name) or {}
-    images = [str((own.get(each) or {}).get("image") or "") for each in health.COMPONENTS]
-    configured = f"kubernetesVersion: {version}" in [line.strip() for line in text.splitlines()]
-    return configured and all(health.version_of(each) == version for each in images)
 
 
 def kubeadm_upgrade_node(context: TaskContext, parameters: Parameters) -> None:
