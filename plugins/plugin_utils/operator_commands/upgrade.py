@@ -31,10 +31,14 @@ _NOT_HERE = ("ControlPlane", "Port-")
 
 def once(context: TaskContext) -> str:
     """Names this command of this Task and attempt, so that a node knows what it has done for it already."""
-    records = (context.task.get("status") or {}).get("commands") or []
-    attempt = (records[context.index] if context.index < len(records) else {}).get("attempt") or 1
     metadata = context.task["metadata"]
-    return f"{metadata['name']}/{metadata.get('uid') or ''}/{context.index}/{attempt}"
+    return f"{metadata['name']}/{metadata.get('uid') or ''}/{context.index}/{attempt_of(context)}"
+
+
+def attempt_of(context: TaskContext) -> int:
+    """How often a person has had this command begun, from 1."""
+    records = (context.task.get("status") or {}).get("commands") or []
+    return int((records[context.index] if context.index < len(records) else {}).get("attempt") or 1)
 
 
 def preflight(context: TaskContext, parameters: Parameters) -> None:
@@ -146,6 +150,9 @@ def kubectl_drain(context: TaskContext, parameters: Parameters) -> None:
         "wait_for_volumes": False,
         "fencing": context.fencing,
     }
+    if attempt_of(context) > 1:
+        # The node counts the bound from a drain's first call on: a person who says retry means all of it anew.
+        through_others(context, "node_drain", {"name": name, "state": "absent", "fencing": context.fencing})
     waiting = context.plugin.waiting(context.cluster, bound + 120 if bound else LONGEST_DRAIN_SECONDS)
     while True:
         answer = through_others(context, "node_drain", call)

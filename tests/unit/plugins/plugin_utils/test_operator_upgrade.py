@@ -137,6 +137,17 @@ def test_a_drain_that_takes_too_long(tmp_path: Path, state: str) -> None:
         run.run()
 
 
+def test_a_drain_that_is_retried(tmp_path: Path) -> None:
+    """Its bound begins anew: the node counts it from the first call of a drain on, so that one is forgotten first."""
+    answer = {"state": "Drained", "message": "Node w is cordoned and drained", "started_at": ""}
+    run = command(tmp_path, {"kubectlDrain": {}}, lambda *_each: answer, on="w", attempt=2)
+    run.run()
+    assert [arguments.get("state", "present") for _name, _module, arguments in run.action.calls] == [
+        "absent",
+        "present",
+    ]
+
+
 def test_uncordon(tmp_path: Path) -> None:
     """A Node that was unschedulable before the Action began stays so."""
     run = command(tmp_path / "a", {"kubectlUncordon": {}}, lambda *_each: {"message": "Node w is schedulable"}, on="w")
