@@ -214,10 +214,7 @@ def publish(ctx: TaskContext, parameters: Parameters) -> None:
     authorities, stage = parameters["authorities"], parameters["stage"]
     materials = authority_materials.need(ctx, authorities)
     ctx.check_lock()
-    try:
-        rotation_objects.publish(ctx, materials, authorities, stage)
-    except PkiError as error:
-        raise CommandFailure(str(error)) from error
+    rotation_objects.publish(ctx, materials, authorities, stage)
 
 
 def snapshot(ctx: TaskContext, parameters: Parameters) -> None:
@@ -259,14 +256,26 @@ def forget(ctx: TaskContext, parameters: Parameters) -> None:
     ctx.note("the old keys were deleted from the store")
 
 
+def _told(run: Run) -> Run:
+    """A command whose node has a file that is no certificate, or a store that has none, fails in words."""
+
+    def told(ctx: TaskContext, parameters: Parameters) -> None:
+        try:
+            run(ctx, parameters)
+        except (PkiError, WrongLayout) as error:
+            raise CommandFailure(f"{error}") from error
+
+    return told
+
+
 REGISTRY: dict[str, Run] = {
     **rotation_tokens.REGISTRY,
-    "createCertificateAuthorities": create,
-    "trustNewAuthorities": _stage(rotation.TRUST),
-    "issueFromNewAuthorities": _stage(rotation.ISSUE),
-    "dropOldAuthorities": _stage(rotation.DROP),
-    "publishAuthorities": publish,
-    "proveAuthorities": prove,
-    "takeEtcdSnapshot": snapshot,
-    "forgetOldAuthorities": forget,
+    "createCertificateAuthorities": _told(create),
+    "trustNewAuthorities": _told(_stage(rotation.TRUST)),
+    "issueFromNewAuthorities": _told(_stage(rotation.ISSUE)),
+    "dropOldAuthorities": _told(_stage(rotation.DROP)),
+    "publishAuthorities": _told(publish),
+    "proveAuthorities": _told(prove),
+    "takeEtcdSnapshot": _told(snapshot),
+    "forgetOldAuthorities": _told(forget),
 }
