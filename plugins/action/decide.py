@@ -24,6 +24,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.sna
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import read_cluster
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import (
+    bootstrap_tokens,
     certificate_expiry,
     cluster_records,
     health_checks,
@@ -42,6 +43,8 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.status_write
 
 # What a task registers of a decision: conditions and status are in the store and in the status playbook, big facts are never returned.
 _PRIVATE = ("conditions", "status", "annotations", "removedConditions")
+# Between two observations, each of which takes about half a second itself.
+PAUSE_SECONDS = 0.5
 
 
 class ActionModule(ControlPlaneAction):
@@ -77,7 +80,7 @@ class ActionModule(ControlPlaneAction):
             for change in machine_restore.restore(objects):
                 self.progress(objects.name, change)
             caller = self.machine_caller(arguments, objects)
-            snapshot = observe(objects, caller, now_rfc3339(), policy=policy)
+            snapshot = observe(objects, caller, now_rfc3339(), policy=policy, settle=not self.check_mode)
             planning.refuse_contradictions(check_snapshot(snapshot))
             if self.check_mode and arguments["check_health"]:
                 # The marks are in the store of check mode; who is asked as a second witness depends on them.
@@ -85,18 +88,25 @@ class ActionModule(ControlPlaneAction):
                 snapshot = observe(objects, caller, now_rfc3339(), policy=policy)
             certificate_expiry.record_expiry(objects, caller, snapshot)
             decision = decide(snapshot)
+            if not self._begun(journal, arguments):
+                hosts = self.look_at_hosts(objects, caller, snapshot, decision)
+                if hosts:
+                    snapshot["hosts"] = hosts
+                    decision = decide(snapshot)
             if self.check_mode:
                 return self._foresee(objects, snapshot, decision, plan)
+            if decision["action"] in names.ENDINGS:
+                bootstrap_tokens.delete_used(objects, caller)
             if decision["action"] != names.WAIT:
                 break
             write_status(objects, decision, snapshot["now"], begins=False)
             if waiting is None:
                 waiting = self.waiting(objects.name, arguments["wait_timeout"])
                 self.progress(objects.name, text.describe(decision))
-            if not waiting.again(text.describe(decision)):
+            if not waiting.again(text.describe(decision), PAUSE_SECONDS):
                 raise ControlPlaneFailure(
                     f"waited {waiting.elapsed:.0f} s and it has not come: {text.describe(decision)}. Nothing was changed meanwhile. "
-                    "Look at what it waits for (playbook kubeadm.control_plane.status) and run reconcile again.",
+                    f"{text.way_out(decision)}Look at what it waits for (playbook kubeadm.control_plane.status) and run reconcile again.",
                     decision=_public(decision),
                 )
         place = None
@@ -171,6 +181,12 @@ class ActionModule(ControlPlaneAction):
             "prepare": [domain or "" for domain in decision.get("prepare") or []],
             "prepare_names": ahead,
         }
+
+    @staticmethod
+    def _begun(journal: t.Any, arguments: dict[str, t.Any]) -> bool:
+        """Whether this run has taken a step already: hosts are looked at before its first."""
+        run = arguments["run"]
+        return bool(run) and any(entry.get("run") == run for entry in journal.entries(4 * arguments["step_limit"]))
 
     @staticmethod
     def _check_step_limit(objects: ClusterObjects, journal: t.Any, arguments: dict[str, t.Any], said: str) -> None:

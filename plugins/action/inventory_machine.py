@@ -175,22 +175,12 @@ class ActionModule(ControlPlaneAction):
         return answer
 
     def _from_configuration(self) -> dict[str, t.Any]:
-        """What the machine's own configuration says of ports and of the runtime's socket."""
+        """What the machine's own configuration says of images, ports and the runtime's socket."""
         control_plane: Object = self._objects.control_plane or {}
-        stored: Object = self._objects.kubeadm_configs.get(self._name) or control_plane
-        config: Object = stored.get("spec") or {}
-        config = config.get("kubeadmConfigSpec", config)
-        join = config.get("joinConfiguration") or {}
-        part = join or config.get("initConfiguration") or {}
-        local = (join.get("controlPlane") or {}).get("localAPIEndpoint") or part.get("localAPIEndpoint") or {}
-        spec = control_plane.get("spec", {}).get("kubeadmConfigSpec", {})
-        external = ((spec.get("clusterConfiguration") or {}).get("etcd") or {}).get("external")
-        found: dict[str, t.Any] = {
-            "ports": [int(local.get("bindPort") or 6443), 10250, 10257, 10259, *([] if external else [2379, 2380])]
-        }
-        if (part.get("nodeRegistration") or {}).get("criSocket"):
-            found["cri_socket"] = part["nodeRegistration"]["criSocket"]
-        return found
+        wanted: Object = control_plane.get("spec", {}).get("kubeadmConfigSpec") or {}
+        stored: Object = (self._objects.kubeadm_configs.get(self._name) or {}).get("spec") or wanted
+        external = ((wanted.get("clusterConfiguration") or {}).get("etcd") or {}).get("external") is not None
+        return inventory_pool.asked_of_a_host(stored, "join" if stored.get("joinConfiguration") else "init", external)
 
     def _claimed(self, host: str, answer: Answer) -> dict[str, t.Any]:
         claim = answer.result["claim"]
@@ -302,11 +292,8 @@ class ActionModule(ControlPlaneAction):
 
     def _call(self, host: str, identity: t.Optional[str], call: dict[str, t.Any], check: bool = False) -> Answer:
         machine = Machine(f"{self._name} (host {host})", identity, {"inventoryHost": host})
-        before, self._task.check_mode = self._task.check_mode, check
-        try:
+        with inventory_pool.in_check_mode(self._task, check):
             return call_host(self._caller, machine, "host_claim", call)
-        finally:
-            self._task.check_mode = before
 
     def _record(self, status: dict[str, t.Any]) -> None:
         def record(stored: Object) -> None:

@@ -12,15 +12,16 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.boot
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import ca_cert_hash
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import read_certificates
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import tokens
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import external_etcd, machine_objects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import (
+    bootstrap_tokens,
+    external_etcd,
+    machine_objects,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
     ControlPlaneAction,
     ControlPlaneFailure,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
-    BOOTSTRAP_TOKEN_ANNOTATION,
-    KUBEADM_CONFIG,
     MACHINE,
     ClusterObjects,
     Object,
@@ -75,7 +76,7 @@ class ActionModule(ControlPlaneAction):
                 arguments,
                 dict(self._call, data=data, wait=0 if not arguments["wait"] else CALL_SECONDS),
             )
-        if not arguments["wait"]:
+        if not arguments["wait"] and not answer.failed:
             return {"changed": True, "state": answer.result.get("state")}
         return self._finish(objects, caller, arguments, answer)
 
@@ -96,6 +97,9 @@ class ActionModule(ControlPlaneAction):
     def _finish(
         self, objects: ClusterObjects, caller: MachineCaller, arguments: dict[str, t.Any], answer: Answer
     ) -> dict[str, t.Any]:
+        if answer.result.get("state") == "Running":
+            # kubeadm takes its time: what those that joined before have left is done meanwhile. This one's own token is the next's turn.
+            bootstrap_tokens.delete_used(objects, caller)
         waiting = self.waiting(objects.name, arguments["timeout"])
         while answer.result.get("state") == "Running" and not answer.result.get("failed"):
             stage = answer.result.get("stage") or "at work"
@@ -108,7 +112,6 @@ class ActionModule(ControlPlaneAction):
         state = str(answer.result.get("state") or "Failed")
         if state == "Succeeded":
             self._record(objects, state, "")
-            self._drop_token(objects, caller)
             return {"changed": True, "state": state}
         message = redact(answer.message)
         if state == "Failed":
@@ -151,7 +154,7 @@ class ActionModule(ControlPlaneAction):
         }
         if "joinConfiguration" not in config["spec"]:
             return init_data(**common)
-        token = self._mint_token(objects, caller)
+        token = bootstrap_tokens.mint(objects, caller, self._name)
         return join_data(**common, token=token, ca_cert_hashes=[ca_cert_hash(str(certificates["ca"]["crt"]))])
 
     def _with_image_needs(self, objects: ClusterObjects, config: Object, infrastructure: Object) -> Object:
@@ -174,42 +177,3 @@ class ActionModule(ControlPlaneAction):
         registration = configuration.setdefault("nodeRegistration", {})
         registration["ignorePreflightErrors"] = sorted({*(registration.get("ignorePreflightErrors") or []), *errors})
         return config
-
-    def _mint_token(self, objects: ClusterObjects, caller: MachineCaller) -> str:
-        # Made here and handed over: what a module returns, -vvv shows as it came over the connection.
-        token = tokens.new_token()
-
-        def remember(stored: Object) -> None:
-            stored["metadata"].setdefault("annotations", {})[BOOTSTRAP_TOKEN_ANNOTATION] = token.split(".", maxsplit=1)[
-                0
-            ]
-
-        objects.store.modify(KUBEADM_CONFIG, objects.namespace, self._name, remember)
-        call = {"state": "present", "token": token}
-        failures = []
-        for each in objects.bootstrapped_machines():
-            answer = caller.call(objects.reach(each["metadata"]["name"]), "bootstrap_token", call)
-            if not answer.failed:
-                return token
-            failures.append(f"{each['metadata']['name']}: {redact(answer.message)}")
-        raise ControlPlaneFailure(
-            f"no control plane machine could make a bootstrap token for {self._name}: {'; '.join(failures) or 'none has been bootstrapped'}. "
-            "Nothing was started."
-        )
-
-    def _drop_token(self, objects: ClusterObjects, caller: MachineCaller) -> None:
-        config = objects.store.get(KUBEADM_CONFIG, objects.namespace, self._name) or {}
-        token_id = config.get("metadata", {}).get("annotations", {}).get(BOOTSTRAP_TOKEN_ANNOTATION)
-        if not token_id:
-            return
-        for each in objects.bootstrapped_machines():
-            if not caller.call(
-                objects.reach(each["metadata"]["name"]), "bootstrap_token", {"state": "absent", "token_id": token_id}
-            ).failed:
-                break
-        # Not deleted: the token ends by itself within minutes, so that is no reason to fail a machine that joined.
-
-        def forget(stored: Object) -> None:
-            stored["metadata"].get("annotations", {}).pop(BOOTSTRAP_TOKEN_ANNOTATION, None)
-
-        objects.store.modify(KUBEADM_CONFIG, objects.namespace, self._name, forget)

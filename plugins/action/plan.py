@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names as stable
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan_document import (
     acting_steps,
     make_plan,
@@ -93,8 +94,12 @@ class ActionModule(ControlPlaneAction):
         in_place += machine_restore.restore(objects)
         for change in in_place:
             self.progress(arguments["cluster"], f"reconcile would {change}")
-        snapshot = observe(objects, self.machine_caller(arguments, objects), now_rfc3339(), policy=policy)
+        caller = self.machine_caller(arguments, objects)
+        snapshot = observe(objects, caller, now_rfc3339(), policy=policy)
         planning.refuse_contradictions(check_snapshot(snapshot))
+        hosts = self.look_at_hosts(objects, caller, snapshot, decide(snapshot))
+        if hosts:
+            snapshot["hosts"] = hosts
         return public_snapshot(snapshot)
 
     def _what_if(self, arguments: dict[str, t.Any], policy: Object) -> Object:

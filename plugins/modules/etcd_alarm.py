@@ -37,6 +37,14 @@ options:
         database is in use.
     type: bool
     default: false
+  compact:
+    description:
+      - With O(state=disarmed) and O(alarm=NOSPACE), whether etcd forgets first what was overwritten or deleted, where the alarm is raised. That frees what a
+        defragmentation then gives back. kube-apiserver compacts every five minutes by itself, but not while the alarm is raised, as its compaction begins
+        with a write. Clients that watch from an older revision list anew, as after each of kube-apiserver's own.
+    type: bool
+    default: false
+    version_added: 0.5.0
   allow_interruption:
     description: Whether the only voter of a cluster is defragmented too. etcd serves nothing meanwhile.
     type: bool
@@ -75,9 +83,10 @@ EXAMPLES = r"""
   become: true
   register: etcd
 
-- name: Defragment every member, one after another, and take NOSPACE back at the last
+- name: Make room in every member, one after another, and take NOSPACE back at the last
   kubeadm.control_plane.etcd_alarm:
     state: disarmed
+    compact: true
     defragment: true
   become: true
   throttle: 1
@@ -139,6 +148,7 @@ def main() -> None:
         argument_spec={
             "state": {"type": "str", "choices": ["listed", "disarmed"], "default": "listed"},
             "alarm": {"type": "str", "choices": [NOSPACE, CORRUPT], "default": NOSPACE},
+            "compact": {"type": "bool", "default": False},
             "defragment": {"type": "bool", "default": False},
             "allow_interruption": {"type": "bool", "default": False},
             "corrupt_member": {"type": "str"},
@@ -170,6 +180,7 @@ def main() -> None:
             cluster,
             params["alarm"],
             quota=quota,
+            compact=params["compact"],
             defragment=params["defragment"],
             corrupt_member=from_hex(params["corrupt_member"]) if params["corrupt_member"] else None,
             allow_interruption=params["allow_interruption"],

@@ -78,6 +78,38 @@ options:
     type: list
     elements: str
     default: []
+  images:
+    description:
+      - What the images of the static pods are. With O(state=present), a host is refused that has one of kubeadm's images not and can't pull it, by the
+        check V(ImagePull). Where O(ignore_checks) has V(ImagePull), that holds for the static pods' images alone.
+      - Without it, images are not looked at.
+    version_added: 0.5.0
+    type: dict
+    suboptions:
+      repository:
+        description: The registry that kubeadm takes its images from. Without it, kubeadm's default.
+        type: str
+        default: ""
+      etcdRepository:
+        description: The registry of etcd's image, where it is another one.
+        type: str
+        default: ""
+      etcdTag:
+        description: The tag of etcd's image, where it is another one than kubeadm's.
+        type: str
+        default: ""
+      externalEtcd:
+        description: Whether no etcd is to run on the host.
+        type: bool
+        default: false
+      pull:
+        description: Whether what is missing may be pulled.
+        type: bool
+        default: true
+      criSocket:
+        description: The container runtime's socket. Without it, the only one that is there.
+        type: str
+        default: ""
   ca_cert_hash:
     description:
       - The hash of the cluster's CA, as C(kubeadm join --discovery-token-ca-cert-hash) takes it.
@@ -168,6 +200,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import 
     host_fitness,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.image_check import Images
 
 OPTIONS = {
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
@@ -176,6 +209,7 @@ OPTIONS = {
     "namespace": {"type": "str", "default": "default"},
     "machine": {"type": "str", "required": True},
     "kubernetes_version": {"type": "str"},
+    "images": arguments.IMAGES,
     "ports": {"type": "list", "elements": "int", "default": [6443, 10250, 10257, 10259, 2379, 2380]},
     "cri_socket": {"type": "str", "default": ""},
     "address": {"type": "str", "default": ""},
@@ -227,6 +261,7 @@ def present(module: AnsibleModule) -> None:
         known_machine_ids=params["known_machine_ids"],
         ca_cert_hash=params["ca_cert_hash"],
         ignore=params["ignore_checks"],
+        images=Images.read(params["kubernetes_version"], params["images"]) if params["images"] is not None else None,
     )
     made, changed = host_claim.claim(mine, wanted, check=module.check_mode)
     module.exit_json(

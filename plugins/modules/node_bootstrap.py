@@ -20,6 +20,8 @@ description:
     started, whatever O(data) says.
   - A machine that carries another cluster or another bootstrap is refused and left as it is, and so is one whose
     kubeadm is of another version than the data is for.
+  - Right before kubeadm is run, after the commands before it, the disks are looked at. With less than 256 MiB free for C(/var/lib/etcd), C(/var/lib/kubelet)
+    or the container runtime's images, kubeadm is not run. It would add the machine's etcd member first, and an etcd without room never starts.
   - Where it fails, the machine is left for diagnosis - the output is in
     C(/var/lib/kubeadm-control-plane/bootstrap/output). Where it succeeds, kubeadm's configuration with its token,
     the
@@ -89,6 +91,38 @@ options:
         type: list
         elements: str
         default: []
+      images:
+        description:
+          - What the static pods' images are. They are looked for before kubeadm is started, and pulled where they are missing; where that can't be done
+            the bootstrap ends with their names, before a join has added anything to etcd. That holds also where kubeadm is told to ignore C(ImagePull).
+          - Without it, that is left to kubeadm.
+        version_added: 0.5.0
+        type: dict
+        suboptions:
+          repository:
+            description: The registry that kubeadm takes its images from. Without it, kubeadm's default.
+            type: str
+            default: ""
+          etcdRepository:
+            description: The registry of etcd's image, where it is another one.
+            type: str
+            default: ""
+          etcdTag:
+            description: The tag of etcd's image, where it is another one than kubeadm's.
+            type: str
+            default: ""
+          externalEtcd:
+            description: Whether no etcd runs on the machine.
+            type: bool
+            default: false
+          pull:
+            description: Whether what is missing may be pulled.
+            type: bool
+            default: true
+          criSocket:
+            description: The container runtime's socket. Without it, the only one that is there.
+            type: str
+            default: ""
   wait:
     description:
       - Seconds to wait for the end within this call. When they are over and it goes on, RV(state) is V(Running),
@@ -213,6 +247,7 @@ DATA_OPTIONS = {
     "users": {"type": "list", "elements": "dict", "default": []},
     "preKubeadmCommands": {"type": "list", "elements": "str", "default": []},
     "postKubeadmCommands": {"type": "list", "elements": "str", "default": []},
+    "images": arguments.IMAGES,
 }
 
 

@@ -40,6 +40,14 @@ options:
     description: Seconds for each request.
     type: float
     default: 3.0
+  settle:
+    description:
+      - Seconds to wait, at most, until this machine's own API server is ready and its other components say that they are
+        healthy, before anything is looked at. For a machine that has just joined.
+      - Nothing is waited for where there is no control plane.
+    type: float
+    default: 0.0
+    version_added: 0.5.0
   objects:
     description:
       - Further objects to read through the API, whatever their kinds; the API is asked what it calls them.
@@ -142,6 +150,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.collect import Looks, collect
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.settling import wait_until_up
 
 
 def main() -> None:
@@ -153,6 +162,7 @@ def main() -> None:
             "looks": {"type": "int", "default": 3},
             "interval": {"type": "float", "default": 2.5},
             "timeout": {"type": "float", "default": 3.0},
+            "settle": {"type": "float", "default": 0.0},
             "objects": {
                 "type": "list",
                 "elements": "dict",
@@ -173,6 +183,8 @@ def main() -> None:
         arguments.check(params, check_mode=module.check_mode)
         count = max(1, params["looks"]) if params["look_again"] else 1
         looks = Looks(count, max(0.0, params["interval"]), max(0.1, params["timeout"]))
+        if params["settle"] > 0:
+            wait_until_up(params["settle"])
         observation = collect(looks, params["endpoint"], wanted=params["objects"])
     except NodeError as error:
         module.fail_json(msg=str(error))

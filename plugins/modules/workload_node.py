@@ -16,6 +16,7 @@ author:
 description:
   - Runs on a control plane node and asks that node's own API server, with the node's admin credentials.
   - Deletes the Node object alone. The machine behind it is not touched, and a kubelet that still runs there registers it again.
+  - With O(machine_gone=true), also takes from its controller manager and its scheduler the Leases by which they were elected.
 options:
   name:
     description: Name of the Node.
@@ -26,6 +27,15 @@ options:
     type: str
     choices: [absent]
     default: absent
+  machine_gone:
+    description:
+      - The machine does not exist any more, and nothing runs on it.
+      - Neither a controller manager nor a scheduler gives its Lease up when it ends, so that without this the others wait for 15 seconds
+        before one of them goes on, in which no machine can join.
+      - A Lease that is still renewed is left alone, which is watched for 2.5 seconds.
+    type: bool
+    default: false
+    version_added: 0.5.0
 extends_documentation_fragment:
   - kubeadm.control_plane._node
   - kubeadm.control_plane._node.fencing
@@ -45,6 +55,7 @@ EXAMPLES = r"""
 - name: Remove the Node of a machine that is gone
   kubeadm.control_plane.workload_node:
     name: prod-control-plane-x7k2p
+    machine_gone: true
   become: true
 """
 
@@ -53,6 +64,12 @@ msg:
   description: What was done.
   returned: success
   type: str
+leases:
+  description: The components whose Lease was taken from the machine that is gone.
+  returned: success
+  type: list
+  elements: str
+  sample: [kube-controller-manager]
 """
 
 from urllib.parse import quote
@@ -68,6 +85,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api
     own_server,
     read_access,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.leases import held_by, hosts_of, take
 
 
 def main() -> None:
@@ -76,33 +94,49 @@ def main() -> None:
         argument_spec={
             "name": {"type": "str", "required": True},
             "state": {"type": "str", "choices": ["absent"], "default": "absent"},
+            "machine_gone": {"type": "bool", "default": False},
             **arguments.MACHINE,
             **arguments.FENCING,
         },
         supports_check_mode=True,
     )
+    name = module.params["name"]
+    leases: list[str] = []
     try:
         arguments.check(module.params, check_mode=module.check_mode)
-        changed = delete_node(module.params["name"], check=module.check_mode)
+        access = read_access()
+        with ApiClient(access, own_server() or access.server) as api:
+            hosts = hosts_of(api, name) if module.params["machine_gone"] else set()
+            changed = delete_node(api, name, check=module.check_mode)
+            if hosts:
+                leases = take_leases(api, hosts, check=module.check_mode)
     except (NodeError, ApiError, Unreachable) as error:
-        module.fail_json(msg=f"Node {module.params['name']} was not deleted: {error}")
+        module.fail_json(msg=f"Node {name} was not deleted: {error}")
     words = "is deleted" if changed else "does not exist"
-    module.exit_json(changed=changed, msg=f"Node {module.params['name']} {words}")
+    more = f"; the Lease of its {' and its '.join(leases)} was free to take" if leases else ""
+    module.exit_json(changed=changed or bool(leases), msg=f"Node {name} {words}{more}", leases=leases)
 
 
-def delete_node(name: str, *, check: bool) -> bool:
-    """Delete a Node object through the machine's own API server; returns whether there was one."""
-    access = read_access()
+def delete_node(api: ApiClient, name: str, *, check: bool) -> bool:
+    """Delete a Node object; returns whether there was one."""
     path = f"/api/v1/nodes/{quote(name, safe='')}"
-    with ApiClient(access, own_server() or access.server) as api:
-        if api.get(path) is None:
-            return False
-        if check:
-            return True
-        answer = api.send("DELETE", path)
-        if answer.status != 404:
-            api.checked(answer, path)
+    if api.get(path) is None:
+        return False
+    if check:
+        return True
+    answer = api.send("DELETE", path)
+    if answer.status != 404:
+        api.checked(answer, path)
     return True
+
+
+def take_leases(api: ApiClient, hosts: set[str], *, check: bool) -> list[str]:
+    """Take the Leases of what ran on hosts that are gone; in check mode, name those that would be watched."""
+    try:
+        return sorted(held_by(api, hosts)) if check else take(api, hosts)
+    except (ApiError, Unreachable):
+        # The Node is gone, which was asked for; a Lease that nobody renews ends by itself.
+        return []
 
 
 if __name__ == "__main__":

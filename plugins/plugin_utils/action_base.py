@@ -19,8 +19,14 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, StoreError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.journal import Journal
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import MachineCaller
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import inventory_pool, pool_preflight
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.key_file import KeyFile
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import (
+    Answer,
+    Machine,
+    MachineCaller,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.overlay_store import OverlayStore
 
@@ -127,13 +133,19 @@ class ControlPlaneAction(ActionBase):
         folder = os.path.join(C.DEFAULT_LOCAL_TMP, "kubeadm", arguments["namespace"], arguments["cluster"])
         os.makedirs(folder, mode=0o700, exist_ok=True)
         key = objects.ssh_private_key()
-        path = os.path.join(folder, "ssh_key")
-        if key is not None:
-            temporary = f"{path}.{os.getpid()}"
-            with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as stream:
-                stream.write(key)
-            os.replace(temporary, path)
-        return MachineCaller(self, self._task_vars, folder)
+        return MachineCaller(self, self._task_vars, folder, KeyFile(key, folder) if key is not None else None)
+
+    def look_at_hosts(
+        self, objects: ClusterObjects, caller: MachineCaller, snapshot: Object, decision: Object
+    ) -> list[Object]:
+        """Return the ``hosts`` of a snapshot: what the existing hosts lack that the decision's machines are to be made of."""
+
+        def ask(machine: Machine, call: dict[str, t.Any]) -> Answer:
+            with inventory_pool.in_check_mode(self._task, True):
+                return inventory_pool.call_host(caller, machine, "host_claim", call)
+
+        groups, hostvars = self._task_vars.get("groups") or {}, self._task_vars.get("hostvars") or {}
+        return pool_preflight.look(objects, ask, snapshot, decision, groups, hostvars)
 
     def progress(self, cluster: str, text: str) -> None:
         """Show a line for people while a task goes on."""

@@ -23,8 +23,9 @@ CERTIFICATE = "apiserver.crt"
 def record_expiry(objects: ClusterObjects, caller: Caller, snapshot: Object) -> None:
     """Annotate the KubeadmConfig of each machine for which that is not known, in the store and in the snapshot.
 
-    The machine that was observed has told it already; another one is asked, once. One that doesn't tell is left for the next time: what is
-    not known makes no machine outdated. To have it read again after kubeadm certs renew, take the annotation away.
+    A machine that was observed has told it already; another one is asked, once. One that doesn't tell is left for the next time: what is
+    not known makes no machine outdated. What an observed machine says takes the place of what was recorded, as after kubeadm certs renew; to
+    have another one read again, take the annotation away.
     """
     view = read_snapshot(snapshot)
     if view.paused or view.deleting or not view.reachable:
@@ -33,24 +34,29 @@ def record_expiry(objects: ClusterObjects, caller: Caller, snapshot: Object) -> 
     entries = {entry["machine"]["metadata"]["name"]: entry for entry in snapshot["machines"]}
     for machine in view.live:
         config = entries[machine.name].get("kubeadmConfig")
-        owned = (machine.machine, config or {})
-        if config is None or not machine.joined or any(key in (_annotations(each)) for each in owned):
+        if config is None or not machine.joined or key in _annotations(machine.machine):
             continue
-        end = _end(objects, caller, snapshot["workload"], machine)
+        told = _told(snapshot["workload"], machine.name)
+        if key in _annotations(config):
+            end = told if told != _annotations(config).get(key) else ""
+        else:
+            end = told or _asked(objects, caller, machine)
         if end:
             entries[machine.name]["kubeadmConfig"] = objects.kubeadm_configs[machine.name] = objects.store.modify(
                 KUBEADM_CONFIG, objects.namespace, str(config["metadata"]["name"]), _annotate(key, end)
             )
 
 
-def _end(objects: ClusterObjects, caller: Caller, workload: Object, machine: MachineView) -> str:
-    if workload.get("via") == machine.name:
-        facts = workload.get("machine") or {}
-    elif machine.node is None or machine.node.get("ready") != "True":
+def _told(workload: Object, name: str) -> str:
+    """What the machine said when it was observed, "" where it was not."""
+    return str(((workload.get("machineCertificates") or {}).get(name) or {}).get(CERTIFICATE) or "")
+
+
+def _asked(objects: ClusterObjects, caller: Caller, machine: MachineView) -> str:
+    if machine.node is None or machine.node.get("ready") != "True":
         return ""
-    else:
-        answer = caller.call(objects.reach(machine.name), "node_observe", {"look_again": False})
-        facts = {} if answer.failed else machine_facts(answer.result.get("observation"))
+    answer = caller.call(objects.reach(machine.name), "node_observe", {"look_again": False})
+    facts = {} if answer.failed else machine_facts(answer.result.get("observation"))
     return str((facts.get("certificates") or {}).get(CERTIFICATE) or "")
 
 

@@ -24,7 +24,8 @@ SECRET = ("", kinds.SECRET)
 # made anew from what was left of a machine.
 BOOTSTRAP_STARTED_ANNOTATION = kinds.ANNOTATION_PREFIX + "bootstrap-started"
 RESTORED_ANNOTATION = kinds.ANNOTATION_PREFIX + "restored"
-# Written on a KubeadmConfig before kubeadm join is started with that bootstrap token, and taken off when the join was seen to have succeeded.
+# Written on a KubeadmConfig before kubeadm join is started with that bootstrap token, and taken off when the join was seen to have succeeded
+# and the token was deleted.
 BOOTSTRAP_TOKEN_ANNOTATION = kinds.ANNOTATION_PREFIX + "bootstrap-token-id"
 # What a Machine's status keeps of its InfraMachine's.
 FOLLOWED_STATUS = ("addresses", "machineID", "connection")

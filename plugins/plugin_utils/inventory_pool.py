@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
 from dataclasses import dataclass, field
 
 from ansible.errors import AnsibleError
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.bootstrap import image_facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.names import is_label_value
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
@@ -153,6 +155,34 @@ def none_fits(name: str, version: str, pool: Pool, failure_domain: str, reasons:
         f"{lines or ' the group has no hosts.'}\n"
         "No host was changed. Prepare one of these, add a host to the group, or release one that isn't needed, and run reconcile again."
     )
+
+
+def asked_of_a_host(spec: t.Mapping[str, t.Any], kind: str, external_etcd: bool) -> dict[str, t.Any]:
+    """Return the arguments of host_claim that follow from a KubeadmConfigSpec: ``images``, ``ports``, and ``cri_socket`` where it names one.
+
+    Args:
+        spec: the KubeadmConfigSpec.
+        kind: what the host is for, ``init`` or ``join``.
+        external_etcd: whether no etcd is to run there.
+    """
+    part = spec.get(f"{kind}Configuration") or {}
+    local = part.get("localAPIEndpoint") or (part.get("controlPlane") or {}).get("localAPIEndpoint") or {}
+    found: dict[str, t.Any] = {
+        "images": {**image_facts(spec, kind), "externalEtcd": external_etcd},
+        "ports": [int(local.get("bindPort") or 6443), 10250, 10257, 10259, *([] if external_etcd else [2379, 2380])],
+    }
+    socket = (part.get("nodeRegistration") or {}).get("criSocket")
+    return {**found, "cri_socket": socket} if socket else found
+
+
+@contextlib.contextmanager
+def in_check_mode(task: t.Any, check: bool) -> t.Iterator[None]:
+    """Have the calls of an action's task be in check mode meanwhile, or not, whatever the run is."""
+    before, task.check_mode = task.check_mode, check
+    try:
+        yield
+    finally:
+        task.check_mode = before
 
 
 def call_host(caller: MachineCaller, machine: Machine, module: str, call: dict[str, t.Any]) -> Answer:

@@ -20,6 +20,7 @@ from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.loader import become_loader, connection_loader
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.failpoints import around
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.key_file import KeyFile
 
 CONNECT_TIMEOUT_SECONDS = 3
 # Alive checks bound how long a call hangs on a machine that lost power to 15 s.
@@ -60,13 +61,16 @@ class Answer:
         return str(self.result.get("msg", ""))
 
 
-def connection_variables(machine: Machine, hostvars: t.Mapping[str, t.Any], key_directory: str) -> dict[str, t.Any]:
+def connection_variables(
+    machine: Machine, hostvars: t.Mapping[str, t.Any], key_directory: str, key_path: str = ""
+) -> dict[str, t.Any]:
     """Return the ``ansible_*`` variables that reach a machine.
 
     Args:
         machine: the machine to reach.
         hostvars: the inventory's variables by host name, templated.
-        key_directory: an existing private folder that holds ``ssh_key``; ``known_hosts`` files are written to it.
+        key_directory: an existing private folder; ``known_hosts`` files are written to it.
+        key_path: the private key's file; by default ``ssh_key`` in that folder.
 
     Raises:
         NoAddress: the machine has no address.
@@ -96,7 +100,7 @@ def connection_variables(machine: Machine, hostvars: t.Mapping[str, t.Any], key_
             ansible_host=host,
             ansible_port=int(machine.connection.get("port", 22)),
             ansible_user=machine.connection.get("user", "root"),
-            ansible_ssh_private_key_file=os.path.join(key_directory, "ssh_key"),
+            ansible_ssh_private_key_file=key_path or os.path.join(key_directory, "ssh_key"),
             ansible_ssh_common_args=_host_key_arguments(machine, key_directory),
             ansible_ssh_args=SSH_ARGUMENTS,
             # A new machine may get a dead one's address: its multiplexed connection must not be taken for the new one.
@@ -135,10 +139,13 @@ def _host_key_arguments(machine: Machine, key_directory: str) -> str:
 class MachineCaller:
     """Runs modules on machines from inside an action plugin, over connections of its own."""
 
-    def __init__(self, action: t.Any, task_vars: dict[str, t.Any], key_directory: str) -> None:
+    def __init__(
+        self, action: t.Any, task_vars: dict[str, t.Any], key_directory: str, key: t.Optional[KeyFile] = None
+    ) -> None:
         self._action = action
         self._task_vars = task_vars
         self._key_directory = key_directory
+        self._key = key
 
     def call(self, machine: Machine, module: str, arguments: dict[str, t.Any]) -> Answer:
         """Run ``kubeadm.control_plane.<module>`` on a machine, or another collection's module by its full name.
@@ -161,7 +168,8 @@ class MachineCaller:
         previous = action._connection
         action._connection = connection
         try:
-            with around(f"node {module}"):
+            # Taking something away is another point than making it: a killed run is to be seen after each.
+            with around(f"node {module}{' absent' if arguments.get('state') == 'absent' else ''}"):
                 result = action._execute_module(
                     module_name=name,
                     module_args=arguments,
@@ -179,7 +187,8 @@ class MachineCaller:
 
     def variables(self, machine: Machine) -> dict[str, t.Any]:
         """The ``ansible_*`` variables that reach a machine. Raises as :func:`connection_variables` does."""
-        return connection_variables(machine, self._task_vars["hostvars"], self._key_directory)
+        path = self._key.path if self._key is not None else ""
+        return connection_variables(machine, self._task_vars["hostvars"], self._key_directory, path)
 
     def _call_variables(self, variables: dict[str, t.Any]) -> dict[str, t.Any]:
         # The play's host is a cluster with connection local; none of its connection variables may leak to a machine.

@@ -146,7 +146,9 @@ class Removal:
         """Delete the Node and then the objects of a machine whose infrastructure is gone; the InfraMachine last."""
         node = self._node()
         if node and not self._whole_cluster() and self._others():
-            self.delete_node(node, self._seconds("nodeDeletionTimeoutSeconds", NODE_DELETION_SECONDS))
+            self.delete_node(
+                node, self._seconds("nodeDeletionTimeoutSeconds", NODE_DELETION_SECONDS), machine_gone=True
+            )
         config = self._objects.kubeadm_configs.get(self._name)
         infrastructure = self._objects.infrastructure_machines.get(self._name)
         own = [
@@ -156,11 +158,15 @@ class Removal:
         gone = [each for each in [(MACHINE, self._name), *own] if delete_finally(store, each[0], namespace, each[1])]
         return {"changed": bool(gone), "ready": True, "msg": "; ".join(self._done) or f"machine {self._name} is gone"}
 
-    def delete_node(self, node: str, seconds: int) -> dict[str, t.Any]:
-        """Delete a Node object through a machine that stays; given up after `seconds` (0: after the run's own bound)."""
+    def delete_node(self, node: str, seconds: int, machine_gone: bool = False) -> dict[str, t.Any]:
+        """Delete a Node object through a machine that stays; given up after `seconds` (0: after the run's own bound).
+
+        `machine_gone`: its provider has deleted the machine, so that what its components held can be taken from them.
+        """
         waiting = self._action.waiting(self._objects.name, seconds or self._arguments["timeout"])
         while True:
-            answer = self._ask_each("workload_node", {"name": node, "state": "absent"})
+            call = {"name": node, "state": "absent", "machine_gone": machine_gone}
+            answer = self._ask_each("workload_node", call)
             if isinstance(answer, Answer):
                 self._tell(answer)
                 return self._result(True)

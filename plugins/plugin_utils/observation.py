@@ -11,8 +11,12 @@ import ssl
 import typing as t
 from datetime import datetime, timezone
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.names import CLOCK_SKEW_LIMIT
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.names import (
+    CLOCK_SKEW_LIMIT,
+    JOIN_BOUND,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import parse_time
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.conditions import is_true
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import objects as operator
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import certificate_facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.journal import Journal
@@ -30,6 +34,8 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.witnesses im
 
 SNAPSHOT_VERSION = "v1"
 ENDPOINT_PROBE_SECONDS = 2
+# How long one observation waits for a machine that has only just joined; the next one waits again.
+SETTLE_SECONDS = 10
 
 
 class Caller(t.Protocol):
@@ -45,6 +51,7 @@ def observe(
     now: str,
     look_again: bool = True,
     policy: t.Optional[Object] = None,
+    settle: bool = False,
 ) -> Object:
     """Return the snapshot of a cluster.
 
@@ -54,10 +61,11 @@ def observe(
         now: the controller's time; the workload API's own takes its place where that answers.
         look_again: whether the node looks again (three times over five seconds) at what seems dead.
         policy: the run's own ``{replace, approved}``, put into the snapshot as it is.
+        settle: whether a machine that has only just joined is given a few seconds to come up before it is looked at.
     """
     last_action = _last_action(objects)
     gates = Gates(objects.control_plane)
-    workload = _workload(objects, caller, look_again, gates.wanted())
+    workload = _workload(objects, caller, look_again, gates.wanted(), now, settle)
     answered = workload.pop("now", None)
     wanted = workload.pop("wanted", None)
     workload["staticPodDrift"] = observed_beside.drift(objects, workload.pop("staticPodFlags", None))
@@ -132,7 +140,9 @@ def _not_before(now: str, last_action: t.Optional[Object]) -> str:
     return then if 0 < ahead <= CLOCK_SKEW_LIMIT else now
 
 
-def _workload(objects: ClusterObjects, caller: Caller, look_again: bool, wanted: list[Object]) -> Object:
+def _workload(
+    objects: ClusterObjects, caller: Caller, look_again: bool, wanted: list[Object], now: str, settle: bool
+) -> Object:
     # The newest machine first: only on its own machine can a component be asked itself, and of the newest the kubelet knows least.
     ordered = [*reversed(objects.bootstrapped_machines()), *reversed(objects.failed_machines())]
     candidates = [str(each["metadata"]["name"]) for each in ordered]
@@ -144,20 +154,26 @@ def _workload(objects: ClusterObjects, caller: Caller, look_again: bool, wanted:
         found, failures = _ask(objects, caller, candidates, wanted, look_again=False)
         return found if found is not None and found.get("reachable") else unreachable("; ".join(failures), endpoint)
     # A first round takes what answers at once; only what seems dead is looked at for longer, before it is called so.
-    found, failures = _ask(objects, caller, candidates, wanted, look_again=False)
+    ends: dict[str, Object] = {}
+    seconds = _settle_seconds(objects, candidates[0], now) if settle else 0
+    found, failures = _ask(objects, caller, candidates, wanted, look_again=False, ends=ends, settle=seconds)
     if look_again and not (found is not None and _whole(found)):
         again = candidates if found is None or not found.get("reachable") else [str(found["via"])]
-        found, failures = _ask(objects, caller, again, wanted, look_again=True)
+        found, failures = _ask(objects, caller, again, wanted, look_again=True, ends=ends)
     if found is None:
         return unreachable("; ".join(failures))
     if failures and not found.get("reachable"):
         found["message"] = "; ".join(failures)
 
     def ask(name: str, look_again: bool) -> tuple[t.Optional[Object], str]:
-        answer, why = _ask(objects, caller, [name], [], look_again)
+        answer, why = _ask(objects, caller, [name], [], look_again, ends=ends)
         return answer, "; ".join(why)
 
     found["witnesses"] = witnesses(objects, found, ask)
+    for name in observed_beside.perhaps_ended(objects, found, now) if found.get("reachable") else ():
+        if name not in ends:
+            ask(name, False)
+    found["machineCertificates"] = ends
     return found
 
 
@@ -167,13 +183,20 @@ def _ask(
     candidates: t.Sequence[str],
     wanted: list[Object],
     look_again: bool,
+    ends: t.Optional[dict[str, Object]] = None,
+    settle: int = 0,
 ) -> tuple[t.Optional[Object], list[str]]:
-    """Ask one candidate after another until an API server answers; returns the best answer and what failed."""
+    """Ask one candidate after another until an API server answers; returns the best answer and what failed.
+
+    The first one is given ``settle`` seconds to come up. ``ends`` is given when the certificates of each machine that answered end, by file.
+    """
     failures: list[str] = []
     partial: t.Optional[Object] = None
     endpoint = objects.endpoint()
     for name in candidates:
         arguments: dict[str, t.Any] = {"look_again": look_again}
+        if settle and name == candidates[0]:
+            arguments["settle"] = settle
         if endpoint:
             arguments["endpoint"] = f"{endpoint['host']}:{endpoint['port']}"
         if wanted:
@@ -181,11 +204,22 @@ def _ask(
         workload = _parsed(objects, name, caller.call(objects.reach(name), "node_observe", arguments), failures)
         if workload is None:
             continue
+        if ends is not None:
+            ends[name] = workload["machine"]["certificates"]
         if workload.get("reachable"):
             return workload, failures
         failures.append(f"{name}: {workload.get('message', 'its API server does not answer')}")
         partial = partial or workload
     return partial, failures
+
+
+def _settle_seconds(objects: ClusterObjects, name: str, now: str) -> int:
+    """How long a machine may come up: nothing where it is known to have worked, or should have come up long ago."""
+    machine = objects.machine(name) or {}
+    started = parse_time(((machine.get("status") or {}).get("bootstrap") or {}).get("startedAt"))
+    if started is None or is_true(machine, "Ready"):
+        return 0
+    return SETTLE_SECONDS if (parse_time(now) or 0) - started < JOIN_BOUND else 0
 
 
 def _whole(workload: Object) -> bool:

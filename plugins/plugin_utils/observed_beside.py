@@ -1,12 +1,14 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an observation tells beside parse.py's: an external etcd, and the flags of static pods."""
+"""What an observation tells beside parse.py's: an external etcd, the flags of static pods, and whose certificates may have ended."""
 
 from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import parse_time
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import static_pods
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
 
@@ -64,4 +66,28 @@ def drift(objects: ClusterObjects, pods: t.Optional[t.Sequence[Object]]) -> list
         if isinstance(spec, dict):
             own = [each for each in pods or () if each["node"] == node]
             found += static_pods.drift(own, spec.get("clusterConfiguration") or {})
+    return found
+
+
+def perhaps_ended(objects: ClusterObjects, workload: Object, now: str) -> list[str]:
+    """Return the bootstrapped machines whose certificates may have ended, by what is recorded or by what their etcd members answer.
+
+    Only the machine itself knows: they may have been renewed since they were recorded.
+    """
+    etcd = workload.get("etcd") or {}
+    statuses = etcd.get("statuses") or {}
+    refused = {
+        str(each.get("name"))
+        for each in etcd.get("members") or ()
+        if "certificate" in str((statuses.get(each.get("id")) or {}).get("message") or "").lower()
+    }
+    found = []
+    for machine in objects.bootstrapped_machines():
+        name = str(machine["metadata"]["name"])
+        config = objects.kubeadm_configs.get(name) or {}
+        recorded = (config.get("metadata", {}).get("annotations") or {}).get(kinds.ANNOTATION_CERTIFICATES_EXPIRY)
+        end, moment = parse_time(recorded), parse_time(now)
+        node = ((machine.get("status") or {}).get("nodeRef") or {}).get("name") or name
+        if node in refused or (end is not None and moment is not None and end <= moment):
+            found.append(name)
     return found

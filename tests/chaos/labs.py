@@ -74,7 +74,7 @@ class RealLab:
     """Machines in systemd-nspawn, with kubeadm and etcd."""
 
     infrastructure_kind = "NspawnMachine"
-    wait_seconds = 90
+    wait_seconds = 45
 
     def __init__(self, folder: Path, name: str) -> None:
         self.workspace = Workspace(folder)

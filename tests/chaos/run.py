@@ -35,6 +35,7 @@ NAME = "chaos"
 LOOK_SECONDS = 0.05
 # Runs that nobody disturbs, after those that were: one has to do, the others are for a machine that has to be named as lost.
 SETTLING_RUNS = 5
+REMEDIATE = "cluster.x-k8s.io/remediate-machine"
 # etcd elects a leader within about two seconds where the leader itself lost its power; longer is a lost quorum.
 QUORUM_SECONDS = 5.0
 # A voter that is taken away while another one is just joining: without learners etcd waits until that one has started.
@@ -79,10 +80,11 @@ class Taken(threading.Thread):
         if self._link:
             self._machines.mend_network(self.machine, self._link)
             return False
-        if self.machine and self._fault.back and self.machine in self._machines.names():
+        if self._fault.back and self.machine in self._machines.names():
             self._machines.restore_power(self.machine)
             return False
-        return bool(self.machine)
+        # A partition that ended in time took nothing away for good.
+        return self._fault.kind == "power" and bool(self.machine)
 
     def _take(self, name: str) -> None:
         if self._fault.kind == "power":
@@ -102,16 +104,19 @@ class Taken(threading.Thread):
             return 0
 
     def _victim(self) -> str:
-        names = [
-            each["metadata"]["name"]
-            for each in self._lab.workspace.objects(self._lab.infrastructure_kind)
-            if each.get("status", {}).get("connection")
-        ]
-        entries = (self._lab.workspace.store / f"default/journal/{NAME}.jsonl").read_text().splitlines()
-        targets = [json.loads(line).get("target") for line in entries if '"intent"' in line]
-        if targets and targets[-1] in names:
-            return str(targets[-1])
-        return sorted(names)[int(self._fault.draw * len(names))]
+        """The machine that the step under way is about; where there is none, one by draw."""
+        store = self._lab.workspace
+        machines = {each["metadata"]["name"]: each.get("status", {}) for each in store.objects("Machine")}
+        kind = self._lab.infrastructure_kind
+        names = [each["metadata"]["name"] for each in store.objects(kind) if each.get("status", {}).get("connection")]
+        entries = (store.store / f"default/journal/{NAME}.jsonl").read_text().splitlines()
+        intents = [entry for line in entries if (entry := json.loads(line))["event"] == "intent"]
+        target = intents[-1].get("target") or ""
+        if intents[-1]["action"] == "join" and not target:
+            # The machine is named by the step itself: it is the one that has not joined yet.
+            new = [name for name in names if machines.get(name, {}).get("bootstrap", {}).get("state") != "Succeeded"]
+            target = new[0] if new else ""
+        return target if target in names else sorted(names)[int(self._fault.draw * len(names))]
 
 
 class Chaos:
@@ -123,6 +128,8 @@ class Chaos:
         self.machines = lab.machines
         self._folder = folder
         self._kubeadm: dict[str, t.Any] = {}
+        # A machine that is to be replaced.
+        self._named = ""
         # Runs whose main process was ended, and of which something may still be at work.
         self._open: list[KilledRuns] = []
 
@@ -144,12 +151,14 @@ class Chaos:
         folder.mkdir()
         told: Object = {**plan.told(), "runs": [], "problems": []}
         with self._lab.watch(folder) as watch:
-            command = self._wish(plan)
+            self._wish(plan)
             lost: list[str] = []
             for number, fault in enumerate(plan.faults):
-                told["runs"].append(self._disturbed(fault, command, folder / str(number), lost))
-                # What was asked for by name is in the store by now, or the machine is still as it was: both are reconciled.
-                command = self._command("reconcile")
+                run = self._disturbed(fault, self._command(*self._next_run()), folder / str(number), lost)
+                told["runs"].append(run)
+                if run["returncode"] == 0:
+                    # Nothing is left to be disturbed.
+                    break
             told["problems"] = self._settle(plan.after, told["runs"], lost)
             while self._open:
                 self._open.pop().end()
@@ -169,14 +178,21 @@ class Chaos:
         bound = f"control_plane_wait_timeout={self._lab.wait_seconds}"
         return self.workspace.command(playbook, "--limit", NAME, "-e", bound, *arguments)
 
-    def _wish(self, plan: Schedule) -> list[str]:
-        if plan.wish == "replace":
-            names = self.machines.names()
-            return self._command("remediate", "-e", f"control_plane_machines={names[int(plan.draw * len(names))]}")
+    def _wish(self, plan: Schedule) -> None:
+        names = self.machines.names()
+        self._named = names[int(plan.draw * len(names))] if plan.wish == "replace" else ""
         if plan.wish == "rollout":
             self._kubeadm = {"preKubeadmCommands": [f"echo {plan.number}"]}
         self._wants(plan.after)
-        return self._command("reconcile")
+
+    def _next_run(self) -> tuple[str, ...]:
+        """What somebody types now: a machine is asked for by name until the store has noted that."""
+        for machine in self.workspace.objects("Machine"):
+            metadata = machine["metadata"]
+            noted = metadata.get("deletionTimestamp") or REMEDIATE in (metadata.get("annotations") or {})
+            if metadata["name"] == self._named and not noted:
+                return ("remediate", "-e", f"control_plane_machines={self._named}")
+        return ("reconcile",)
 
     def _disturbed(self, fault: Fault, command: t.Sequence[str], folder: Path, lost: list[str]) -> Object:
         runs = KilledRuns(self.workspace, command, folder, fault.how or "kill")
@@ -204,8 +220,10 @@ class Chaos:
     def _settle(self, size: int, told: list[Object], lost: list[str]) -> list[str]:
         """Run until all is well, naming machines that are lost; what isn't well in the end."""
         found = ["no run came through"]
-        playbook: tuple[str, ...] = ("reconcile",)
         for _run in range(SETTLING_RUNS):
+            # A machine without power waits for somebody: its owner, or the person who says that it won't come back.
+            gone = [name for name in lost if name in self.machines.names()]
+            playbook = ("remediate", "-e", f"control_plane_machines={gone[0]}") if gone else self._next_run()
             begun = time.monotonic()
             run = Workspace.run(self._command(*playbook), self.workspace.folder, timeout=1800)
             seconds = round(time.monotonic() - begun, 1)
@@ -217,8 +235,6 @@ class Chaos:
                 found = self._lab.problems(size)
                 if not found:
                     return []
-            # A machine without power waits for somebody: its owner, or the person who says that it won't come back.
-            playbook = ("remediate", "-e", f"control_plane_machines={gone[0]}") if gone else ("reconcile",)
         return found
 
 

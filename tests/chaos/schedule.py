@@ -65,7 +65,7 @@ def schedule(seed: int, number: int) -> Schedule:
         # What would take the quorum with it, whatever anybody does: a second machine that is taken away, and one of the two voters
         # that are left while a machine of three is replaced (it is removed before its successor joins).
         may_take = all(each.kind == "kill" for each in faults) and (wish, size) != ("replace", SMALL)
-        kinds = ("kill", "kill", "power", "partition") if may_take else ("kill",)
+        kinds = ("kill", "power", "partition") if may_take else ("kill",)
         faults.append(_fault_of(generator, generator.choice(kinds), steps * POINTS_OF_A_STEP))
     return Schedule(seed, number, wish, size, after, tuple(faults), generator.random())
 
@@ -75,7 +75,9 @@ def _generator(seed: int, number: int) -> random.Random:
 
 
 def _wish(generator: random.Random, size: int) -> tuple[str, int]:
-    wish = generator.choice(("replace", "replace", "grow" if size == SMALL else "shrink", "rollout"))
+    # A rollout is many steps of the kinds that the others are made of: only the small one, and not often.
+    small, large = ("replace", "grow", "grow", "rollout"), ("replace", "replace", "replace", "shrink", "shrink")
+    wish = generator.choice(small if size == SMALL else large)
     return wish, {"grow": LARGE, "shrink": SMALL}.get(wish, size)
 
 

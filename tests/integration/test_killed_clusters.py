@@ -89,7 +89,7 @@ def test_a_machine_joins_and_another_goes_with_every_run_killed(workspace: AcmeW
     for needed in (
         "join > machine_bootstrap: after node node_bootstrap (2)",
         "join > after task machine_acme: Make the machine",
-        "remove > machine_removal: after node etcd_member",
+        "remove > machine_removal: after node etcd_member absent",
         "remove > after task machine_acme: Remove the machine",
     ):
         assert needed in record.points, record.points

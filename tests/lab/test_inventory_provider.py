@@ -199,6 +199,28 @@ def test_a_rollout_takes_a_free_host_and_gives_the_old_one_back(lab: Lab) -> Non
 
 
 @pytest.mark.full
+def test_hosts_without_their_images_stop_a_run_before_its_first_change(lab: Lab) -> None:
+    """Nobody can pull any here: every host that lacks etcd's is named, none is claimed, and the control plane stays as it is."""
+    free = [host for host in (lab.busy, lab.first, lab.second, lab.spare) if host not in lab.machines()]
+    etcd = lab.pool.ssh(free[0], "ctr -n k8s.io images ls -q | grep '/etcd:'").strip()
+    for host in free:
+        lab.pool.ssh(host, f"ctr -n k8s.io images export /root/etcd.tar {etcd} && ctr -n k8s.io images rm {etcd}")
+    lab.manifest(lab.ours, NAME, 3)
+    before = {name: each["status"]["claim"] for name, each in lab.machines().items()}
+    for playbook in ("plan", "reconcile"):
+        run = lab.play(lab.ours, NAME, playbook)
+        for host in free:
+            assert f"{host}: images are not there ({etcd})" in run.text, run.output[-6000:]
+        assert "Load them" in run.text
+    assert run.returncode != 0 and "Nothing was changed" in run.text
+    assert {name: each["status"]["claim"] for name, each in lab.machines().items()} == before
+    assert [lab.claim(host) for host in free] == [None] * len(free)
+    for host in free:
+        lab.pool.ssh(host, "ctr -n k8s.io images import /root/etcd.tar && rm /root/etcd.tar")
+    assert "join a new machine" in lab.play(lab.ours, NAME, "plan").succeeded().text
+
+
+@pytest.mark.full
 def test_another_store_finds_the_hosts_taken(lab: Lab) -> None:
     """A second user's cluster, whose store knows nothing of the first, is told whose each host is."""
     lab.manifest(lab.ours, NAME, 3)

@@ -47,9 +47,9 @@ class Lab(t.NamedTuple):
     def forge(self, end: datetime, worker: bool) -> None:
         """Let the certificates of all nodes end then."""
         names = self.machines.names()
-        authorities = Authorities(fetch(self.machines.ssh_command(names[0])))
+        authorities = Authorities(fetch(self.machines.ssh_words(names[0])))
         for name in names:
-            forge(self.machines.ssh_command(name), authorities, end)
+            forge(self.machines.ssh_words(name), authorities, end)
         if worker:
             forge(self.pool.ssh_command(self.worker), authorities, end)
 
@@ -57,7 +57,7 @@ class Lab(t.NamedTuple):
         """Every certificate on every node is good for a year, and the API servers and etcd members serve with the new ones."""
         soon = datetime.now(timezone.utc) + YEAR
         for name in self.machines.names():
-            found = ends(self.machines.ssh_command(name))
+            found = ends(self.machines.ssh_words(name))
             late = {path: end for path, end in found.items() if end < soon and not path.endswith(NOT_RENEWED)}
             late = {path: end for path, end in late.items() if "kubelet-client-2" not in path}
             assert late == {}
@@ -91,7 +91,7 @@ def _lab(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> t.It
 def answers(machines: Machines, name: str) -> bool:
     """Whether the machine's own API server does what its admin asks."""
     command = "kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=5s get nodes"
-    done = subprocess.run([*machines.ssh_command(name), command], capture_output=True, check=False, timeout=60)
+    done = subprocess.run([*machines.ssh_words(name), command], capture_output=True, check=False, timeout=60)
     return done.returncode == 0
 
 
@@ -122,11 +122,11 @@ def test_certificates_that_end_within_the_minute(lab: Lab, artefacts: Path) -> N
 def test_a_renewal_of_one_certificate(lab: Lab) -> None:
     """Only that one changes, and only its component is restarted."""
     name = lab.machines.names()[0]
-    before = ends(lab.machines.ssh_command(name))
+    before = ends(lab.machines.ssh_words(name))
     pids = "pidof etcd kube-apiserver kube-controller-manager kube-scheduler"
     one = lab.machines.ssh(name, pids.replace("kube-scheduler", ""))
     lab.actions.run("scheduler", {"renewCertificates": {"names": ["scheduler.conf"]}}).succeeded()
-    after = ends(lab.machines.ssh_command(name))
+    after = ends(lab.machines.ssh_words(name))
     assert {path for path in after if after[path] != before[path]} == {"etc/kubernetes/scheduler.conf"}
     assert lab.machines.ssh(name, pids.replace("kube-scheduler", "")) == one
 

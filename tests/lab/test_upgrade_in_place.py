@@ -77,7 +77,7 @@ def _lab(
         machines = Machines(workspace, name)
         join(machines, pool, worker)
         for each in machines.names():
-            following.put(machines.ssh_command(each))
+            following.put(machines.ssh_words(each))
         following.put(pool.ssh_command(worker), control_plane=False)
         machines.kubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=120s")
         machines.kubectl("create", "deployment", "web", f"--image={PAUSE}")
@@ -228,7 +228,7 @@ def test_a_single_node(workspace: Workspace) -> None:
     machines.kubectl("create", "deployment", "web", f"--image={PAUSE}")
     machines.kubectl("wait", "--for=condition=Available", "deployment/web", "--timeout=120s")
     pods = machines.kubectl("get", "pods", "-o", "name")
-    NextVersion(NEXT).put(machines.ssh_command(node))
+    NextVersion(NEXT).put(machines.ssh_words(node))
     actions = NodeActions(workspace, name)
     actions.run("up", SPEC).succeeded()
     assert actions.action("up")["status"]["phase"] == "Succeeded"

@@ -36,6 +36,9 @@ class AcmeWorkspace(Workspace):
 
     def machines_answer(self) -> dict[str, str]:
         """The environment in which machines answer, by a stand-in for ssh."""
+        variables = yaml.safe_load((self.folder / "variables.yml").read_text())
+        # Each answer takes as long as a process; a machine that was taken away is waited for as long as this, too.
+        (self.folder / "variables.yml").write_text(yaml.safe_dump({**variables, "control_plane_bootstrap_timeout": 5}))
         program = self.folder / "ssh"
         program.write_text(f'#!/bin/sh\nexec {sys.executable} {MACHINE} {self._cloud} "$@"\n')
         program.chmod(0o755)
@@ -44,6 +47,11 @@ class AcmeWorkspace(Workspace):
     def world(self) -> dict[str, t.Any]:
         """What the machines carry: etcd's members, Nodes, what must not have happened."""
         return dict(json.loads((self._cloud / "world.json").read_text()))
+
+    def refuse_bootstraps(self, why: str) -> None:
+        """From now on no machine starts kubeadm, and says why; "" ends that."""
+        world = self.world()
+        (self._cloud / "world.json").write_text(json.dumps({**world, "refuses": why}))
 
     def command(self, playbook: str, *arguments: str) -> list[str]:
         """The command line that a user would type."""

@@ -17,6 +17,7 @@ import time
 import typing as t
 from pathlib import Path
 
+import recovery
 from workspace import Run, Workspace
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils import failpoints
@@ -32,12 +33,13 @@ SPARED = ("haproxy",)
 
 @dataclasses.dataclass(frozen=True)
 class Stop:
-    """One run: where it was stopped (empty: it came to its end), how it ended, how long it took and how many points it passed."""
+    """One run: where it was stopped (empty: it came to its end), how it ended, when it began, how long it took, how many points it passed."""
 
     number: int
     how: str
     point: str
     returncode: int
+    begun: float
     seconds: float
     passed: int
 
@@ -49,6 +51,7 @@ class Record:
     stops: list[Stop]
     last: Run
     met: list[str]
+    folder: Path
 
     @property
     def points(self) -> list[str]:
@@ -64,6 +67,14 @@ class Record:
     def seconds(self) -> float:
         """How long all runs took together."""
         return sum(each.seconds for each in self.stops)
+
+    def costs(self, usual: t.Mapping[str, float]) -> list[tuple[float, str]]:
+        """What each kill cost in seconds, and where it was, the dearest first; ``usual`` is an undisturbed run's (recovery.py)."""
+        found = []
+        for one, two in zip(self.stops, self.stops[1:]):
+            passed = recovery.parse(_read(self.folder / f"trace-{two.number}"))
+            found.append((recovery.cost(one.point, two.begun, passed, two.begun + two.seconds, usual), one.point))
+        return sorted(found, reverse=True)
 
 
 class Group:
@@ -167,7 +178,7 @@ class KilledRuns:
                     assert converged(run), (
                         f"run {stop.number} was not stopped and did not converge:\n{run.output[-6000:]}"
                     )
-                    return Record(stops, run, list(self._met))
+                    return Record(stops, run, list(self._met), self._folder)
             raise AssertionError(f"not converged after {most} runs: {[each.point for each in stops][-10:]}")
         finally:
             self.end()
@@ -208,7 +219,7 @@ class KilledRuns:
             setting["stop"] = {"how": self._how, **stop, **_group_setting(group)}
         setting_file = self._folder / f"setting-{self._number}.json"
         setting_file.write_text(json.dumps(setting))
-        begun = time.monotonic()
+        began, begun = time.time(), time.monotonic()
         with output.open("w") as stream:
             process = subprocess.Popen(
                 group.command(self._command),
@@ -235,7 +246,7 @@ class KilledRuns:
             group.remove()
         passed = trace(trace_file)
         self._met.update(dict.fromkeys(passed))
-        done = Stop(self._number, self._how, point, returncode, seconds, len(passed))
+        done = Stop(self._number, self._how, point, returncode, round(began, 3), seconds, len(passed))
         with (self._folder / "record.jsonl").open("a") as record:
             record.write(json.dumps(dataclasses.asdict(done)) + "\n")
         run = Run(returncode, _read(output))

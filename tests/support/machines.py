@@ -35,14 +35,19 @@ class Machines:
 
     def names(self) -> list[str]:
         """The names of the cluster's Machines, sorted."""
-        return sorted(each["metadata"]["name"] for each in self._workspace.objects("Machine"))
+        return sorted(each["metadata"]["name"] for each in self._stored())
+
+    def _stored(self) -> list[dict[str, t.Any]]:
+        label = "cluster.x-k8s.io/cluster-name"
+        found = self._workspace.objects("Machine")
+        return [each for each in found if (each["metadata"].get("labels") or {}).get(label) == self._cluster]
 
     def infrastructure(self, name: str) -> dict[str, t.Any]:
         """The stored NspawnMachine."""
         return next(each for each in self._workspace.objects("NspawnMachine") if each["metadata"]["name"] == name)
 
-    def ssh_command(self, name: str) -> list[str]:
-        """The words that run a command on a machine, but for the command."""
+    def ssh_words(self, name: str) -> list[str]:
+        """The beginning of a command line that runs what follows on a machine."""
         key = self._workspace.folder / f"{self._cluster}.key"
         secret = next(
             each for each in self._workspace.objects("Secret") if each["metadata"]["name"] == f"{self._cluster}-ssh"
@@ -50,22 +55,13 @@ class Machines:
         key.touch(mode=0o600)
         key.write_bytes(base64.b64decode(secret["data"]["ssh-privatekey"]))
         host = self.infrastructure(name)["status"]["connection"]["host"]
-        options = [
-            "-o",
-            "StrictHostKeyChecking=no",
-            "-o",
-            "UserKnownHostsFile=/dev/null",
-            "-o",
-            "LogLevel=ERROR",
-            "-o",
-            "ConnectTimeout=5",
-        ]
-        return ["ssh", "-i", str(key), *options, f"root@{host}"]
+        known = ("StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "LogLevel=ERROR", "ConnectTimeout=5")
+        return ["ssh", "-i", str(key), *(word for each in known for word in ("-o", each)), f"root@{host}"]
 
     def ssh(self, name: str, command: str, check: bool = True, timeout: float = 60) -> str:
         """Run a command on a machine and return what it printed."""
         done = subprocess.run(
-            [*self.ssh_command(name), command],
+            [*self.ssh_words(name), command],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -120,18 +116,28 @@ class Machines:
         """When the machine's bootstrap was started, by its own record: another value means that it was started again."""
         return str(json.loads(self.ssh(name, f"cat {BOOTSTRAP_RECORD}"))["startedAt"])
 
+    def lose(self, name: str) -> None:
+        """Ask this machine nothing from now on: a test took something of it away."""
+        self._lost.add(name)
+
+    def regain(self, name: str) -> None:
+        """It can be asked again."""
+        self._lost.discard(name)
+
     def _any(self) -> str:
         # A machine that was only begun carries nothing that could be asked; names are random, so it may well come first.
         done = [
             str(each["metadata"]["name"])
-            for each in self._workspace.objects("Machine")
+            for each in self._stored()
             if each.get("status", {}).get("bootstrap", {}).get("state") == "Succeeded"
         ]
         return sorted(set(done) - self._lost)[0]
 
     def etcd(self, path: str, body: str = "{}") -> dict[str, t.Any]:
         """Ask etcd on one machine through its JSON gateway."""
-        return dict(json.loads(self.ssh(self._any(), f"{CURL} -X POST -d '{body}' https://127.0.0.1:2379{path}")))
+        # Without a quorum it would never answer some questions.
+        command = f"{CURL} -m 20 -X POST -d '{body}' https://127.0.0.1:2379{path}"
+        return dict(json.loads(self.ssh(self._any(), command)))
 
     def etcd_members(self) -> list[dict[str, t.Any]]:
         """The member list, sorted by name."""
@@ -219,12 +225,14 @@ class Machines:
 
     def mend_network(self, name: str, link: str) -> None:
         """Take the machine's link up again, if the machine is still there."""
-        subprocess.run(["ip", "link", "set", "dev", link, "up"], check=False)
+        subprocess.run(["ip", "link", "set", "dev", link, "up"], check=False, stderr=subprocess.DEVNULL)
         self._lost.discard(name)
 
     def restore_power(self, name: str) -> None:
         """Start a machine whose power was cut, as somebody does who finds it dark; its disk is as it was."""
+        [machine] = [each for each in self._stored() if each["metadata"]["name"] == name]
         options = {"state": "started", "name": name, "cluster": self._cluster, "namespace": "default"}
+        options["kubernetes_version"] = machine["spec"]["version"]
         task = {"kubeadm.control_plane.nspawn_machine": options}
         playbook = self._workspace.write_playbook("power.yml", task)
         self._workspace.playbook(str(playbook), "--limit", self._cluster).succeeded()

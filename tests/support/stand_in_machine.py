@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
@@ -104,6 +103,8 @@ class World(Upgrades, Configurations):
         if found is None:
             if not arguments.get("data"):
                 return {"state": "Absent", "changed": False}
+            if self.state.get("refuses"):  # as a machine of another version does
+                return {"failed": True, "msg": self.state["refuses"]}
             running = [
                 key for key, each in self.state["bootstraps"].items() if _state(each) == "Running" and key in self.alive
             ]
@@ -121,12 +122,7 @@ class World(Upgrades, Configurations):
         self.look()
         state = _state(found)
         if state == "Failed":
-            return {
-                "failed": True,
-                "state": state,
-                "msg": "it was interrupted",
-                "changed": False,
-            }
+            return {"failed": True, "state": state, "msg": "it was interrupted", "changed": False}
         return {
             "state": state,
             "step": arguments["step"],

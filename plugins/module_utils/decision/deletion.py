@@ -64,7 +64,8 @@ def _workers(view: View) -> Optional[Outcome]:
     if any(kinds.ANNOTATION_IGNORE_WORKER_NODES in annotations_of(obj) for obj in (view.cluster, view.control_plane)):
         return None
     if view.reachable:
-        own = {machine.node_name for machine in view.machines if machine.node_unlabelled}
+        # A Node gets its label last of all: of a machine whose join has failed it may be there without one.
+        own = {machine.node_name for machine in view.machines if machine.node is None}
         workers = [clip(name, 80) for name in view.workload.get("workerNodes") or () if name not in own]
         if not workers:
             return None

@@ -8,8 +8,13 @@ from __future__ import annotations
 from typing import Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, quorum
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.cluster_info import prerequisites
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import initialized
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.gates import Step
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.hosts import (
+    IMAGES_AVAILABLE,
+    images_checked,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import (
     Context,
     Outcome,
@@ -77,6 +82,14 @@ def initialize(context: Context, machine: Optional[MachineView]) -> Outcome:
     missing = _template_missing(context, machine)
     if missing is not None:
         return missing
+    looked = images_checked(view) if not running else None
+    if looked is not None:
+        troubles, found = looked
+        checks.append(check(IMAGES_AVAILABLE, FAIL if troubles else PASS, troubles[0].message if troubles else found))
+        if troubles:
+            outcome = held(troubles)
+            outcome.preflight = checks
+            return outcome
     text = f"0 of {view.replicas} replicas" + (": go on with the first machine" if machine else "")
     outcome = Outcome(names.INITIALIZE, [reason("NotInitialized", text)], preflight=checks)
     if view.managed_etcd:
@@ -133,7 +146,7 @@ def join(
         if missing is not None:
             return missing
         text = _counts(view) + (": go on with a machine that was begun" if machine else f": {why}" if why else "")
-        outcome = Outcome(names.JOIN, [reason(name, text)])
+        outcome = Outcome(names.JOIN, [reason(name, text)], prerequisites=prerequisites(view))
         _place(context, outcome, machine)
     outcome.preflight, outcome.quorum = result.checks, certificate
     return outcome

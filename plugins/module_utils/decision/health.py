@@ -192,6 +192,15 @@ def _member(view: View, machine: MachineView) -> Object:
     return condition(kind, names.FALSE, "NotHealthy", f"Etcd member is not healthy: {text or 'no reason given'}")
 
 
+def registration(view: View, machine: MachineView) -> Object:
+    """How the machine's Node was registered, by its KubeadmConfig, or by the spec where it has none."""
+    config = (machine.config.get("spec") if machine.config else view.spec.get("kubeadmConfigSpec")) or {}
+    found: Object = (config.get("joinConfiguration") or config.get("initConfiguration") or {}).get(
+        "nodeRegistration"
+    ) or {}
+    return found
+
+
 def _labels_and_taints(view: View, machine: MachineView) -> Object:
     kind = "NodeKubeadmLabelsAndTaintsSet"
     node = machine.node or {}
@@ -200,11 +209,7 @@ def _labels_and_taints(view: View, machine: MachineView) -> Object:
     except ValueError:
         return condition(kind, names.UNKNOWN, INSPECTION_FAILED, f"{machine.version!r} is not a Kubernetes version")
     missing = [f"label {label}" for label in labels if label not in (node.get("labels") or {})]
-    config = (machine.config.get("spec") if machine.config else view.spec.get("kubeadmConfigSpec")) or {}
-    registration = (config.get("joinConfiguration") or config.get("initConfiguration") or {}).get(
-        "nodeRegistration"
-    ) or {}
-    if registration.get("taints") is None:
+    if registration(view, machine).get("taints") is None:
         present = {taint.get("key") for taint in node.get("taints") or ()}
         missing += [f"taint {taint}" for taint in taints if taint not in present]
     if missing:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import cluster_info, names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.addons import outdated_addons
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import AUTHORITIES
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.predict_adoption import with_rebuilt_spec
@@ -58,7 +58,8 @@ def predict(snapshot: Object, decision: Object) -> Object:
     }
     if action not in predictions:
         return snapshot
-    return predictions[action](_recorded(dict(snapshot), decision), decision)
+    after = predictions[action](_recorded(dict(snapshot), decision), decision)
+    return cluster_info.corrected(after) if action in (names.JOIN, names.REMOVE) else after
 
 
 def _recorded(snapshot: Object, decision: Object) -> Object:

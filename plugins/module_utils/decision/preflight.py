@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import gates, quorum, trouble
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import gates, hosts, quorum, trouble
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import health_conditions, is_true
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.leadership import candidates, leads
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import Context
@@ -18,6 +18,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.ske
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, View
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.trouble import Trouble
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.witness import VIEWS_AGREE, views_trouble
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 
 Object = dict[str, Any]
 PASS, FAIL, SKIP = "pass", "fail", "skip"
@@ -25,6 +26,7 @@ QUORUM = "EtcdQuorum"
 ANOTHER_MACHINE = "AnotherMachineHealthy"
 LEADERSHIP = "LeadershipCandidate"
 RELAXED = "RelaxedAfterRemediation"
+ETCD_VERSIONS = "EtcdVersionsAgree"
 # What may be wrong with machines beside the one that replaces a removed one, as long as the target has its quorum (§1.7 #7).
 _RELAXABLE = (
     "NodeNotFound",
@@ -84,6 +86,8 @@ def preflight(
         result.record(VERSION_SKEW, version_troubles(view), f"{view.version} fits what is there")
     else:
         result.skip(VERSION_SKEW, "no machine of another version is made")
+    _etcd_versions(context, result)
+    _images(view, result, adding, step)
     if adding:
         _quorum_of_add(view, result)
         _relax(context, result)
@@ -148,6 +152,43 @@ def _deleting(view: View, result: Preflight, machine: Optional[MachineView]) -> 
     text = f"waiting for a control plane Machine to complete deletion: {', '.join(going)}"
     found = [Trouble("NoDeletingMachine", "HasDeletingMachine", text, "", True)] if going else []
     result.record("NoDeletingMachine", found, "no machine is being deleted")
+
+
+def _etcd_versions(context: Context, result: Preflight) -> None:
+    """Nothing is scaled beside an upgrade of etcd that was interrupted; a rollout is that upgrade, and goes on (peers.md fault 28)."""
+    view = context.view
+    if not view.managed_etcd or context.rollout is not None or replacement_owed(view):
+        text = "external etcd" if not view.managed_etcd else "what replaces a machine may meet another version"
+        result.skip(ETCD_VERSIONS, text)
+        return
+    titles = {member.id: member.title for member in view.members}
+    versions = quorum.minor_versions(view.etcd)
+    told = [f"{version} ({', '.join(titles[each] for each in who)})" for version, who in versions.items()]
+    found = []
+    if len(versions) > 1:
+        oldest = ", ".join(titles[each] for each in versions[next(iter(versions))])
+        text = f"etcd runs in several versions, as after an upgrade that was interrupted: {' and '.join(told)}; nothing is scaled meanwhile"
+        fix = (
+            f"Finish that upgrade first: have {oldest} replaced (annotate its Machine with {kinds.ANNOTATION_REMEDIATE_MACHINE}) or upgraded as the others "
+            "were (kubeadm upgrade), one machine at a time; then scale."
+        )
+        found = [Trouble(ETCD_VERSIONS, "EtcdVersionsDiffer", text, fix, False)]
+    result.record(
+        ETCD_VERSIONS,
+        found,
+        f"etcd is {told[0].partition(' ')[0]} everywhere" if told else "no member told its version",
+    )
+
+
+def _images(view: View, result: Preflight, adding: bool, step: gates.Step) -> None:
+    """Where a machine is made now, or goes so that one can be made in its place."""
+    looked = hosts.images_checked(view) if adding or (step.replaces and step.begins) else None
+    if looked is None:
+        result.skip(
+            hosts.IMAGES_AVAILABLE, "no host was looked at: machines are made with their images, or none is made"
+        )
+    else:
+        result.record(hosts.IMAGES_AVAILABLE, *looked)
 
 
 def _quorum_of_add(view: View, result: Preflight) -> None:

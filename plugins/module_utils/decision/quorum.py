@@ -172,6 +172,17 @@ def adds_beside_silent_voter(etcd: Optional[dict[str, Any]]) -> bool:
     )
 
 
+def minor_versions(etcd: Optional[dict[str, Any]]) -> dict[str, list[str]]:
+    """The IDs of the voters that told their etcd's version, by its major and minor version ("3.5"), the oldest first."""
+    statuses = (etcd or {}).get("statuses") or {}
+    found: dict[tuple[int, ...], list[str]] = {}
+    for member in (etcd or {}).get("members") or ():
+        version = _version((statuses.get(member["id"]) or {}).get("version"))
+        if len(version) > 1 and not member.get("isLearner"):
+            found.setdefault(version[:2], []).append(member["id"])
+    return {".".join(map(str, version)): found[version] for version in sorted(found)}
+
+
 def _version(text: Any) -> tuple[int, ...]:
     parts = text.split("-")[0].split(".") if isinstance(text, str) else []
     return tuple(int(part) for part in parts) if len(parts) == 3 and all(part.isdecimal() for part in parts) else (0,)

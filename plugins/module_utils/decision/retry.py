@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import max_surge
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.repair import beyond_repair
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import (
     MachineView,
@@ -93,10 +94,24 @@ def is_stale(view: View) -> bool:
     if text is None:
         return False
     record = read_record(text)
-    return record is None or _stale(view, record)
+    return record is None or _over(view, record) or (_enough(view, record) and not _rollout_owes(view))
+
+
+def _rollout_owes(view: View) -> bool:
+    """Whether the next machine is the one that a rollout makes first: it replaces the failed one, though there are enough without it.
+
+    Nothing waits for it, but it must remember what was tried before it. Otherwise each run made a machine that fails, for ever.
+    """
+    recorded = ((view.control_plane.get("status") or {}).get("rollout") or {}).get("replicas")
+    made = isinstance(recorded, int) and len(view.live) >= recorded + max_surge(view)
+    return isinstance(recorded, int) and not made and all(machine.joined for machine in view.live)
 
 
 def _stale(view: View, record: Record) -> bool:
+    return _over(view, record) or _enough(view, record)
+
+
+def _over(view: View, record: Record) -> bool:
     since = parse_time(record.timestamp)
     if since is None or any(machine.created > since for machine in view.machines):
         return True
@@ -105,8 +120,12 @@ def _stale(view: View, record: Record) -> bool:
         # The run ended before the Machine was deleted: that is gone on with only while somebody still finds it unhealthy.
         failed = there.bootstrap == names.FAILED or bool(there.infrastructure_gone)
         return not failed and not to_be_remediated(view, there)
-    # Nothing is owed where there are enough machines without it: waiting for a replacement would never end.
-    return there is None and len(view.live) >= view.replicas
+    return False
+
+
+def _enough(view: View, record: Record) -> bool:
+    """Nothing is owed where there are enough machines without it: waiting for a replacement would never end."""
+    return all(machine.name != record.machine for machine in view.machines) and len(view.live) >= view.replicas
 
 
 def last_remediation(view: View) -> Optional[Object]:

@@ -124,14 +124,17 @@ def _order(view: View, victim: MachineView, name: str, old: bool) -> str:
 
 
 def _prepared(context: Context, outcome: Outcome) -> Outcome:
-    outcome.prerequisites = _prerequisites(context) if outcome.acts else []
+    outcome.prerequisites += _prerequisites(context) if outcome.acts else []
     return outcome
 
 
 def _prerequisites(context: Context) -> list[Object]:
     """What the cluster must have before a machine of another version or spec joins (kcp-behaviour.md §1.5, kubeadm.md B4)."""
     view = context.view
-    if not context.old:
+    latest = max((machine.created for machine in view.live if machine.joined), default=None)
+    newest = [machine for machine in view.live if machine.joined and machine.created == latest]
+    if not context.old or (newest and not any(machine in context.old for machine in newest)):
+        # Either nothing is new, or the newest machine joined as the next one will, and all of it was there before that.
         return []
     wanted = parse(view.version)
     found = []

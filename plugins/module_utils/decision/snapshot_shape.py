@@ -271,8 +271,21 @@ WORKLOAD = Struct(
             {
                 "kubeProxy": _ADDON,
                 "dns": _ADDON,
-                "bootstrap": Struct({"clusterInfo": Boolean(), "bootstrapTokenRBAC": Boolean(), "message": Text()}),
+                "bootstrap": Struct(
+                    {
+                        "clusterInfo": Boolean(),
+                        "clusterInfoServer": Text(
+                            note='The server that cluster-info names; "" where that is not known.'
+                        ),
+                        "bootstrapTokenRBAC": Boolean(),
+                        "message": Text(),
+                    }
+                ),
             }
+        ),
+        "machineCertificates": Table(
+            Table(Time()),
+            note="When the certificates on the disks of the machines that were asked end: by machine, by file.",
         ),
         "staticPodDrift": Sequence(
             Struct(
@@ -340,6 +353,16 @@ SNAPSHOT = Struct(
             )
         ),
         "preparedMachines": Sequence(INFRASTRUCTURE_MACHINE),
+        "hosts": Sequence(
+            Struct(
+                {
+                    "name!": Text(1),
+                    "missing": Sequence(Struct({"check!": Text(1), "message": Text(), "fix": Text()})),
+                },
+                "host",
+            ),
+            note="Existing hosts that were looked at before the first step of a run that makes machines of them, and what each lacks.",
+        ),
         "workload!": WORKLOAD,
     },
     note="Everything that a decision reads about one cluster, as one document. See snapshot.md.",

@@ -80,5 +80,11 @@ def _held(decision: Object) -> str:
     return _one_line(text + (f". To do: {first['fix']}" if first.get("fix") else ""))
 
 
+def way_out(decision: Object) -> str:
+    """What a person can do about what is waited for, a sentence with a space after it; "" where there is nothing to do but wait."""
+    fix = next((each["fix"] for each in decision.get("blockedOn") or () if each.get("fix")), "")
+    return _one_line(f"To do, if it does not come by itself: {fix}") + " " if fix else ""
+
+
 def _one_line(text: str) -> str:
     return " ".join(text.split())

@@ -8,13 +8,16 @@ Trouble is waited for while a machine settles in and until it has lasted (one fa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Optional
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import certificates as on_disk
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, quorum
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import strangers
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import find
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import find, registration
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outage import votes, way_out
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, View
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, parse_time
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts as kubeadm_facts
@@ -36,10 +39,12 @@ READINESS_GATES = "ReadinessGates"
 PACE_CHECKS = (MIN_READY_SECONDS, READINESS_GATES)
 MEMBERS_MATCH = "MembersMatchMachines"
 NODES_READY = "NodesReady"
+MACHINE_CERTIFICATES_EXPIRED = "MachineCertificatesExpired"
 
 _NOSPACE_FIX = (
-    "Free space in etcd: on a control plane node compact and defragment every member (etcdctl compact, etcdctl defrag), "
-    "then disarm the alarm (etcdctl alarm disarm)."
+    "Make room in every member's database, one after another, and disarm the alarm: ansible -i INVENTORY {group} -b -f 1 "
+    '-m kubeadm.control_plane.etcd_alarm -a "state=disarmed compact=true defragment=true" (docs/standalone_modules.md); all but the last may say '
+    "that another one is still full. By hand, in the etcd pods: etcdctl compact, etcdctl defrag, etcdctl alarm disarm."
 )
 _CORRUPT_FIX = "Do not use this member's data. Compare the members (etcdctl endpoint hashkv) and replace the machine whose member differs."
 
@@ -73,7 +78,7 @@ def find_troubles(view: View, machines: Mapping[str, list[Object]], excluding: C
     if not view.reachable:
         return [unreachable(view)]
     judged = [machine for machine in view.machines if machine.name not in excluding and not machine.deleting]
-    found = [*_endpoint(view), *_clock(view)]
+    found = [*_endpoint(view), *_clock(view), *_certificates(view, excluding)]
     for machine in judged:
         found += _node(view, machine)
     for machine in judged:
@@ -88,18 +93,26 @@ def find_troubles(view: View, machines: Mapping[str, list[Object]], excluding: C
 
 def unreachable(view: View) -> Trouble:
     """The API of the workload cluster answers on no machine."""
+    ended = on_disk.ended_certificates(view)
+    if ended:
+        text = f"{on_disk.said_of(ended)}, so that no machine's API server answers, and nothing is known and nothing changed"
+        return Trouble(WORKLOAD_REACHABLE, MACHINE_CERTIFICATES_EXPIRED, text, on_disk.way_out(ended, False), False)
     # Unknown where no machine has joined: a control plane that was, and of which nobody can be asked any more.
     held = [view.held(view.cluster, "RemoteConnectionProbe", status) for status in (names.FALSE, names.UNKNOWN)]
     waits = view.settling or max((each for each in held if each is not None), default=0) < names.PATIENCE
     said = clip(view.workload.get("message")) or "no machine answered"
-    return Trouble(
-        WORKLOAD_REACHABLE,
-        "APIUnreachable",
-        f"no machine's API server answers, so nothing is known and nothing is changed: {said}",
+    etcd = votes(view)
+    fix = (
         "Look at a machine: does it run, does sshd answer, do the static pods run (crictl ps -a, journalctl -u kubelet)? "
-        "Nothing is removed or initialized while it is unknown.",
-        waits,
+        "Nothing is removed or initialized while it is unknown."
     )
+    text = f"no machine's API server answers, so nothing is known and nothing is changed: {said}"
+    if etcd is not None and etcd.lost:
+        text = f"etcd has lost its quorum: {etcd}. So no API server answers, and nothing is or can be changed: {said}"
+        fix = way_out(etcd)
+    elif etcd is not None:
+        text += f". etcd answers: {etcd}; what it holds is not in danger"
+    return Trouble(WORKLOAD_REACHABLE, "APIUnreachable", text, fix, waits)
 
 
 def _endpoint(view: View) -> list[Trouble]:
@@ -117,6 +130,17 @@ def _endpoint(view: View) -> list[Trouble]:
             "Look at the load balancer or virtual address: is it up, and are healthy machines behind it?",
             view.settling or held is None or held < names.PATIENCE,
         )
+    ]
+
+
+def _certificates(view: View, excluding: Collection[str]) -> list[Trouble]:
+    ended = on_disk.ended_certificates(view, excluding)
+    if not ended:
+        return []
+    # No machine may join beside one: the endpoint may lead the join to it.
+    text = f"{on_disk.said_of(ended)}: its API server and its etcd member are refused by whoever verifies them"
+    return [
+        Trouble(COMPONENTS_HEALTHY, MACHINE_CERTIFICATES_EXPIRED, text, on_disk.way_out(ended, True), False),
     ]
 
 
@@ -149,7 +173,7 @@ def _node(view: View, machine: MachineView) -> list[Trouble]:
         return []
     if machine.node_unlabelled:
         text = f"Node {name} of machine {machine.name} has no longer kubeadm's label for control planes"
-        fix = f"Put it back: kubectl label node {name} {kubeadm_facts.LABEL_CONTROL_PLANE}="
+        fix = f"Put back what kubeadm had put there: {_as_kubeadm(view, machine, name)}"
         return [Trouble(MACHINES_HAVE_NODES, "NodeNotLabelled", text, fix, False)]
     if machine.node_lost:
         text = f"Node {name} of machine {machine.name} does not exist any more"
@@ -171,6 +195,18 @@ def _node(view: View, machine: MachineView) -> list[Trouble]:
             MACHINES_HAVE_NODES, "NodeNotFound", text, "Look at kubelet on the machine (journalctl -u kubelet).", waits
         )
     ]
+
+
+def _as_kubeadm(view: View, machine: MachineView, name: str) -> str:
+    """The commands that give a Node kubeadm's labels and, where the spec names no others, its taints: its kubelet sets neither again."""
+    try:
+        labels, taints = kubeadm_facts.role_labels(machine.version), kubeadm_facts.default_taint_keys(machine.version)
+    except ValueError:
+        labels, taints = (kubeadm_facts.LABEL_CONTROL_PLANE,), ()
+    said = f"kubectl label node {name} {' '.join(f'{label}=' for label in labels)}"
+    if registration(view, machine).get("taints") is None and taints:
+        said += f" and kubectl taint node {name} {' '.join(f'{taint}:NoSchedule' for taint in taints)}"
+    return said
 
 
 def _components(view: View, machine: MachineView, conditions: list[Object]) -> list[Trouble]:
@@ -238,11 +274,11 @@ def _etcd(
         if each["status"] != names.TRUE and machine.node is not None and not alarmed:
             own = view.settling or not view.lasting(machine.machine, "EtcdMemberHealthy")
             text = f"etcd member of machine {machine.name}: {each['message'] or each['reason']}"
-            found.append(
-                Trouble(
-                    ETCD_HEALTHY, "EtcdMemberUnhealthy", text, f"Look at etcd on {machine.name} (crictl logs).", own
-                )
+            fix = (
+                f"Look at etcd on {machine.name} (crictl logs). Where its host was lost or installed anew, have it replaced: "
+                f"annotate its Machine with {kinds.ANNOTATION_REMEDIATE_MACHINE}."
             )
+            found.append(Trouble(ETCD_HEALTHY, "EtcdMemberUnhealthy", text, fix, own))
     agrees = view.etcd.get("memberListAgrees")
     if agrees is not True:
         said = clip(view.etcd.get("message")) or (
@@ -266,9 +302,10 @@ def _alarms(view: View, ignored: Collection[str]) -> list[Trouble]:
             continue
         kind = clip(str(alarm.get("alarm")), 40)
         text = f"etcd alarm {kind} on {titles.get(str(alarm.get('memberID')), 'a member that is not listed')}"
-        found.append(
-            Trouble(ETCD_HEALTHY, "EtcdAlarm", text, _CORRUPT_FIX if kind == "CORRUPT" else _NOSPACE_FIX, False)
-        )
+        # The inventory plugin's group of the cluster's machines.
+        group = re.sub(r"[^A-Za-z0-9_]", "_", view.name) + "_machines"
+        fix = _CORRUPT_FIX if kind == "CORRUPT" else _NOSPACE_FIX.format(group=group)
+        found.append(Trouble(ETCD_HEALTHY, "EtcdAlarm", text, fix, False))
     return found
 
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""etcd's alarms: taken back only where what raised them is gone. A defragmentation, one member at a time, that can't cost the quorum."""
+"""etcd's alarms: taken back only where what raised them is gone. A compaction; a defragmentation that can't cost the quorum."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ DEFAULT_QUOTA = 2 * 1024 * 1024 * 1024
 # A database so near its quota raises the alarm again at once.
 SHARE = 0.95
 DEFRAGMENT_SECONDS = 600.0
+COMPACT_SECONDS = 120.0
 _QUOTA = re.compile(r"--quota-backend-bytes=(\d+)")
 _POLL_SECONDS = 0.25
 
@@ -78,6 +79,7 @@ def disarm(
     alarm: str,
     *,
     quota: int = DEFAULT_QUOTA,
+    compact: bool = False,
     defragment: bool = False,
     corrupt_member: t.Optional[int] = None,
     allow_interruption: bool = False,
@@ -91,6 +93,8 @@ def disarm(
         cluster: how it is reached; its first endpoint is this machine's member.
         alarm: NOSPACE or CORRUPT.
         quota: of the members' databases, in bytes.
+        compact: where NOSPACE is raised, have etcd forget what was overwritten first: kube-apiserver's own compaction writes
+            a key, which etcd refuses while the alarm is raised.
         defragment: defragment this machine's member first, if it has what is worth it.
         corrupt_member: the consent that CORRUPT needs: the one member whose alarm is taken back.
         allow_interruption: defragment also the only voter, without which etcd serves nothing meanwhile.
@@ -113,22 +117,26 @@ def disarm(
         if not verdict.allowed:
             raise MembershipError("QuorumAtRisk", f"{verdict.why}. Nothing was changed.", verdict)
         done = own.name or own.hex_id
-        if not check:
-            before_change()
+    compact = compact and alarm == NOSPACE and bool(raised)
+    if (done or compact) and not check:
+        before_change()
+        if compact:
+            _compact(cluster)
+        if done:
             _defragment(cluster, view, own)
-            view = listed(cluster, cluster_id)
+        view = listed(cluster, cluster_id)
     if not raised:
         said = f"no alarm {alarm} is raised"
         said += f"; etcd member {done} {'would be' if check else 'was'} defragmented" if done else ""
         return Disarmed(bool(done), said, before, view.alarms, view, done, verdict)
     if alarm == NOSPACE:
         # In check mode a defragmentation is taken for what it gives at best.
-        _require_room(view, raised, quota, done if check else "")
+        _require_room(view, raised, quota, done if check else "", compact)
     names = ", ".join(_title(view, each.member_id) for each in raised)
     if check:
         left = tuple(each for each in before if each not in raised)
         return Disarmed(True, f"the alarm {alarm} of {names} would be disarmed", before, left, view, done, verdict)
-    if not done:
+    if not (done or compact):
         before_change()
     _disarm(cluster, raised)
     after = listed(cluster, cluster_id)
@@ -218,6 +226,18 @@ def _defragment(cluster: Cluster, view: View, own: Member) -> None:
         time.sleep(_POLL_SECONDS)
 
 
+def _compact(cluster: Cluster) -> None:
+    """Have etcd forget every revision but the present one; where it has, it stays so."""
+    try:
+        with Gateway(cluster.endpoints[0], cluster.credentials, COMPACT_SECONDS) as gateway:
+            gateway.compact(gateway.linearizable_read())
+    except EtcdError as error:
+        if error.meaning != "OUT_OF_RANGE":
+            raise MembershipError("NotReachable", f"etcd was not compacted: {error}. Nothing was disarmed.") from error
+    except Unreachable as error:
+        raise MembershipError("NotReachable", f"etcd was not compacted: {error}. Nothing was disarmed.") from error
+
+
 def _without_nospace(view: View) -> View:
     kept = tuple(each for each in view.alarms if each.alarm != NOSPACE)
     return View(
@@ -225,7 +245,7 @@ def _without_nospace(view: View) -> View:
     )
 
 
-def _require_room(view: View, raised: t.Sequence[Alarm], quota: int, at_best: str) -> None:
+def _require_room(view: View, raised: t.Sequence[Alarm], quota: int, at_best: str, compacted: bool) -> None:
     full = []
     for alarm in raised:
         member, witness = view.get(alarm.member_id), view.witnesses.get(alarm.member_id)
@@ -235,15 +255,18 @@ def _require_room(view: View, raised: t.Sequence[Alarm], quota: int, at_best: st
         if status is None:
             full.append(f"{_title(view, alarm.member_id)} gives no status")
             continue
-        size = status.db_size_in_use if at_best in (member.name, member.hex_id) else status.db_size
+        size = status.db_size
+        if at_best in (member.name, member.hex_id):
+            # What a compaction leaves is known only afterwards.
+            size = 0 if compacted else status.db_size_in_use
         if size >= SHARE * quota:
             full.append(f"{_title(view, alarm.member_id)}: {_size(status, quota)}")
     if full:
         raise MembershipError(
             "NoSpaceLeft",
             f"the alarm {NOSPACE} is not disarmed, as it would be raised again at once: {'; '.join(full)}. Where little of the database is"
-            " in use, defragment that member (on its own machine, one after another); where most is, have less written or a larger"
-            " --quota-backend-bytes. Nothing was disarmed.",
+            " in use, defragment that member (on its own machine, one after another); where most is, compact first; where most still is, have less"
+            " written or a larger --quota-backend-bytes. Nothing was disarmed.",
         )
 
 

@@ -159,6 +159,10 @@ class Gateway:
         """Return the hash of this member's key space."""
         return _integer(self._post("hash", "/v3/maintenance/hash", {}).get("hash"))
 
+    def compact(self, revision: int) -> None:
+        """Have etcd forget what was overwritten or deleted before a revision; OUT_OF_RANGE where that was done already."""
+        self._post("compaction", "/v3/kv/compaction", {"revision": str(revision), "physical": True})
+
     def defragment(self) -> None:
         """Defragment this member's database. It serves nothing meanwhile: give the gateway a long timeout."""
         self._post("defragment", "/v3/maintenance/defragment", {})

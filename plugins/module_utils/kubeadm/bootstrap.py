@@ -236,8 +236,28 @@ def _data(
         "kubeadmArgs": arguments,
         "files": files,
         "users": [_user(user, machine, resolve_secret) for user in spec.get("users") or []],
+        "images": image_facts(spec, kind),
         "preKubeadmCommands": machine_texts(list(spec.get("preKubeadmCommands") or []), machine),
         "postKubeadmCommands": machine_texts(list(spec.get("postKubeadmCommands") or []), machine),
+    }
+
+
+def image_facts(spec: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """What a KubeadmConfigSpec says of the static pods' images: {repository, etcdRepository, etcdTag, externalEtcd, pull, criSocket}.
+
+    Texts are "" where it says nothing; `kind` is init or join.
+    """
+    configuration = spec.get("clusterConfiguration") or {}
+    etcd = configuration.get("etcd") or {}
+    local = etcd.get("local") or {}
+    registration = (spec.get(f"{kind}Configuration") or {}).get("nodeRegistration") or {}
+    return {
+        "repository": str(configuration.get("imageRepository") or ""),
+        "etcdRepository": str(local.get("imageRepository") or ""),
+        "etcdTag": str(local.get("imageTag") or ""),
+        "externalEtcd": etcd.get("external") is not None,
+        "pull": registration.get("imagePullPolicy") != "Never",
+        "criSocket": str(registration.get("criSocket") or ""),
     }
 
 

@@ -11,6 +11,18 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import 
 
 MACHINE: dict[str, dict[str, t.Any]] = {"machine_id": {"type": "str"}}
 FENCING: dict[str, dict[str, t.Any]] = {"fencing": {"type": "int"}}
+# What a spec says of the static pods' images (kubeadm/bootstrap.py, image_facts).
+IMAGES: dict[str, t.Any] = {
+    "type": "dict",
+    "options": {
+        "repository": {"type": "str", "default": ""},
+        "etcdRepository": {"type": "str", "default": ""},
+        "etcdTag": {"type": "str", "default": ""},
+        "externalEtcd": {"type": "bool", "default": False},
+        "pull": {"type": "bool", "default": True},
+        "criSocket": {"type": "str", "default": ""},
+    },
+}
 
 
 def check(params: t.Mapping[str, t.Any], *, check_mode: bool) -> None:

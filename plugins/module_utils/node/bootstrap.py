@@ -18,7 +18,13 @@ import time
 import typing as t
 from dataclasses import dataclass, field, replace
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import accounts, guard, script, units
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import (
+    accounts,
+    guard,
+    image_check,
+    script,
+    units,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 
@@ -50,6 +56,7 @@ class Places:
     sentinel: str = script.SENTINEL
     kubeadm: str = "kubeadm"
     boot_id: str = guard.BOOT_ID_FILE
+    disks: script.Disks = field(default_factory=script.Disks)
 
     @property
     def record(self) -> str:
@@ -248,6 +255,8 @@ class Bootstrap:
             data.get("preKubeadmCommands") or [],
             data.get("postKubeadmCommands") or [],
             self.places.sentinel,
+            self.places.disks,
+            _images(data, self.places),
         )
         for name, text in files.items():
             guard.write_atomically(os.path.join(self.places.work, name), text.encode(), 0o600)
@@ -263,7 +272,7 @@ class Bootstrap:
             if rc == 0 and stage == "done":
                 return replace(known, state=SUCCEEDED, stage=stage, rc=0)
             said = f"ended with exit status {rc}" if rc else "ended the shell, so that nothing after it was run"
-            errors = _errors(self._output()) if stage == "kubeadm" else ""
+            errors = _errors(self._output()) if stage in ("kubeadm", "room", image_check.STAGE) else ""
             return self._failed(known, record, stage, rc, f"{self._command(record, stage)} {said}{errors}")
         if unit.running:
             output = self._output()
@@ -291,7 +300,9 @@ class Bootstrap:
     @staticmethod
     def _command(record: t.Mapping[str, t.Any], stage: str) -> str:
         # The user's commands may hold secrets that nothing can recognise: they are named, not shown.
-        return f"kubeadm {record.get('kind', '')}".strip() if stage == "kubeadm" else _field(stage)
+        said = {"kubeadm": f"kubeadm {record.get('kind', '')}".strip(), "room": "the look at the disks before kubeadm"}
+        said[image_check.STAGE] = "the look at the images before kubeadm"
+        return said.get(stage) or _field(stage)
 
     def _refuse_foreign(self) -> None:
         manifests = os.path.join(self.places.kubernetes, "manifests")
@@ -362,6 +373,13 @@ def _checked(data: t.Mapping[str, t.Any], places: Places) -> str:
             f"data.kubeadmArgs must name a file in {places.kubeadm_run} with --config: kubeadm reads it there."
         )
     return path
+
+
+def _images(data: t.Mapping[str, t.Any], places: Places) -> str:
+    images = data.get("images")
+    if not isinstance(images, dict):
+        return ""
+    return image_check.part(image_check.Images.read(str(data["kubeadmVersion"]), images), places.kubeadm)
 
 
 def _errors(output: str) -> str:

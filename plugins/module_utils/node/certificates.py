@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""When the public certificates on a machine end, read with the standard library alone."""
+"""When the public certificates on a machine end, those inside its kubeconfigs too, read with the standard library alone."""
 
 from __future__ import annotations
 
@@ -25,17 +25,32 @@ FILES = (
     "etcd/peer.crt",
     "etcd/healthcheck-client.crt",
 )
+# Kubeconfigs with a client certificate inside, in the folder above; the kubelet's own is another one's, and renews itself.
+KUBECONFIGS = ("admin.conf", "controller-manager.conf", "scheduler.conf")
+_CLIENT = re.compile(r"^\s*client-certificate-data:\s*([A-Za-z0-9+/=]+)\s*$", re.MULTILINE)
+_LONGEST = 1 << 20
 _BLOCK = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
 _SEQUENCE, _UTC_TIME, _GENERALIZED_TIME, _EXPLICIT_VERSION = 0x30, 0x17, 0x18, 0xA0
 
 
 def expiry(directory: str = PKI_DIRECTORY) -> dict[str, str]:
-    """Return, for each of kubeadm's certificates that is there and can be read, its end (RFC 3339, UTC), by file name."""
+    """Return, for each of kubeadm's certificates that is there and can be read, its end (RFC 3339, UTC), by file name.
+
+    ``directory`` is kubeadm's certificatesDir; the kubeconfigs are in the folder above it.
+    """
     found = {}
     for name in FILES:
         try:
             with open(os.path.join(directory, name), encoding="ascii") as file:
-                found[name] = not_after(file.read(1 << 20))
+                found[name] = not_after(file.read(_LONGEST))
+        except (OSError, ValueError):
+            continue
+    for name in KUBECONFIGS:
+        try:
+            with open(os.path.join(os.path.dirname(directory.rstrip("/")), name), encoding="utf-8") as file:
+                inside = _CLIENT.search(file.read(_LONGEST))
+            if inside is not None:
+                found[name] = not_after(base64.b64decode(inside.group(1), validate=True).decode("ascii"))
         except (OSError, ValueError):
             continue
     return found

@@ -122,13 +122,6 @@ class DrainUnit:
         self.stop()
         shutil.rmtree(self._work, ignore_errors=True)
 
-    def cordon(self, *, on: bool) -> None:
-        """Make the Node unschedulable, or schedulable again. Raises NodeError where kubectl could not."""
-        verb = "cordon" if on else "uncordon"
-        done = self.runner([*self.kubectl, verb, self.node])
-        if done.returncode != 0:
-            raise NodeError(f"kubectl {verb} {self.node} failed: {done.stderr.strip()[:300]}")
-
     def _options(self, unreachable: bool) -> list[str]:
         minor = self._minor()
         options = ["--ignore-daemonsets", "--force"]

@@ -15,12 +15,15 @@ import time
 import typing as t
 from dataclasses import dataclass, field
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import guard, host_facts
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import guard, host_facts, images
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host_facts import HostPlaces
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.image_check import Images
 
 CLOCK_SKEW_SECONDS = 30.0
 # What may be waived, by the names that kubeadm gives its preflight checks.
 IGNORABLE = ("Swap", "CRI", "Port-", "FileContent-", "FileExisting-")
+# By kubeadm's name for what it does about them.
+IMAGES = "ImagePull"
 # This collection's own need, which no preflight error of kubeadm's stands for.
 KUBECTL = "FileExisting-kubectl"
 DEFAULT_PORTS = (6443, 10250, 10257, 10259, 2379, 2380)
@@ -56,7 +59,8 @@ class Wanted:
     """What a host must have and be.
 
     ``now`` is the controller's time in seconds since the epoch; ``known_machine_ids`` are those of other machines, by name;
-    ``ca_cert_hash`` names the cluster that the host may already carry, "" for none.
+    ``ca_cert_hash`` names the cluster that the host may already carry, "" for none. ``images``: those that have to be there or to be
+    pulled; None to leave that out. Where ImagePull is ignored these are the static pods' alone.
     """
 
     version: str
@@ -68,6 +72,7 @@ class Wanted:
     known_machine_ids: t.Mapping[str, str] = field(default_factory=dict)
     ca_cert_hash: str = ""
     ignore: t.Sequence[str] = ()
+    images: t.Optional[Images] = None
 
 
 def lacks(wanted: Wanted, places: HostPlaces) -> list[Missing]:
@@ -93,7 +98,20 @@ def lacks(wanted: Wanted, places: HostPlaces) -> list[Missing]:
         found.append(
             Missing("Address", text, "Configure the address, or correct the variable that addressVariable names.")
         )
+    if wanted.images is not None and not any(each.check == "KubeadmVersion" for each in found):
+        found += _images(wanted.images, wanted.ignore, places)
     return [each for each in found if not _waived(each.check, wanted.ignore)]
+
+
+def _images(asked: Images, ignore: t.Sequence[str], places: HostPlaces) -> list[Missing]:
+    where = images.ImagePlaces(kubeadm=places.node.kubeadm)
+    ignored = {name.lower() for name in ignore}
+    lacking = images.missing(asked, only_static_pods=bool(ignored & {IMAGES.lower(), "all"}), places=where)
+    why = images.out_of_reach(lacking, asked.pull, where)
+    if not why:
+        return []
+    fix = "Load them: kubeadm config images pull where the registry can be reached, then ctr -n k8s.io images export and import."
+    return [Missing(IMAGES, f"images are not there ({', '.join(lacking)}), and {why}", fix)]
 
 
 def _waived(check: str, ignore: t.Sequence[str]) -> bool:

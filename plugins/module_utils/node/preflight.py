@@ -19,15 +19,21 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.external import ExternalEtcd, look
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import command, guard, host_facts, host_fitness
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import (
+    guard,
+    host_facts,
+    host_fitness,
+    image_check,
+    images,
+    script,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host_facts import HostPlaces
 
 ERROR, WARNING = "error", "warning"
 MINIMUM_PYTHON = (3, 9)
 MINIMUM_CPUS, MINIMUM_MEMORY_MB = 2, 1700
 # etcd's default quota; below the second, its log alone (64 MB a file) has no room.
-ETCD_BYTES, ETCD_LEAST_BYTES = 2 << 30, 256 << 20
+ETCD_BYTES, ETCD_LEAST_BYTES = 2 << 30, script.LEAST_ROOM_BYTES
 # The kubelet evicts pods below this share of the disk (nodefs.available).
 KUBELET_SHARE = 0.10
 # The kubelet warns about cgroup v1 since 1.31 and refuses it by default since 1.35.
@@ -327,30 +333,21 @@ def _names(wanted: Wanted) -> list[Check]:
 
 
 def _images(wanted: Wanted, where: HostPlaces) -> list[Check]:
-    """Which images kubeadm would have to pull. Nothing is said where that can't be told (another runtime, no kubeadm)."""
-    words = [where.node.kubeadm, "config", "images", "list", "--kubernetes-version", wanted.version]
-    words += ["--image-repository", wanted.image_repository] if wanted.image_repository else []
-    try:
-        listed = command.run(words, seconds=5)
-        present = command.run(["ctr", "--namespace", "k8s.io", "images", "list", "--quiet"], seconds=5)
-    except NodeError:
-        return []
-    if listed.returncode != 0 or present.returncode != 0:
-        return []
-    has = set(present.stdout.split())
-    missing = [image for image in listed.stdout.split() if image not in has]
-    if missing:
-        text = f"{len(missing)} images have to be pulled: {', '.join(missing)}"
-        return [
-            Check(
-                "ImagePull",
-                False,
-                WARNING,
-                text,
-                "Pull them before, so that the join takes no longer: kubeadm config images pull.",
-            )
-        ]
-    return [_ok("ImagePull", "every image is there", WARNING)]
+    """Which images kubeadm would have to pull, and whether it could. Nothing is said where that can't be told (Docker, no kubeadm)."""
+    places = images.ImagePlaces(kubeadm=where.node.kubeadm)
+    asked = image_check.Images(
+        wanted.version, wanted.image_repository, external_etcd=bool(wanted.etcd), socket=wanted.cri_socket
+    )
+    lacking = images.missing(asked, places=places)
+    if not lacking:
+        return [_ok("ImagePull", "no image has to be pulled, as far as can be told", WARNING)]
+    text = f"{len(lacking)} images have to be pulled: {', '.join(lacking)}"
+    why = images.out_of_reach(lacking, places=places)
+    if why:
+        fix = "Load them: kubeadm config images pull where the registry can be reached, then ctr -n k8s.io images export and import."
+        return [Check("ImagePull", False, ERROR, f"{text}; {why}", fix)]
+    fix = "Pull them before, so that the join takes no longer: kubeadm config images pull."
+    return [Check("ImagePull", False, WARNING, text, fix)]
 
 
 def _endpoint(wanted: Wanted) -> Check:

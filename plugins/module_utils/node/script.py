@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The script of a bootstrap: the user's commands before kubeadm, kubeadm, the user's commands after, in one shell.
+"""The script of a bootstrap: the user's commands before kubeadm, room on the disks, kubeadm, the user's commands after, in one shell.
 
 One shell, as cloud-init runs them for Cluster API: what an early command exports, a later one sees, and kubeadm too. Unlike
 there, the first command that fails ends the bootstrap, and is named.
@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import shlex
 import typing as t
+from dataclasses import dataclass
 
 # Cluster API's sentinel (kcp-behaviour.md §1.2; written where kubeadm succeeded).
 SENTINEL = "/run/cluster-api/bootstrap-success.complete"
+# etcd's log takes files of 64 MB, two at once, beside its database.
+LEAST_ROOM_BYTES = 256 << 20
 
 _HEAD = """\
 #!/bin/sh
@@ -44,6 +47,28 @@ kcp_rc=$?
 [ "$kcp_rc" -eq 0 ] || exit "$kcp_rc"
 """
 
+# After the user's commands, which may mount disks, and before kubeadm, which looks at none: a join adds its member to etcd first, and
+# an etcd that has no room for its log then never starts. What can't be told is no reason to stop.
+_ROOM = """\
+kcp_enter room
+kcp_room() {{
+    kcp_path=$1
+    while [ ! -d "$kcp_path" ]; do kcp_path=$(dirname "$kcp_path"); done
+    kcp_free=$(df -Pk "$kcp_path" 2>/dev/null | tail -n 1 | (read -r _ _ _ kcp_free _ && echo "$kcp_free"))
+    case $kcp_free in ''|*[!0-9]*) return 0 ;; esac
+    [ "$kcp_free" -lt {kibibytes} ] || return 0
+    echo "[ERROR $2]: $((kcp_free / 1024)) MiB free for $1, and $3 need {mebibytes} MiB at least; kubeadm was not started"
+    return 1
+}}
+kcp_rc=0
+kcp_room {etcd} EtcdDisk "etcd's log and database" || kcp_rc=1
+kcp_room {kubelet} KubeletDisk "pods and their logs" || kcp_rc=1
+for kcp_each in {runtimes}; do
+    [ ! -d "$kcp_each" ] || kcp_room "$kcp_each" ImageDisk "images" || kcp_rc=1
+done
+[ "$kcp_rc" -eq 0 ] || exit "$kcp_rc"
+"""
+
 _KUBEADM = """\
 kcp_enter kubeadm
 {command}
@@ -53,20 +78,44 @@ mkdir -p {directory} && echo success > {sentinel}
 """
 
 
+@dataclass(frozen=True)
+class Disks:
+    """Where a control plane node writes: etcd's data, the kubelet's, and the images of whatever container runtime is there."""
+
+    etcd: str = "/var/lib/etcd"
+    kubelet: str = "/var/lib/kubelet"
+    runtimes: tuple[str, ...] = ("/var/lib/containerd", "/var/lib/containers", "/var/lib/docker")
+
+
 def render(
-    work: str, kubeadm: t.Sequence[str], before: t.Sequence[str], after: t.Sequence[str], sentinel: str = SENTINEL
+    work: str,
+    kubeadm: t.Sequence[str],
+    before: t.Sequence[str],
+    after: t.Sequence[str],
+    sentinel: str = SENTINEL,
+    disks: Disks = Disks(),
+    images: str = "",
 ) -> dict[str, str]:
     """Return the files of a bootstrap by name: ``run.sh`` and one file for each of the user's commands.
 
     Each command has a file of its own, so that one with a syntax error or an open quote can't swallow what follows. The
-    script leaves ``stage`` (start, pre-N, kubeadm, post-N, done), ``output`` and, at its end, ``result`` ("<exit status>
-    <stage>") in the folder ``work``.
+    script leaves ``stage`` (start, pre-N, room, images, kubeadm, post-N, done), ``output`` and, at its end, ``result`` ("<exit status>
+    <stage>") in the folder ``work``. ``images`` is the part that sees to the images (image_check.py), "" for none.
     """
     files = {}
     parts = [_HEAD.format(work=shlex.quote(work))]
     for number, text in enumerate(before, 1):
         files[f"pre-{number}.sh"] = f"{text}\n"
         parts.append(_COMMAND.format(stage=f"pre-{number}"))
+    room = {
+        "etcd": shlex.quote(disks.etcd),
+        "kubelet": shlex.quote(disks.kubelet),
+        "runtimes": " ".join(map(shlex.quote, disks.runtimes)),
+        "kibibytes": LEAST_ROOM_BYTES >> 10,
+        "mebibytes": LEAST_ROOM_BYTES >> 20,
+    }
+    parts.append(_ROOM.format(**room))
+    parts.append(images)
     directory = shlex.quote(sentinel.rsplit("/", 1)[0])
     command = " ".join(shlex.quote(word) for word in kubeadm)
     parts.append(_KUBEADM.format(command=command, directory=directory, sentinel=shlex.quote(sentinel)))

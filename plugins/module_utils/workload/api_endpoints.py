@@ -92,6 +92,13 @@ def _cluster_info(objects: Objects, server: str) -> Plan:
     return Plan(f"cluster-info: {before or 'no server'} becomes {server}", (write,), (change,), facts=known)
 
 
+def server_of(text: str) -> str:
+    """Return the server that a kubeconfig of cluster-info names, "" where it is not one that kubeadm wrote."""
+    document = _kubeconfig(text)
+    server = document["clusters"][0]["cluster"].get("server") if document is not None else None
+    return server if isinstance(server, str) else ""
+
+
 def _kubeconfig(text: str) -> t.Optional[dict[str, t.Any]]:
     """The kubeconfig with its one cluster, None where it is something else."""
     if len(text) > _LONGEST:
@@ -108,4 +115,4 @@ def _kubeconfig(text: str) -> t.Optional[dict[str, t.Any]]:
     return document if isinstance(entry, dict) else None
 
 
-__all__ = ["CLUSTER_INFO", "READS", "WorkloadError", "plan", "server_url"]
+__all__ = ["CLUSTER_INFO", "READS", "WorkloadError", "plan", "server_of", "server_url"]

@@ -251,5 +251,5 @@ def _objects(client: ApiClient) -> dict[str, t.Any]:
         "kubeProxy": trim.workload(proxy) if proxy is not None else None,
         "dns": trim.workload(dns) if dns is not None else None,
         "corefile": corefile is not None,
-        "bootstrap": {"clusterInfo": info is not None, **found},
+        "bootstrap": {"clusterInfo": info is not None, "kubeconfig": trim.kubeconfig(info), **found},
     }

@@ -13,7 +13,7 @@ import datetime
 import email.utils
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import parse_etcd
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import api_endpoints, parse_etcd
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.untrusted import (
     integer as _integer,
 )
@@ -279,7 +279,7 @@ _BINDINGS = {
 
 
 def _bootstrap_objects(raw: Object) -> Object:
-    info = raw.get("clusterInfo") is True
+    info, kubeconfig = raw.get("clusterInfo") is True, raw.get("kubeconfig")
     faults = []
     if not isinstance(raw.get("clusterInfoRole"), dict):
         faults.append("Role kube-public/kubeadm:bootstrap-signer-clusterinfo is missing")
@@ -291,6 +291,9 @@ def _bootstrap_objects(raw: Object) -> Object:
     said = [*([] if info else ["ConfigMap kube-public/cluster-info is missing"]), *faults]
     return {
         "clusterInfo": info,
+        "clusterInfoServer": _text(api_endpoints.server_of(kubeconfig))
+        if isinstance(kubeconfig, str) and kubeconfig
+        else "",
         "bootstrapTokenRBAC": not faults,
         "message": f"new Nodes can't register: {'; '.join(said)}" if said else "",
     }

@@ -10,6 +10,7 @@ import typing as t
 _ANNOTATIONS = ("kubeadm.alpha.kubernetes.io/cri-socket", "node.alpha.kubernetes.io/ttl")
 # Anybody may add conditions to a Node; a Node has five of its own.
 _MOST_CONDITIONS = 100
+_LONGEST_KUBECONFIG = 65536
 _CONTROL_PLANE_LABELS = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 
 
@@ -53,6 +54,13 @@ def is_control_plane(item: t.Mapping[str, t.Any]) -> bool:
     """True for a Node that carries kubeadm's control plane label, the old or the new (kubeadm.md B5)."""
     labels = (item.get("metadata") or {}).get("labels") or {}
     return any(name in labels for name in _CONTROL_PLANE_LABELS)
+
+
+def kubeconfig(item: t.Any) -> str:
+    """Return the kubeconfig in ConfigMap cluster-info, which anybody may read; "" where there is none, or none that kubeadm would write."""
+    data = item.get("data") if isinstance(item, dict) else None
+    text = data.get("kubeconfig") if isinstance(data, dict) else None
+    return text if isinstance(text, str) and len(text) <= _LONGEST_KUBECONFIG else ""
 
 
 def kubelet_version(item: t.Mapping[str, t.Any]) -> str:

@@ -255,7 +255,11 @@ def test_a_control_group_is_killed_as_a_whole(runs: Runs, group: Group) -> None:
     """Also what made itself a child of no one; what a host runs as a service is spared, and moved out."""
     more = """
 subprocess.run(["setsid", "-f", "sleep", "601"], **quiet)
-print("spared", subprocess.Popen(["tail", "-f", "/dev/null"], **quiet).pid, flush=True)
+spared = subprocess.Popen(["tail", "-f", "/dev/null"], **quiet).pid
+# Popen returns before the kernel has given the process its new name.
+while open(f"/proc/{spared}/comm").read() != "tail\\n":
+    pass
+print("spared", spared, flush=True)
 for number"""
     code = RUN.replace("for number", more, 1)
     runs.set(how="kill", at=2, cgroup=str(group.path), spare=["tail"])

@@ -29,7 +29,7 @@ def recorded(
     builder: Builder, tmp_path: Path, **nodes: t.Any
 ) -> tuple[dict[str, t.Optional[str]], Machines, dict[str, t.Any]]:
     """What the stored KubeadmConfigs say after it, who was asked, and the snapshot."""
-    builder.workload["machine"] = {"certificates": {"apiserver.crt": END}}
+    builder.workload.setdefault("machineCertificates", {})["m1"] = {"apiserver.crt": END}
     names = [entry["machine"]["metadata"]["name"] for entry in builder.snapshot["machines"]]
     machines = Machines({name: nodes.get(name, tells(OTHER)) for name in names})
     snapshot, objects = builder.build(), objects_of(builder, tmp_path / "store")
@@ -82,3 +82,14 @@ def test_nobody_is_asked_where_nothing_may_be_done(tmp_path: Path, builder: Buil
 def test_a_machine_whose_node_is_not_ready_or_that_goes_is_not_asked(tmp_path: Path) -> None:
     found, machines, _snapshot = recorded(healthy(3).node("m2", "Unknown").deleting("m3"), tmp_path)
     assert (found, machines.asked) == ({"m1": END, "m2": None, "m3": None}, [])
+
+
+def test_what_an_observed_machine_says_takes_the_place_of_what_was_recorded(tmp_path: Path) -> None:
+    """Its certificates were renewed; what the user says of another one stays."""
+    builder = healthy(3).annotate(KEY, OTHER, "m2")
+    for name in ("m1", "m2", "m3"):
+        builder.entry(name)["kubeadmConfig"]["metadata"]["annotations"] = {KEY: "2026-01-01T00:00:00Z"}
+    builder.workload["machineCertificates"] = {"m2": {"apiserver.crt": END}}
+    found, machines, _snapshot = recorded(builder, tmp_path)
+    assert found == {"m1": END, "m2": "2026-01-01T00:00:00Z", "m3": "2026-01-01T00:00:00Z"}
+    assert machines.asked == []

@@ -342,9 +342,19 @@ def test_the_last_machine_that_carries_the_control_plane_is_refused(world: World
 
 def test_at_the_end_the_node_and_then_the_objects(world: World) -> None:
     assert world.removal().finish()["changed"] is True
-    assert [(module, call["name"]) for _name, module, call in world.machines.calls] == [("workload_node", "node-m1")]
+    [(_name, module, call)] = world.machines.calls
+    assert (module, call["name"]) == ("workload_node", "node-m1")
+    assert call["machine_gone"] is True, (
+        "what its components held is free to take: its provider has deleted the machine"
+    )
     assert world.store.get(MACHINE, "default", "m1") is None
     assert world.store.get(("infrastructure.cluster.x-k8s.io", "NspawnMachine"), "default", "m1") is None
+
+
+def test_a_node_of_no_machine_says_nothing_of_its_host(world: World) -> None:
+    world.removal(name=None, node="node-x").delete_node("node-x", 0)
+    [(_name, _module, call)] = world.machines.calls
+    assert call["machine_gone"] is False
 
 
 def test_a_node_that_can_not_be_deleted_holds_nobody_up_for_ever(world: World) -> None:

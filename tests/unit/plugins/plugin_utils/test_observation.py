@@ -17,7 +17,10 @@ from rules import external
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import check_snapshot
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.journal import Journal
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import observe
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import (
+    SETTLE_SECONDS,
+    observe,
+)
 
 Object = dict[str, t.Any]
 DATE = "Sat, 31 Jan 2026 12:00:00 GMT"
@@ -297,3 +300,81 @@ def test_flags_are_compared_with_what_the_machine_was_made_from(tmp_path: Path) 
     snapshot, _machines = seen(builder, tmp_path, m3=answers(builder, staticPodFlags=flags))
     found = [(each["node"], each["flag"], each["kind"]) for each in snapshot["workload"]["staticPodDrift"]]
     assert found == [("m2", "profiling", "added"), ("m2", "v", "changed")]
+
+
+def ends(builder: Builder, end: str, **more: t.Any) -> Node:
+    """A machine whose API server's certificate ends then."""
+    told = answers(builder, **more)
+    return lambda arguments: {**(told(arguments) or {}), "machine": {"certificates": {"apiserver.crt": end}}}
+
+
+def test_when_the_certificates_of_machines_end_that_do_not_answer(tmp_path: Path) -> None:
+    builder = healthy(3)
+    nodes = {name: ends(builder, at(60), api=False) for name in ("m1", "m2")}
+    snapshot, _machines = seen(builder, tmp_path, m3=dead, **nodes)
+    told = {name: {"apiserver.crt": at(60)} for name in ("m1", "m2")}
+    assert snapshot["workload"]["machineCertificates"] == told and snapshot["workload"]["reachable"] is False
+
+
+def test_a_machine_whose_certificates_should_have_ended_is_asked_itself(tmp_path: Path) -> None:
+    """By the record, or by what its member answers; they may have been renewed."""
+    builder = healthy(3)
+    builder.entry("m1")["kubeadmConfig"]["metadata"]["annotations"] = {
+        "machine.cluster.x-k8s.io/certificates-expiry": at(60)
+    }
+    later = at(-60)
+    snapshot, machines = seen(builder, tmp_path, m1=ends(builder, later))
+    assert machines.asked == ["m3", "m1"]
+    assert snapshot["workload"]["machineCertificates"]["m1"] == {"apiserver.crt": later}
+
+    builder = healthy(3).sick_member("m2")
+    builder.workload["etcd"]["statuses"][member_id("m2")]["message"] = (
+        "certificate verify failed: certificate has expired"
+    )
+    snapshot, machines = seen(builder, tmp_path / "second", m2=ends(builder, at(60)))
+    assert machines.asked == ["m3", "m3", "m1", "m2"]
+    assert snapshot["workload"]["machineCertificates"]["m2"] == {"apiserver.crt": at(60)}
+
+
+def settled(builder: Builder, tmp_path: Path, settle: bool = True) -> list[t.Any]:
+    """For how long each machine that was asked was given to come up."""
+    machines = Machines(
+        {entry["machine"]["metadata"]["name"]: answers(builder) for entry in builder.snapshot["machines"]}
+    )
+    observe(objects_of(builder, tmp_path / "store"), machines, NOW, settle=settle)
+    return [arguments.get("settle") for _name, arguments in machines.calls]
+
+
+def joined(builder: Builder, seconds_ago: int) -> Builder:
+    """The newest machine joined that long ago, and has not been found ready since."""
+    status = builder.entry("m3")["machine"]["status"]
+    status["bootstrap"]["startedAt"] = at(seconds_ago)
+    status["conditions"] = [each for each in status.get("conditions") or [] if each["type"] != "Ready"]
+    return builder
+
+
+def test_a_machine_that_has_only_just_joined_is_given_time_to_come_up(tmp_path: Path) -> None:
+    assert settled(joined(healthy(3), 30), tmp_path) == [SETTLE_SECONDS]
+    assert settled(joined(healthy(3), 30), tmp_path, settle=False) == [None], "who only looks waits for nothing"
+
+
+def test_one_that_should_have_come_up_long_ago_is_not_waited_for(tmp_path: Path) -> None:
+    assert settled(joined(healthy(3), 3600), tmp_path) == [None]
+
+
+def test_one_that_was_found_ready_is_not_waited_for(tmp_path: Path) -> None:
+    builder = joined(healthy(3), 30)
+    ready = {"type": "Ready", "status": "True", "reason": "Ready", "lastTransitionTime": at(5)}
+    builder.entry("m3")["machine"]["status"]["conditions"].append(ready)
+    assert settled(builder, tmp_path) == [None]
+
+
+def test_only_the_first_that_is_asked_is_given_time(tmp_path: Path) -> None:
+    builder = joined(healthy(3), 30)
+    nodes = {"m3": answers(builder, api=False), "m2": answers(builder), "m1": answers(builder)}
+    machines = Machines(nodes)
+    observe(objects_of(builder, tmp_path / "store"), machines, NOW, settle=True)
+    assert [(name, arguments.get("settle")) for name, arguments in machines.calls[:2]] == [
+        ("m3", SETTLE_SECONDS),
+        ("m2", None),
+    ]

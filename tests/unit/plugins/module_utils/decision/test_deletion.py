@@ -47,6 +47,16 @@ def test_workers_block_it_with_their_names() -> None:
     assert "control_plane_ignore_worker_nodes=true" in decision["blockedOn"][0]["fix"]
 
 
+def test_the_node_of_a_machine_whose_join_has_failed_is_no_worker() -> None:
+    """It was registered by its kubelet, and has not got the label of a control plane, which kubeadm writes last."""
+    builder = healthy(3).machine("x", "Failed").deleting()
+    builder.workload["workerNodes"] = ["x"]
+    assert step(builder) == ("deleteMachines", "WaitingForMachineDeletion")
+    builder.workload["workerNodes"] = ["w1", "x"]
+    decision = decide(builder.build())
+    assert decision["action"] == "blocked" and "w1." in decision["blockedOn"][0]["message"]
+
+
 @pytest.mark.parametrize("owner", ["cluster", "controlPlane"])
 def test_unless_told_otherwise(owner: str) -> None:
     builder = healthy(3).deleting()

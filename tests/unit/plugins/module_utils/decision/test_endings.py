@@ -12,7 +12,7 @@ from builders import Builder, healthy, member_id
 from rules import MIN_READY, in_progress, lasting, ready_for, replaces, says, upgrade
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.text import describe
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.text import describe, way_out
 
 
 def closed(builder: Builder, opens: Optional[str] = "2026-02-07T02:00:00Z") -> Builder:
@@ -87,3 +87,12 @@ def test_a_step_that_can_be_taken_is_taken_all_the_same() -> None:
     for builder in (later(healthy(3, replicas=5)), ask(healthy(3, replicas=5).marked("m2"))):
         assert decide(builder.build())["action"] == "join"
     assert decide(in_progress(lasting(healthy(2, replicas=3)).marked("m2"), "gone").build())["action"] == "join"
+
+
+def test_what_is_waited_for_in_vain_has_a_way_out() -> None:
+    decision = decide(healthy(3).pod("m2", "kube-scheduler").build())
+    assert decision["action"] == "wait" and "crictl" not in describe(decision)
+    assert way_out(decision).startswith("To do, if it does not come by itself: On m2 look at crictl ps")
+    assert way_out(decision).endswith(" ")
+    decision["blockedOn"] = [{"reason": "X", "message": "x", "fix": ""}]
+    assert way_out(decision) == ""

@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Optional
 
 import pytest
 from builders import NOW, Builder, at, cluster, healthy
-from rules import REMEDIATION_FOR, in_progress, reasons, replaces, says, walk
+from rules import IN_PROGRESS, REMEDIATION_FOR, in_progress, outdate, reasons, replaces, says, surge, walk, walked
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 
@@ -95,6 +96,37 @@ class TestFailedBootstraps:
 
     def test_its_record_is_gone_on_with(self) -> None:
         assert walk(in_progress(self.failed({}, None), "m3")) == ["-m3", "+", "none"]
+
+
+class TestRollouts:
+    """A rollout's new machine fails: there are enough machines without it, and the next one remembers all the same (peers.md fault 16)."""
+
+    def failed(self, **limits: int) -> Builder:
+        builder = outdate(healthy(3), "m1", "m2", "m3").wants(remediation=limits)
+        builder.snapshot["controlPlane"]["status"]["rollout"] = {"replicas": 3}
+        return builder.machine("m4", "Failed", age=50)
+
+    def test_it_is_tried_as_often_as_wanted(self) -> None:
+        builder = walked(self.failed(maxRetry=0), 2)
+        made = builder.snapshot["machines"][-1]["machine"]
+        assert json.loads(made["metadata"]["annotations"][REMEDIATION_FOR])["machine"] == "m4"
+        made["status"]["bootstrap"]["state"] = "Failed"
+        assert says(decide(builder.build())) == ("blocked", "CannotBeRemediated")
+
+    def test_the_record_ends_with_the_rollout(self) -> None:
+        builder = walked(self.failed(), 1)
+        assert decide(builder.build())["annotations"] == {}
+        builder.snapshot["controlPlane"]["status"]["rollout"] = {}
+        assert IN_PROGRESS in decide(builder.build())["annotations"]["controlPlane"]
+
+    def test_it_ends_where_there_is_nothing_to_make(self) -> None:
+        """With maxSurge 0 a machine goes first, so that none is owed."""
+        builder = surge(walked(self.failed(), 1), 0)
+        assert IN_PROGRESS in decide(builder.build())["annotations"]["controlPlane"]
+
+    def test_nobody_else_waits_for_it(self) -> None:
+        builder = walked(self.failed(), 1).marked("m2")
+        assert says(decide(builder.build())) == ("remove", "MachineUnhealthy")
 
 
 class TestUninitialized:

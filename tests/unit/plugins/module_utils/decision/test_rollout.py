@@ -105,6 +105,20 @@ class TestReasons:
         assert named == ["kubeletClientBinding", "kubeadmConfig", "kubeletConfigMap"]
         assert all(each["message"] for each in decide(upgrade(healthy(3)).build())["prerequisites"])
 
+    def test_that_is_done_once_and_not_before_every_machine(self) -> None:
+        """The newest machine joined as the next one will, so that all of it was there before."""
+        joins = [walked(upgrade(healthy(3)), steps).build() for steps in (0, 2, 4)]
+        assert [decide(each)["action"] for each in joins] == ["join"] * 3
+        assert [bool(decide(each)["prerequisites"]) for each in joins] == [True, False, False]
+
+    def test_it_is_done_again_where_the_newest_machine_is_of_another_spec(self) -> None:
+        """Changed back in the middle: the older machines are as wanted, and what the cluster says is not."""
+        builder = outdate(healthy(3), "m3")
+        assert [each["name"] for each in decide(builder.build())["prerequisites"]] == [
+            "kubeletClientBinding",
+            "kubeadmConfig",
+        ]
+
     def test_nothing_is_prepared_where_nothing_is_new(self) -> None:
         assert decide(healthy(1, replicas=3).build())["prerequisites"] == []
         assert decide(healthy(3).build())["prerequisites"] == []

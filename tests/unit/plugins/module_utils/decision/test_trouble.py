@@ -255,3 +255,28 @@ def test_a_machine_without_a_node_yet_is_waited_for_ten_minutes() -> None:
         builder.entry("m2")["machine"]["status"]["bootstrap"]["startedAt"] = at(seconds)
         decision = decide(builder.build())
         assert (decision["action"], decision["blockedOn"][0]["reason"]) == (action, "NodeNotFound")
+
+
+def test_a_full_database_is_told_with_the_command_that_makes_room() -> None:
+    """The group's name is the inventory plugin's, whose characters Ansible allows."""
+    builder = healthy(3)
+    builder.snapshot["cluster"]["metadata"]["name"] = "prod-1.eu"
+    builder.workload["etcd"]["alarms"].append({"memberID": member_id("m2"), "alarm": "NOSPACE"})
+    [why] = decide(builder.build())["blockedOn"]
+    assert "etcd alarm NOSPACE on member m2" in why["message"]
+    assert (
+        'prod_1_eu_machines -b -f 1 -m kubeadm.control_plane.etcd_alarm -a "state=disarmed compact=true' in why["fix"]
+    )
+
+
+@pytest.mark.parametrize("taints", [None, []])
+def test_a_node_without_labels_is_told_with_the_commands_that_put_back_what_kubeadm_did(
+    taints: Optional[list[str]],
+) -> None:
+    builder = healthy(3)
+    if taints is not None:
+        config = builder.entry("m2")["kubeadmConfig"]["spec"]
+        config.setdefault("joinConfiguration", {})["nodeRegistration"] = {"taints": taints}
+    [why] = decide(builder.unlabelled("m2").build())["blockedOn"]
+    assert "kubectl label node m2 node-role.kubernetes.io/master= node-role.kubernetes.io/control-plane=" in why["fix"]
+    assert ("kubectl taint node m2 node-role.kubernetes.io/" in why["fix"]) is (taints is None)

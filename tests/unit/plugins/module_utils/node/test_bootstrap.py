@@ -10,6 +10,7 @@ import os
 import stat
 import subprocess
 import typing as t
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from systemd import StandInSystemd
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import Bootstrap, Places, read_state
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.script import Disks
 
 TOKEN = "abcdef.0123456789abcdef"
 KUBEADM = """#!/bin/sh
@@ -93,6 +95,47 @@ def test_a_bootstrap_runs_all_stages_in_one_shell_and_removes_its_secrets(
     assert not os.path.exists(places.work)
     assert stat.S_IMODE(os.stat(places.record).st_mode) == 0o600
     assert TOKEN not in Path(places.record).read_text()
+
+
+@pytest.mark.parametrize(
+    ("disks", "check"),
+    [
+        (Disks(etcd="/proc"), "EtcdDisk"),
+        (Disks(etcd="/proc/nothing/yet"), "EtcdDisk"),
+        (Disks(kubelet="/proc"), "KubeletDisk"),
+        (Disks(runtimes=("/no/such/folder", "/proc")), "ImageDisk"),
+    ],
+)
+def test_a_disk_without_room_ends_it_before_kubeadm(
+    places: Places, systemd: StandInSystemd, tmp_path: Path, disks: Disks, check: str
+) -> None:
+    """/proc is a file system without any room. Looked at after the user's commands, which may have mounted it."""
+    bootstrap = Bootstrap(replace(places, disks=disks), systemd)
+    bootstrap.start("step-1", data(places, preKubeadmCommands=[f"touch {tmp_path}/mounted"]))
+    report = bootstrap.wait(20)
+    assert (report.state, report.rc) == ("Failed", 1)
+    assert report.message.startswith(
+        f"the look at the disks before kubeadm ended with exit status 1: [ERROR {check}]: 0 MiB"
+    )
+    assert (tmp_path / "mounted").exists() and not (tmp_path / "calls").exists()
+
+
+def test_every_disk_without_room_is_named(places: Places, systemd: StandInSystemd) -> None:
+    bootstrap = Bootstrap(replace(places, disks=Disks("/proc", "/proc", ("/proc",))), systemd)
+    bootstrap.start("step-1", data(places))
+    message = bootstrap.wait(20).message
+    assert all(f"[ERROR {name}Disk]" in message for name in ("Etcd", "Kubelet", "Image"))
+
+
+def test_a_disk_that_tells_nothing_is_no_reason_to_stop(
+    places: Places, systemd: StandInSystemd, tmp_path: Path
+) -> None:
+    """A df that says something else, or nothing."""
+    (tmp_path / "df").write_text("#!/bin/sh\necho nonsense\n")
+    (tmp_path / "df").chmod(0o755)
+    bootstrap = Bootstrap(replace(places, disks=Disks(etcd="/proc")), systemd)
+    bootstrap.start("step-1", data(places, preKubeadmCommands=[f"PATH={tmp_path}:$PATH"]))
+    assert bootstrap.wait(20).state == "Succeeded"
 
 
 def test_what_is_written_before_the_start_is_readable_by_root_alone(places: Places, systemd: StandInSystemd) -> None:

@@ -97,6 +97,16 @@ def test_what_is_no_certificate_is_left_out(tmp_path: Path) -> None:
     assert certificates.expiry(str(tmp_path)) == {"apiserver.crt": "2030-01-01T00:00:00Z"}
 
 
+def test_the_client_certificates_inside_kubeconfigs_end_too(tmp_path: Path) -> None:
+    inside = base64.b64encode(certificate(datetime.datetime(2031, 2, 3)).encode()).decode()
+    (tmp_path / "pki").mkdir()
+    user = f"users:\n- name: admin\n  user:\n    client-certificate-data: {inside}\n    client-key-data: c2VjcmV0\n"
+    (tmp_path / "admin.conf").write_text(user)
+    (tmp_path / "scheduler.conf").write_text("client-certificate-data: bm9uZQ==\n")
+    (tmp_path / "controller-manager.conf").write_text("client-certificate: /var/lib/pem\n")
+    assert certificates.expiry(str(tmp_path / "pki")) == {"admin.conf": "2031-02-03T00:00:00Z"}
+
+
 def places(tmp_path: Path) -> Places:
     kubeadm = tmp_path / "kubeadm"
     kubeadm.write_text(f'#!/bin/sh\n[ "$1" = version ] && echo v1.20.2 && exit\necho "$*" >> {tmp_path}/calls\n')

@@ -1,0 +1,48 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A machine that refuses to start kubeadm, on stand-ins for a cloud and its machines: the run ends with its reason, and doesn't try again."""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+import pytest
+from acme_workspace import AcmeWorkspace
+
+NAME = "prod"
+WHY = "kubeadm on this machine is v1.19.0, but v1.20.2 is wanted. Nothing was changed."
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AcmeWorkspace:
+    """A user's folder with machines that answer."""
+    made = AcmeWorkspace(tmp_path / "workspace")
+    for name, value in made.machines_answer().items():
+        monkeypatch.setenv(name, value)
+    return made
+
+
+@pytest.mark.parametrize("change", [{"replicas": 3}, {"replicas": 1, "kubeadm": {"preKubeadmCommands": ["true"]}}])
+def test_a_join_that_a_machine_refuses_ends_the_run(workspace: AcmeWorkspace, change: dict[str, t.Any]) -> None:
+    """Nobody waits for a start that was refused, whether or not a machine is made ahead meanwhile."""
+    workspace.manifest(NAME, replicas=1)
+    workspace.playbook("reconcile").succeeded()
+    workspace.refuse_bootstraps(WHY)
+    before = len(workspace.world()["calls"])
+    workspace.manifest(NAME, **change)
+    run = workspace.playbook("reconcile").failed()
+    assert "kubeadm on this machine is v1.19.0" in run.text
+    calls = [each.split()[2] for each in workspace.world()["calls"][before:]]
+    assert calls.count("node_bootstrap") <= 3, "a join is looked for, tried once, and not begun anew"
+    assert len(workspace.world()["members"]) == 1
+
+
+def test_the_token_of_a_join_is_deleted_when_the_machine_has_joined(workspace: AcmeWorkspace) -> None:
+    workspace.manifest(NAME, replicas=3)
+    workspace.playbook("reconcile").succeeded()
+    calls = [each.split()[2] for each in workspace.world()["calls"]]
+    assert calls.count("bootstrap_token") == 4, "made and deleted for each of two joins"
+    kept = [each["metadata"].get("annotations") or {} for each in workspace.objects("KubeadmConfig")]
+    assert len(kept) == 3 and not any("bootstrap-token-id" in key for each in kept for key in each)

@@ -1,0 +1,69 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Waiting for a machine's own control plane, against a real API server, with a clock that the test turns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from api_server import ApiServer
+from etcd_cluster import free_port
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.settling import (
+    COMPONENTS_SECONDS,
+    Own,
+    wait_until_up,
+)
+
+
+class Clock:
+    """Seconds that pass only where somebody waits."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def pause(self, seconds: float) -> None:
+        """Let some pass."""
+        self.seconds += seconds
+
+    def wait(self, own: Own, seconds: float = 10) -> bool:
+        """Wait as the module does."""
+        return wait_until_up(seconds, own, lambda: self.seconds, self.pause)
+
+
+def own(server: ApiServer, manifests: Path, component: str = "") -> Own:
+    """A machine with that API server, and with a component that nobody answers for."""
+    manifests.mkdir()
+    for name in ("kube-apiserver", component):
+        if name:
+            (manifests / f"{name}.yaml").write_text((server.manifests / "kube-apiserver.yaml").read_text())
+    return Own(server.kubeconfig, str(manifests), server.kubectl, {"kube-scheduler": free_port()})
+
+
+def test_what_is_up_is_not_waited_for(server: ApiServer, tmp_path: Path) -> None:
+    clock = Clock()
+    assert clock.wait(own(server, tmp_path / "manifests"))
+    assert clock.seconds == 0
+
+
+def test_a_component_that_never_answers_is_not_waited_for_to_the_end(server: ApiServer, tmp_path: Path) -> None:
+    """Its health port may be another one; the observation that follows judges its pod."""
+    clock = Clock()
+    assert not clock.wait(own(server, tmp_path / "manifests", "kube-scheduler"))
+    assert COMPONENTS_SECONDS <= clock.seconds < COMPONENTS_SECONDS + 1
+
+
+def test_an_api_server_that_does_not_come_is_given_up(server: ApiServer, tmp_path: Path) -> None:
+    elsewhere = own(server, tmp_path / "manifests")
+    annotation = f"kubeadm.kubernetes.io/kube-apiserver.advertise-address.endpoint: 127.0.0.1:{free_port()}"
+    (tmp_path / "manifests" / "kube-apiserver.yaml").write_text(f"metadata:\n  annotations:\n    {annotation}\n")
+    clock = Clock()
+    assert not clock.wait(elsewhere, 3)
+    assert 3 <= clock.seconds < 4
+
+
+def test_a_machine_without_a_control_plane_is_not_waited_for(server: ApiServer, tmp_path: Path) -> None:
+    clock = Clock()
+    assert not clock.wait(Own(server.kubeconfig, str(tmp_path), server.kubectl))
+    assert clock.seconds == 0
