@@ -174,7 +174,11 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "preflight",
         lambda parameters, node: ("kubeadm version -o short",),
-        {"ignore": Parameter(commands.STRINGS, default=[], pattern=_CHECK, pattern_words="names of checks")},
+        {
+            "ignore": Parameter(commands.STRINGS, default=[], pattern=_CHECK, pattern_words="names of checks"),
+            # What the node is to be fit for; without it, for what its own kubeadm is.
+            "version": Parameter(default="", pattern=f"({_VERSION})?", pattern_words="a version, as v1.30.2"),
+        },
     ),
     Command("upgradeKubeadm", _kubeadm, {"version": version_parameter(), "binaries": _BINARIES}, check=_binaries),
     Command("kubeadmUpgradePlan", _plan, {"version": version_parameter(), "ignorePreflightErrors": _IGNORED}),

@@ -137,6 +137,8 @@ class _Steps:
         self._lone = len(cluster.nodes) == 1
         ignored = {*(spec.get("ignorePreflightErrors") or []), *(cluster.extra.get(EXTRA_IGNORED) or [])}
         self._ignored = {"ignorePreflightErrors": sorted(ignored)} if ignored else {}
+        # A machine that was made although it is small is upgraded although it is.
+        self._waived = {"ignore": sorted(ignored)} if ignored else {}
         self._flags: dict[str, Any] = {
             name: spec[name] for name in ("certificateRenewal", "etcdUpgrade") if spec.get(name) is not None
         }
@@ -149,7 +151,7 @@ class _Steps:
         binaries = {**version, "binaries": dict(self._spec["binaries"])} if self._spec.get("binaries") else version
         worker = not nodes[0].control_plane
         drained = self._drained(nodes)
-        steps: list[dict[str, Any]] = [{"preflight": {}}]
+        steps: list[dict[str, Any]] = [{"preflight": {**version, **self._waived}}]
         if gate:
             steps.append({"waitHealthy": {}})
         steps.append({"upgradeKubeadm": binaries})

@@ -25,8 +25,9 @@ PLAN_SECONDS, APPLY_SECONDS = 300, 1800
 DRAIN_CALL_SECONDS = 30
 # A drain without a bound of its own ends some time: a person then says how to go on.
 LONGEST_DRAIN_SECONDS = 86400
-# What an existing node's preflight says of its components is asked by waitHealthy, with patience.
-_NOT_HERE = ("ControlPlane", "Port-")
+# What an existing node's preflight says of its components is asked by waitHealthy, with patience; and its programs may be of two
+# versions, as where an upgrade was begun: kubeadm itself knows which of them go together.
+_NOT_HERE = ("ControlPlane", "Port-", "KubeadmVersion", "KubeletVersion")
 
 
 def once(context: TaskContext) -> str:
@@ -42,11 +43,13 @@ def attempt_of(context: TaskContext) -> int:
 
 
 def preflight(context: TaskContext, parameters: Parameters) -> None:
-    """The node answers, kubeadm tells its version, and nothing that a control plane node needs is missing."""
+    """The node answers, kubeadm tells its version, and nothing that a control plane node needs, of the version to come, is missing."""
     context.run([KUBEADM, "version", "--output=short"], step="version", timeout_seconds=60)
     if not context.node.control_plane:
         return
     call = {"existing": True, "node_name": context.node.name, "ignore": parameters["ignore"], "report_only": True}
+    if parameters["version"]:
+        call["version"] = parameters["version"]
     checks = context.call("preflight", call)["checks"]
     wrong = [
         each

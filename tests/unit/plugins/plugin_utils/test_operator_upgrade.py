@@ -85,13 +85,14 @@ def test_kubeadm_that_fails_is_told_with_its_last_words(tmp_path: Path) -> None:
         ({"name": "NumCPU", "ok": False, "severity": "warning", "message": "one", "remedy": ""}, False),
         ({"name": "Port-6443", "ok": False, "severity": "error", "message": "silent", "remedy": ""}, False),
         ({"name": "ControlPlane", "ok": False, "severity": "error", "message": "silent", "remedy": ""}, False),
+        ({"name": "KubeletVersion", "ok": False, "severity": "error", "message": "older", "remedy": ""}, False),
     ],
 )
 def test_preflight(tmp_path: Path, problem: Object, refused: bool) -> None:
     """What is missing on the machine ends it; what the components say is asked with patience afterwards."""
     run = command(
         tmp_path,
-        {"preflight": {}},
+        {"preflight": {"version": NEW}},
         lambda _name, module, _each: ended() if module == "node_command" else {"checks": [problem]},
     )
     if refused:
@@ -99,6 +100,7 @@ def test_preflight(tmp_path: Path, problem: Object, refused: bool) -> None:
             run.run()
     else:
         run.run()
+    assert run.action.calls[-1][2]["version"] == NEW, "what that version refuses is told before anything is done"
 
 
 def test_a_drain_goes_through_another_node(tmp_path: Path) -> None:

@@ -118,6 +118,7 @@ def test_every_command_is_one_that_the_catalogue_knows() -> None:
     for group in plan(spec, facts):
         for index, each in enumerate(group.commands):
             assert catalogue.descriptor_errors(each, f"{group.name}[{index}]") == []
+    assert plan(spec, facts)[0].commands[0] == {"preflight": {"version": NEW, "ignore": ["ImagePull", "Swap"]}}
     lines = catalogue.describe(plan(spec, facts)[0].commands, "cp-a")
     apply = next(each for each in lines if each.startswith("kubeadm upgrade apply"))
     assert apply == (
@@ -177,6 +178,7 @@ def test_half_upgraded_nodes_come_first() -> None:
     assert "kubeadmUpgradeApply" in verbs(groups[0]) and "kubeadmUpgradeNode" in verbs(groups[1])
     for group in groups[:2]:
         assert verbs(group)[:2] == ["preflight", "upgradeKubeadm"], "a Node that may be down is not waited for first"
+        assert group.commands[0] == {"preflight": {"version": NEW}}
 
 
 def test_an_apply_that_died_is_finished_on_its_node() -> None:
