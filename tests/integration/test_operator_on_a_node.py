@@ -15,7 +15,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from forged_certificates import Authorities, ends, fetch, forge
+from forged_certificates import Authorities, fetch, forge, late
 from namespaced_node import ADDRESS, NAME, NamespacedNode, binaries_of, missing
 from task_context import CommandRun, StandInAction, ended
 
@@ -110,11 +110,7 @@ def test_certificates_that_have_ended(operator: Operator) -> None:
     facts = operator.facts(answers=False)
     notes = operator.carry_out(renew_certificates.plan({}, facts), facts)
     assert operator.well()
-    soon = datetime.now(timezone.utc) + timedelta(days=360)
-    kept = ("ca.crt", "kubelet.crt")
-    late = {path for path, end in ends(ssh).items() if end < soon and not path.endswith(kept)}
-    # What the kubelet's current certificate was before stays beside it.
-    assert {path for path in late if "kubelet-client-2" not in path} == set()
+    assert late(ssh) == {}
     assert [each for each in notes if "was restarted, healthy" in each] and "already" not in " ".join(notes)
     assert operator.ran[0] == ["kubeadm", "certs", "renew", "all", "--config=/run/kubeadm/renew.yaml"]
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Three control plane nodes and a worker upgraded in place, paused and killed in the middle, while a watcher asks; and a single node."""
+"""Three control plane nodes and a worker upgraded in place, paused and killed in the middle, while a watcher asks."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ WITHOUT_QUORUM_SECONDS = 1.0
 WITHOUT_ENDPOINT_SECONDS = 2.0
 IGNORE = "control_plane_ignore_worker_nodes=true"
 PAUSE = "k8s.gcr.io/pause:3.2"
+# One node's, which everything is tested with every time, is in test_in_place_on_one_node.py.
+pytestmark = pytest.mark.full
 
 
 class Lab(t.NamedTuple):
@@ -60,7 +62,7 @@ def join(machines: Machines, pool: HostPool, worker: str) -> None:
     pool.ssh(worker, f"{command} --ignore-preflight-errors=ImagePull")
 
 
-@pytest.fixture(name="lab", scope="module", params=["Auto", pytest.param("Controlled", marks=pytest.mark.full)])
+@pytest.fixture(name="lab", scope="module", params=["Auto", "Controlled"])
 def _lab(
     request: pytest.FixtureRequest, workspace: Workspace, tmp_path_factory: pytest.TempPathFactory
 ) -> t.Iterator[Lab]:
@@ -215,26 +217,3 @@ def test_nothing_was_missed(lab: Lab, artefacts: Path, record_property: t.Callab
         record_property(what, json.dumps({key: seen[what][key] for key in ("longest_gap_seconds", "asked", "failed")}))
     assert seen["quorum"]["longest_gap_seconds"] <= WITHOUT_QUORUM_SECONDS, seen["quorum"]
     assert seen["endpoint"]["longest_gap_seconds"] <= WITHOUT_ENDPOINT_SECONDS, seen["endpoint"]
-
-
-def test_a_single_node(workspace: Workspace) -> None:
-    """One node, upgraded where it stands: no other machine, no drain, its pods go on."""
-    name = "lab-up-single"
-    workspace.manifest(name, replicas=1)
-    workspace.playbook("reconcile", "--limit", name).succeeded()
-    machines = Machines(workspace, name)
-    [node] = machines.names()
-    machines.kubectl("taint", "nodes", node, "node-role.kubernetes.io/master-")
-    machines.kubectl("create", "deployment", "web", f"--image={PAUSE}")
-    machines.kubectl("wait", "--for=condition=Available", "deployment/web", "--timeout=120s")
-    pods = machines.kubectl("get", "pods", "-o", "name")
-    NextVersion(NEXT).put(machines.ssh_words(node))
-    actions = NodeActions(workspace, name)
-    actions.run("up", SPEC).succeeded()
-    assert actions.action("up")["status"]["phase"] == "Succeeded"
-    assert machines.ssh(node, "kubelet --version").strip().endswith(NEXT)
-    assert machines.kubectl("get", "pods", "-o", "name") == pods
-    assert machines.names() == [node]
-    assert workspace.playbook("reconcile", "--limit", name).succeeded().recap(name)["changed"] == 0
-    workspace.playbook("delete", "--limit", name, "-e", f"control_plane_delete={name}").succeeded()
-    (workspace.folder / "clusters" / f"{name}.yaml").unlink()

@@ -16,6 +16,9 @@ from datetime import datetime, timedelta, timezone
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 
+# kubeadm renews no authority, and not the serving certificate that a kubelet signs itself.
+NOT_RENEWED = ("ca.crt", "front-proxy-ca.crt", "kubelet.crt")
+YEAR = timedelta(days=360)
 PATHS = "etc/kubernetes/pki etc/kubernetes/*.conf var/lib/kubelet/pki"
 COMPONENTS = ("etcd", "kube-apiserver", "kube-controller", "kube-scheduler")
 _DATA = re.compile(rb"(client-certificate-data: )(\S+)")
@@ -100,3 +103,15 @@ def ends(ssh: Ssh) -> dict[str, datetime]:
         if b"BEGIN CERTIFICATE" in pem:
             found[path] = x509.load_pem_x509_certificate(pem).not_valid_after_utc
     return found
+
+
+def late(ssh: Ssh) -> dict[str, datetime]:
+    """The certificates of a node that are not good for a year, by their files; what a renewal of all leaves has none."""
+    soon = datetime.now(timezone.utc) + YEAR
+    # What the kubelet's current certificate was before stays beside it.
+    kept = ("kubelet-client-2",)
+    return {
+        path: end
+        for path, end in ends(ssh).items()
+        if end < soon and not path.endswith(NOT_RENEWED) and not any(each in path for each in kept)
+    }
