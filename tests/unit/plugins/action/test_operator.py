@@ -109,6 +109,15 @@ def test_an_index_out_of_range_is_told_and_runs_nothing(bench: Bench) -> None:
     assert "command 1 of 1: fail" in bench.run()["msg"]
 
 
+def test_a_command_of_another_release_is_no_success(bench: Bench) -> None:
+    """A3.1 #13: what nobody wrote here fails, and what comes after it does not run."""
+    bench.begin(group("a", {"ofAnotherRelease": {}}, "pass"))
+    step = bench.run()
+    assert step["step"] == "failed" and "ofAnotherRelease: this release does not know the command" in step["msg"]
+    [first] = bench.task(f"first-01-a-{bench.workspace.control_planes[0]}")["status"]["commands"]
+    assert first["error"] and "completionTime" not in first
+
+
 def test_tasks_beside_each_other(bench: Bench) -> None:
     """Each in a process of its own; never more than the budget, and all of them in the end."""
     workers = {"matchExpressions": [{"key": "node-role.kubernetes.io/master", "operator": "DoesNotExist"}]}

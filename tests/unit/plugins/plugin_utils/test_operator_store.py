@@ -134,6 +134,7 @@ def test_skip_goes_on_with_the_next_command_and_the_last_one_ends_the_task(walk:
     assert one.until_it_ends().kind == flow.COMPLETED
     task = one.stored("Task", "first-01-a-cp-b")["status"]
     assert task["phase"] == "Succeeded" and task["commands"][2]["skipped"] and task["commandProgress"] == "3/3"
+    assert task["currentCommand"] == 3, "there is no fourth one"
 
 
 def test_pause_holds_before_the_next_task_and_resume_goes_on(walk: Make) -> None:
