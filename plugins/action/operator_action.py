@@ -80,7 +80,7 @@ class ActionModule(ControlPlaneAction):
             )
 
     def _plan(self, arguments: dict[str, t.Any], cluster_objects: ClusterObjects, root: Object) -> Object:
-        busy = operator_respect.under_way(cluster_objects)
+        busy = operator_respect.under_way(cluster_objects, objects.what(root))
         hosts = (self._task_vars.get("groups") or {}).get(workers_group(cluster_objects.name)) or []
         gatherer = Facts(
             cluster_objects, self.machine_caller(arguments, cluster_objects), [str(each) for each in hosts]
@@ -100,12 +100,16 @@ class ActionModule(ControlPlaneAction):
     @staticmethod
     def _refuse_busy(cluster_objects: ClusterObjects, root: Object, facts: t.Optional[ClusterFacts], busy: str) -> None:
         # A rollout can't end where every certificate has expired: then only a renewal helps.
-        offline = facts is not None and not facts.api_answers and objects.what(root) == "renewCertificates"
+        what = objects.what(root)
+        offline = facts is not None and not facts.api_answers and what == "renewCertificates"
         if busy and not offline:
             raise ControlPlaneFailure(
                 f"{objects.label(root)}: {busy}, and Actions keep out of its way. Nothing was started. Let it end first "
                 f"(kubeadm.control_plane.reconcile --limit {cluster_objects.name}), then run this again."
             )
+        amid = operator_respect.amid_rotation(cluster_objects, what)
+        if amid and not offline:
+            raise ControlPlaneFailure(f"{objects.label(root)}: {amid}")
 
     def _ended(self, cluster: str, root: Object) -> dict[str, t.Any]:
         status = root["status"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import flow, objects, text
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import operator_respect
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import Object
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.journal_entries import close_intents
@@ -41,6 +42,8 @@ class ActionModule(ControlPlaneAction):
         if step.kind == flow.RUN:
             return self._answer(execution.root, step.kind, list(step.tasks), "")
         said = text.ending(execution, step, cluster_objects.name)
+        if step.kind == flow.ABORTED and objects.what(root) == operator_respect.ROTATION:
+            said += operator_respect.left_behind(cluster_objects)
         if step.kind not in _FAILS:
             self.progress(cluster_objects.name, said)
         return self._answer(execution.root, step.kind, list(step.tasks), said)

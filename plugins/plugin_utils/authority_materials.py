@@ -85,7 +85,7 @@ class Materials:
 
 def secret_name(cluster: str) -> str:
     """The Secret that holds a rotation which is not over."""
-    return f"{cluster}-authority-rotation"
+    return kinds.secret_name(cluster, kinds.PURPOSE_AUTHORITY_ROTATION)
 
 
 def load(ctx: TaskContext) -> t.Optional[Materials]:

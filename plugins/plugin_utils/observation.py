@@ -29,6 +29,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_obje
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer, Machine
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.maintenance_window import maintenance
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_respect import unfinished_rotation
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.readiness_gates import Gates
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.witnesses import witnesses
 
@@ -99,16 +100,19 @@ def observe(
 
 
 def _unfinished(objects: ClusterObjects) -> Object:
-    """The Action that has begun and not ended, where there is one."""
+    """The Action that has begun and not ended, and the rotation of certificate authorities that is not over, where there are such."""
     found = [
         each
         for kind in operator.KINDS
         for each in objects.store.list(operator.kind_ref(kind), objects.namespace, {CLUSTER_LABEL: objects.name})
         if operator.detached(each) and operator.under_way(each, str(objects.cluster["metadata"].get("uid") or ""))
     ]
-    if not found:
-        return {}
-    return {"unfinishedAction": {"name": operator.label(found[0]), "phase": str(found[0]["status"].get("phase") or "")}}
+    rotation = unfinished_rotation(objects)
+    unfinished: Object = {} if rotation is None else {"unfinishedRotation": rotation}
+    if found:
+        phase = str(found[0]["status"].get("phase") or "")
+        unfinished["unfinishedAction"] = {"name": operator.label(found[0]), "phase": phase}
+    return unfinished
 
 
 def seconds_between(first: str, second: str) -> float:

@@ -27,6 +27,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.gro
     go_on,
     initialize,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.in_place import beside_actions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import (
     Context,
     Outcome,
@@ -77,7 +78,7 @@ def decide(snapshot: Object) -> Object:
 def decide_on(view: View) -> Object:
     """As decide(), for a snapshot that has been read already; the view is not changed."""
     context = Context(view)
-    outcome = _beside_actions(view, _choose(context))
+    outcome = beside_actions(view, _choose(context))
     facts = context.facts(outcome)
     removed = context.removed_conditions()
     control_plane = control_plane_conditions(view, facts)
@@ -109,26 +110,6 @@ def decide_on(view: View) -> Object:
             },
         },
     }
-
-
-def _beside_actions(view: View, outcome: Outcome) -> Outcome:
-    """No step is taken while an Action works on the running nodes: it would pause, and the step would work on what is half changed.
-
-    A deletion of the whole cluster goes on; so does whatever is waited for, or refused anyway.
-    """
-    action = view.raw.get("unfinishedAction")
-    if not action or view.deleting or view.paused:
-        return outcome
-    text = f"{action['name']} has not ended ({action.get('phase') or 'under way'})"
-    if not outcome.acts:
-        return replace(outcome, reasons=[*outcome.reasons, reason("ActionUnfinished", text)])
-    name = str(action["name"]).rpartition(" ")[2]
-    what = f"; what would follow: {outcome.reasons[0]['message']}" if outcome.reasons else ""
-    fix = (
-        f"Finish it (kubeadm.control_plane.action -e operator_action={name}) or give it up "
-        f"(kubeadm.control_plane.abort -e operator_action={name}) first."
-    )
-    return block("ActionUnfinished", text + what, fix)
 
 
 def _annotations(view: View) -> Object:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import base64
 import typing as t
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from operator_cases import action, facts, group, hub
 from operator_workspace import NAME, OperatorWorkspace
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import freeze, objects
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import KeyPair
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.authority_materials import Materials
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
     CLUSTER,
     CONTROL_PLANE,
@@ -23,7 +26,12 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_obje
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer, Machine
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import observe
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_respect import under_way
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_respect import (
+    amid_rotation,
+    left_behind,
+    under_way,
+    unfinished_rotation,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_store import Executions
 
 PLANE = f"{NAME}-control-plane"
@@ -100,3 +108,59 @@ def test_the_snapshot_has_the_action_that_has_not_ended(store: FileStore) -> Non
     store.modify(objects.kind_ref("Action"), "default", "first", lambda each: each["spec"].update(abort=True))
     where.advance(stored)
     assert "unfinishedAction" not in observe(read(store), Nobody(), NOW, look_again=False)
+
+
+def rotate(store: FileStore, document: t.Optional[bytes] = None) -> None:
+    """A rotation that is not over, as its first command keeps it."""
+    pairs = {
+        (authority, generation): KeyPair("certificate", "key")
+        for authority in ("ca", "serviceAccount")
+        for generation in ("old", "new")
+    }
+    data = Materials(pairs, NOW, "rotate-1").document()
+    if document is not None:
+        data["rotation"] = document
+    content = {key: base64.b64encode(value).decode() for key, value in data.items()}
+    metadata = {"name": f"{NAME}-authority-rotation", "namespace": "default"}
+    store.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": content})
+
+
+def test_the_snapshot_has_the_rotation_that_is_not_over(store: FileStore) -> None:
+    assert "unfinishedRotation" not in observe(read(store), Nobody(), NOW, look_again=False)
+    rotate(store)
+    snapshot = observe(read(store), Nobody(), NOW, look_again=False)
+    assert snapshot["unfinishedRotation"] == {"action": "rotate-1", "authorities": ["ca", "serviceAccount"]}
+
+
+def test_a_rotation_whose_record_was_damaged_is_one_all_the_same(store: FileStore) -> None:
+    rotate(store, b"[]")
+    found = unfinished_rotation(read(store))
+    assert found == {"action": "", "authorities": ["ca", "serviceAccount"]}
+
+
+@pytest.mark.parametrize("what", ["upgrade", "renewCertificates", "changeConfiguration"])
+def test_in_the_middle_of_a_rotation_kubeadm_writes_nothing_of_its_own(store: FileStore, what: str) -> None:
+    assert amid_rotation(read(store), what) == ""
+    rotate(store)
+    said = amid_rotation(read(store), what)
+    assert "rotation of ca, serviceAccount, begun by the Action rotate-1, is not over" in said and what in said
+    assert '"authorities": ["ca", "serviceAccount"]' in said
+
+
+def test_a_rotation_is_completed_though_a_rollout_or_a_remediation_waits_for_it(store: FileStore) -> None:
+    what = "rotateCertificateAuthorities"
+    store.modify(CONTROL_PLANE, "default", PLANE, lambda each: each["status"].update(rollout={"replicas": 3}))
+    assert under_way(read(store), what) == "a rollout is under way (status.rollout)"
+    rotate(store)
+    store.modify(CONTROL_PLANE, "default", PLANE, lambda each: each["metadata"].update(annotations=REMEDIATION))
+    assert under_way(read(store), what) == "" == amid_rotation(read(store), what)
+    assert "a rollout is under way" in under_way(read(store), "custom")
+    store.modify(MACHINE, "default", "prod-y", lambda each: each["metadata"].update(finalizers=["a.b/c"]))
+    store.delete(MACHINE, "default", "prod-y")
+    assert under_way(read(store), what) == "machine prod-y is being removed"
+
+
+def test_an_aborted_rotation_says_what_is_left_to_be_done(store: FileStore) -> None:
+    assert left_behind(read(store)) == ""
+    rotate(store)
+    assert "reconcile makes no machine" in left_behind(read(store)) and "--limit prod" in left_behind(read(store))

@@ -50,35 +50,6 @@ class TestOrder:
         assert snapshot == healthy(5).build()
 
 
-class TestActions:
-    UNFINISHED = {"name": "Action prod-upgrade-1", "phase": "Failed"}
-
-    def test_no_step_is_taken_beside_an_action(self) -> None:
-        builder = healthy(3)
-        builder.snapshot["controlPlane"]["spec"]["replicas"] = 5
-        assert step(builder)[0] == "join"
-        builder.snapshot["unfinishedAction"] = self.UNFINISHED
-        decision = decide(builder.build())
-        assert (decision["action"], decision["reasons"][0]["reason"]) == ("blocked", "ActionUnfinished")
-        said = decision["blockedOn"][0]
-        assert "Action prod-upgrade-1 has not ended (Failed); what would follow: " in said["message"]
-        assert "-e operator_action=prod-upgrade-1" in said["fix"]
-
-    def test_where_nothing_is_to_be_done_it_is_only_told(self) -> None:
-        builder = healthy(3)
-        builder.snapshot["unfinishedAction"] = self.UNFINISHED
-        decision = decide(builder.build())
-        assert decision["action"] == "none" and decision["reasons"][-1]["reason"] == "ActionUnfinished"
-
-    def test_the_whole_cluster_may_be_deleted(self) -> None:
-        builder = healthy(3)
-        for each in ("cluster", "controlPlane"):
-            builder.snapshot[each]["metadata"]["deletionTimestamp"] = at(0)
-        before = step(builder)
-        builder.snapshot["unfinishedAction"] = self.UNFINISHED
-        assert step(builder) == before and before[0] == "deleteMachines"
-
-
 class TestPaused:
     SWITCHES: tuple[Change, ...] = (
         lambda b: b.snapshot["cluster"]["spec"].update(paused=True),
