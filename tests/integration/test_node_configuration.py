@@ -232,6 +232,25 @@ def test_a_rollback_that_was_killed_is_completed(machine: Machine) -> None:
     assert machine.flag(MANAGER, "v") == ""
 
 
+def test_a_rollback_that_was_killed_is_not_taken_for_done(machine: Machine) -> None:
+    """The manifest was back already; the process is awaited all the same."""
+    before = machine.manifest(SCHEDULER).read_text()
+    request = machine.request(machine.configuration(scheduler={BAD_FLAG[2:]: "1"}), SCHEDULER)
+    machine.works.start("half", "control_plane", request, [])
+    process = machine.systemd.processes[f"{UNIT_PREFIX}half.service"]
+    until("a rollback", lambda: machine.works.look("half").stage.startswith("rollback"))
+    machine.kubelet.held = True
+    until("the manifest is back", lambda: machine.manifest(SCHEDULER).read_text() == before)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    if machine.works.look("half").state == RUNNING:
+        machine.works.start("half", "control_plane", {}, [])
+        assert machine.works.wait("half", 3).state == RUNNING
+    machine.kubelet.held = False
+    assert machine.works.wait("half", 60).state == ROLLED_BACK
+    assert machine.flag(SCHEDULER, BAD_FLAG[2:]) == ""
+
+
 def test_one_work_at_a_time(machine: Machine) -> None:
     """A second one is refused while the first runs."""
     configuration = machine.configuration(scheduler={BAD_FLAG[2:]: "1"})

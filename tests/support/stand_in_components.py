@@ -43,6 +43,8 @@ class StandInComponents:
         self.starts: list[list[str]] = []
         # Components whose manifests are there and are not run.
         self.ignored: set[str] = set()
+        # While it is held it ends what is to end, and starts nothing.
+        self.held = False
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.load_cert_chain(certificate, key)
         self._running: dict[str, str] = {}
@@ -67,9 +69,9 @@ class StandInComponents:
                 text = wanted.get(component, "")
                 if text != self._running.get(component, ""):
                     self._end(component)
-                    if text:
+                    if text and not self.held:
                         self._start(component, text)
-                elif component not in self._pids:
+                elif component not in self._pids and not self.held:
                     self._start(component, text)
 
     def _manifests(self) -> list[Path]:

@@ -103,7 +103,7 @@ class Components:
         parked = os.path.join(self.places.parked, f"{_API_SERVER}.yaml")
         # Refuses before anything is stopped where the other members are no quorum.
         etcd = StaticPod(_ETCD, self.places, self.runner)
-        etcd._require_quorum()
+        etcd.require_quorum()
         before_change()
         os.makedirs(self.places.parked, mode=0o700, exist_ok=True)
         if os.path.exists(server.manifest):

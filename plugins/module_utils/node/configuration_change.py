@@ -96,6 +96,11 @@ class Change:
         """Where what was in use is kept."""
         return os.path.join(self.folder, "backup")
 
+    @property
+    def begun(self) -> str:
+        """Where it is noted what has begun, for the unit that goes on after one that was killed."""
+        return os.path.join(self.folder, "begun")
+
     def request(self) -> dict[str, t.Any]:
         """What is wanted. Raises NodeError."""
         return _read(os.path.join(self.folder, "request.json"))
@@ -232,7 +237,7 @@ class Works:
             for name in ("request.json", "kubeadm.yaml", "environment"):
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(os.path.join(folder, name))
-            for name in ("code", "new", "old"):
+            for name in ("code", "new", "old", "begun"):
                 shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
 
     def _await_end(self, unit: str) -> None:

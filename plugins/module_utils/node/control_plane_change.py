@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import socket
@@ -161,6 +162,9 @@ class _Part:
         """Put certificates and manifest in their places and wait until the component is well. Raises NodeError."""
         request = self.work.request()
         os.makedirs(self.work.backup, mode=0o700, exist_ok=True)
+        if self.component == "etcd" and not os.path.exists(self.kept):
+            # The gate before this node may be old: an Action can have been paused since.
+            self._pod().require_quorum()
         self._keep(self.manifest, self.kept)
         text = keep_first_start(self.text, _text(self.kept)) if self.component == "etcd" else self.text
         for name in self.certificates:
@@ -169,7 +173,7 @@ class _Part:
                 self._keep(place, kept)
                 _copy(source, place)
         if self.component in request["components"]:
-            self._put(text)
+            self._put(text, "change")
         else:
             self._restart("changed", force=False)
         for name in self.certificates:
@@ -179,15 +183,18 @@ class _Part:
         """Put back what was there before, and wait until the component is well. Raises NodeError."""
         if not os.path.exists(self.kept):
             return
-        touched = False
-        for name in self.certificates:
-            for place, kept in self._certificate_files(name):
-                if os.path.exists(kept) and _bytes(kept) != _bytes(place):
-                    touched = True
-                    _copy(kept, place)
-        if not os.path.exists(self.manifest) or _text(self.manifest) != _text(self.kept):
-            self._put(_text(self.kept), patient=True)
-        elif touched:
+        files = [
+            pair for name in self.certificates for pair in self._certificate_files(name) if os.path.exists(pair[1])
+        ]
+        changed = [(place, kept) for place, kept in files if _bytes(place) != _bytes(kept)]
+        if changed:
+            # Killed after the files are back, the next unit must still see that a process is to follow.
+            self._begun("restart")
+        for place, kept in changed:
+            _copy(kept, place)
+        if self._has_begun("back") or not os.path.exists(self.manifest) or _text(self.manifest) != _text(self.kept):
+            self._put(_text(self.kept), "back")
+        elif self._has_begun("restart"):
             self._restart("back", force=True)
 
     def _certificate_files(self, name: str) -> tuple[tuple[str, str], ...]:
@@ -206,34 +213,45 @@ class _Part:
         if not os.path.exists(kept):
             guard.write_atomically(kept, _bytes(source), 0o600)
 
-    def _put(self, text: str, *, patient: bool = False) -> None:
-        """Put a manifest in its place, unless it is there, and wait for the process that the kubelet makes of it.
+    def _begun(self, what: str) -> set[pod_processes.Instance]:
+        """Note that this begins, with the processes that there are; where it had begun, those that there were then."""
+        path = os.path.join(self.work.begun, f"{self.component}.{what}")
+        if not os.path.exists(path):
+            os.makedirs(self.work.begun, mode=0o700, exist_ok=True)
+            guard.write_atomically(path, json.dumps(sorted(self._instances())).encode(), 0o600)
+        return {(int(pid), int(started)) for pid, started in json.loads(_text(path))}
 
-        ``patient``: starts in vain don't count, for they may still be those of the manifest before.
-        """
-        before = self._instances()
-        starts = self._starts()
+    def _has_begun(self, what: str) -> bool:
+        return os.path.exists(os.path.join(self.work.begun, f"{self.component}.{what}"))
+
+    def _put(self, text: str, why: str) -> None:
+        """Put a manifest in its place, unless it is there, and wait for the process that the kubelet makes of it."""
+        before = self._begun(why)
+        # On the way back starts in vain don't count, for they may still be those of the manifest before.
+        starts = None if why == "back" else self._starts()
         partial = os.path.join(self.work.places.kubernetes, f".{self.component}.yaml.kubeadm-control-plane")
         guard.write_atomically(partial, text.encode(), 0o600)
         words = words_of(self.make.read(partial))
         if os.path.exists(self.manifest) and _text(self.manifest) == text:
             # Interrupted after this was done: the process may be there already.
             os.unlink(partial)
-            before = set()
         else:
             # The kubelet takes whatever appears in its folder for a manifest: it appears whole.
             os.rename(partial, self.manifest)
             guard.sync_directory(self.make.manifests)
-        self._wait(words, before, None if patient else starts)
+        self._wait(words, before, starts)
+
+    def _pod(self) -> StaticPod:
+        return StaticPod(self.component, self.work.places.static_pods(), self.work.runner)
 
     def _restart(self, why: str, *, force: bool) -> None:
-        pod = StaticPod(self.component, self.work.places.static_pods(), self.work.runner)
-        pod.restart(once=f"{os.path.basename(self.work.folder)}-{why}", seconds=self.seconds, force=force)
+        once = f"{os.path.basename(self.work.folder)}-{why}"
+        self._pod().restart(once=once, seconds=self.seconds, force=force)
 
     def _wait(
         self, words: list[str], before: set[pod_processes.Instance], starts: t.Optional[t.Mapping[str, int]]
     ) -> None:
-        pod = StaticPod(self.component, self.work.places.static_pods(), self.work.runner)
+        pod = self._pod()
         begun = time.monotonic()
         nudged = False
         seen: set[pod_processes.Instance] = set()
@@ -271,7 +289,9 @@ class _Part:
                 own = file.read().rstrip(b"\0").decode(errors="replace").split("\0")
         except OSError:
             return False
-        return os.path.basename(own[0]) == self.component and set(words[1:]) <= set(own[1:])
+        # The kubelet fills in $(VARIABLES).
+        wanted = {word for word in words[1:] if "$(" not in word}
+        return os.path.basename(own[0]) == self.component and wanted <= set(own[1:])
 
     def _starts(self) -> dict[str, int]:
         """How often the kubelet has started the container of each of the component's pods, by the logs that it numbers."""

@@ -159,7 +159,7 @@ class StaticPod:
             return Restart(True, f"{self.component} would be restarted")
         deadline = time.monotonic() + seconds
         if not begun and not os.path.exists(parked) and not force:
-            self._require_quorum()
+            self.require_quorum()
         before_change()
         if not begun:
             record = {"once": once, "from": sorted(self._instances()), "stage": _OUT}
@@ -216,8 +216,12 @@ class StaticPod:
                 self.runner(["systemctl", "restart", f"{self.places.kubelet}.service"])
             time.sleep(_POLL_SECONDS)
 
-    def _require_quorum(self) -> None:
-        """Refuse to take etcd away where those that stay are no quorum (with one or two voters there is none in any case)."""
+    def require_quorum(self) -> None:
+        """Refuse to take etcd away where those that stay are no quorum (with one or two voters there is none in any case).
+
+        Raises:
+            NodeError: they would be none, or nobody can say.
+        """
         if self.component != "etcd":
             return
         view = members_view([self.places.etcd_url], self.places.credentials)
