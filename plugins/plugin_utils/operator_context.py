@@ -36,7 +36,8 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.workload_act
 # A command: it may have run before, whole or in part, and does what is left.
 Run = t.Callable[["TaskContext", t.Mapping[str, t.Any]], None]
 
-WAIT_SECONDS = 20
+# A short program has ended within the first call, so that its end needs no other; then a call lasts longer.
+FIRST_WAIT_SECONDS, WAIT_SECONDS = 2, 20
 # How long a node may be silent while a program runs there; the program doesn't notice.
 SILENCE_SECONDS = 60.0
 
@@ -172,7 +173,7 @@ class TaskContext:
 
         It runs as a transient unit named after Task, command, attempt, step and program: after a kill it is found again, awaited,
         and its result taken; it is never started twice. A command that runs several programs names each by a step of its own. A
-        person's ``retry`` begins a new attempt, which takes over what still runs of the one before.
+        person's ``retry`` begins a new attempt, which takes over what still runs of the one before, or ended and was not seen to.
 
         Raises:
             CommandFailure: not reached, not ended within the time, or an exit status that isn't in ``ok``.
@@ -181,9 +182,10 @@ class TaskContext:
         words = [str(each) for each in argv]
         unit = self._unit(name, words, step)
         said = step or " ".join(words)[:60]
-        call = {"name": unit, "argv": words, "timeout": timeout_seconds, "wait": 0, "fencing": self.fencing}
+        call = {"name": unit, "argv": words, "timeout": timeout_seconds, "wait": FIRST_WAIT_SECONDS}
+        call["fencing"] = self.fencing
         waiting = self.plugin.waiting(self.cluster, timeout_seconds + SILENCE_SECONDS)
-        heard = time.monotonic()
+        heard = None
         while True:
             answer = self._asked(name, "node_command", call)
             if answer.reached and answer.failed:
@@ -193,13 +195,9 @@ class TaskContext:
                 if answer.result["state"] != "Running":
                     break
                 call["wait"] = WAIT_SECONDS
-            elif time.monotonic() - heard > SILENCE_SECONDS or call["wait"] == 0:
-                began = (
-                    "what was begun there goes on; retry takes its result"
-                    if call["wait"]
-                    else "this call began nothing"
-                )
-                raise CommandFailure(f"Node {name}: {answer.message} ({began}).")
+            elif heard is None or time.monotonic() - heard > SILENCE_SECONDS:
+                begun = "what was begun there" if heard else "if this was begun there, it"
+                raise CommandFailure(f"Node {name}: {answer.message} ({begun} goes on; retry takes its result).")
             if not waiting.again(f"{name}: {said}", 0.2 if answer.reached else 2.0):
                 raise CommandFailure(f"Node {name}: {said} has not ended within {timeout_seconds} s.")
         return self._collected(name, words, step, answer.result, timeout_seconds, ok)
@@ -208,11 +206,14 @@ class TaskContext:
         records = (self.task.get("status") or {}).get("commands") or []
         record = records[self.index] if self.index < len(records) else {}
         attempt = int(record.get("attempt") or 1)
-        running = self._name(words, step, attempt - 1)
+        earlier = self._name(words, step, attempt - 1)
         if attempt > 1:
-            before = self._asked(node, "node_command", {"name": running})
-            if not before.failed and before.result["state"] == "Running":
-                return running
+            before = self._asked(node, "node_command", {"name": earlier})
+            state = "" if before.failed else before.result["state"]
+            # What ended while nobody could ask was not seen to fail.
+            seen = {each.get("logPath") for each in record.get("outputs") or []}
+            if state == "Running" or (state == "Ended" and before.result["path"] not in seen):
+                return earlier
         return self._name(words, step, attempt)
 
     def _name(self, words: t.Sequence[str], step: str, attempt: int) -> str:
