@@ -58,7 +58,7 @@ def cluster(workspace: Workspace, name: str) -> tuple[Machines, str]:
     workspace.playbook("reconcile", "--limit", name).succeeded()
     machines = Machines(workspace, name)
     [node] = machines.names()
-    NextVersion(NEXT).put(machines.ssh_command(node))
+    NextVersion(NEXT).put(machines.ssh_words(node))
     return machines, node
 
 
