@@ -46,6 +46,10 @@ class CommandFailure(Exception):
     """A command that failed: what is wrong, and what to do, in words. Its Action pauses."""
 
 
+class NotReached(CommandFailure):
+    """The node did not answer: what was begun there may go on."""
+
+
 @dataclass(frozen=True)
 class Output:
     """What a program on a node left. ``head`` and ``tail`` are at most 16 KiB each, without secrets; ``tail`` is "" where head has it all."""
@@ -132,13 +136,13 @@ class TaskContext:
         What changes a node irreversibly takes ``fencing`` among its arguments: give it ``self.fencing``.
 
         Raises:
-            CommandFailure: the node was not reached, or the module failed.
+            NotReached: the node was not reached. CommandFailure: the module failed.
         """
         name = node or self.node.name
         answer = self._asked(name, module, dict(arguments))
         if answer.failed:
-            what = f"{module}: " if answer.reached else ""
-            raise CommandFailure(self._secrets.remove(f"Node {name}: {what}{answer.message}"))
+            what, kind = (f"{module}: ", CommandFailure) if answer.reached else ("", NotReached)
+            raise kind(self._secrets.remove(f"Node {name}: {what}{answer.message}"))
         return answer.result
 
     def module(self, name: str, arguments: t.Mapping[str, t.Any]) -> dict[str, t.Any]:

@@ -36,6 +36,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_obje
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_context import (
     SILENCE_SECONDS,
     CommandFailure,
+    NotReached,
     Run,
     TaskContext,
 )
@@ -214,14 +215,14 @@ def _work(context: TaskContext, request: t.Mapping[str, t.Any], seconds: int) ->
     while True:
         try:
             result = context.call(MODULE, call)
-        except CommandFailure as error:
-            if "was not reached" not in str(error):
-                raise Refused(str(error)) from error
+        except NotReached as error:
             # Its unit goes on without us; a network that comes back is not a failure of the change.
             if time.monotonic() - heard > SILENCE_SECONDS:
                 raise
             waiting.again(str(error), 2.0)
             continue
+        except CommandFailure as error:
+            raise Refused(str(error)) from error
         heard = time.monotonic()
         if result["state"] != "Running":
             break
