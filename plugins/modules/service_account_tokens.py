@@ -44,6 +44,13 @@ options:
     description: Return the pods that have a token and run since before this time (RFC 3339, UTC).
     type: str
     default: ""
+  mounting:
+    description:
+      - Return the pods that have something at or below these folders of their node mounted, other than the static pods that kubeadm
+        makes. Such a pod may have a certificate or a kubeconfig of kubeadm's in memory.
+    type: list
+    elements: path
+    default: []
   timeout:
     description: How many seconds the controller manager may take to write tokens anew.
     type: int
@@ -114,6 +121,13 @@ pods:
   returned: with O(pods_before)
   type: list
   elements: dict
+mounting:
+  description: >-
+    The pods that have something below O(mounting) mounted - C(namespace), C(name), C(node), C(path) (the first that they mount) and
+    C(started_at) (empty while no container runs).
+  returned: with O(mounting)
+  type: list
+  elements: dict
 msg:
   description: Why it failed.
   returned: failure
@@ -148,6 +162,7 @@ def main() -> None:
             "api": {"type": "bool", "default": True},
             "volumes": {"type": "bool", "default": False},
             "pods_before": {"type": "str", "default": ""},
+            "mounting": {"type": "list", "elements": "path", "default": []},
             "timeout": {"type": "int", "default": 120},
             **arguments.MACHINE,
             **arguments.FENCING,
@@ -187,6 +202,8 @@ def ask(params: t.Mapping[str, t.Any], *, check: bool) -> dict[str, t.Any]:
         result["roots"] = accounts.roots()
         if params["pods_before"]:
             result["pods"] = accounts.pods(params["pods_before"])
+        if params["mounting"]:
+            result["mounting"] = accounts.mounting(params["mounting"])
     return result
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import typing as t
 from dataclasses import dataclass
+from datetime import timedelta
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.certificate_files import (
     AUTHORITIES,
@@ -33,6 +34,8 @@ PURPOSES = {
     FRONT_PROXY: kinds.PURPOSE_PROXY,
     SERVICE_ACCOUNT: kinds.PURPOSE_SERVICE_ACCOUNT,
 }
+# A pod's start is by its node's clock, which may be ahead a little.
+_AHEAD = timedelta(seconds=60)
 
 
 @dataclass
@@ -40,6 +43,7 @@ class Materials:
     """Both generations of each authority, and what the rotation has to remember. Secret.
 
     ``link`` is the new cluster CA's certificate signed by the old one; ``published_at`` is when pods that start get both, "" before;
+    ``issued_at`` is when every node had its new certificates, "" before;
     ``stale_pods`` are those that run since before then and may know the old one alone, None before it was looked for them.
     """
 
@@ -48,6 +52,7 @@ class Materials:
     action: str
     link: str = ""
     published_at: str = ""
+    issued_at: str = ""
     stale_pods: t.Optional[list[str]] = None
 
     @property
@@ -74,6 +79,7 @@ class Materials:
             "action": self.action,
             "link": self.link,
             "publishedAt": self.published_at,
+            "issuedAt": self.issued_at,
             "stalePods": self.stale_pods,
         }
         data = {"rotation": json.dumps(known).encode()}
@@ -86,6 +92,11 @@ class Materials:
 def secret_name(cluster: str) -> str:
     """The Secret that holds a rotation which is not over."""
     return kinds.secret_name(cluster, kinds.PURPOSE_AUTHORITY_ROTATION)
+
+
+def later(time: str) -> str:
+    """A time (RFC 3339) before which a pod, by its node's clock, was started if it was started before this one."""
+    return certificates.format_time(certificates.parse_time(time) + _AHEAD)
 
 
 def load(ctx: TaskContext) -> t.Optional[Materials]:
@@ -108,6 +119,7 @@ def load(ctx: TaskContext) -> t.Optional[Materials]:
         str(known["action"]),
         str(known["link"]),
         str(known["publishedAt"]),
+        str(known.get("issuedAt") or ""),
         None if known["stalePods"] is None else [str(each) for each in known["stalePods"]],
     )
 

@@ -22,6 +22,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.cert
     KEY,
     KUBECONFIG,
     KUBELET,
+    KUBELET_SERVER,
     PAIR,
     PKI,
     SCHEDULER,
@@ -192,7 +193,9 @@ class NodeCertificates:
         # What the cluster's authority did not sign, as a serving certificate of the kubelet's own, nobody verifies by it.
         if not old or not self._to_issue(old, content):
             return []
-        pair = self._issue(content.path, old, content.authority, content.shows)
+        # Pods verify it, too: those of metrics, which know the old authority alone where they are not restarted.
+        link = self.materials.link if content.path == KUBELET_SERVER else ""
+        pair = self._issue(content.path, old, content.authority, content.shows, link)
         return [{"path": path, "content": pair.crt, "secret": pair.key}]
 
     def _to_issue(self, certificate: str, content: Content) -> bool:

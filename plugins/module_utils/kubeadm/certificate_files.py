@@ -89,6 +89,6 @@ FILES: tuple[CertificateFile, ...] = (
     CertificateFile(KUBELET_CLIENT, PAIR, CA, (KUBELET,), on_workers=True, optional=True),
     # With serverTLSBootstrap; kubeadm's default is one that the kubelet signs itself and nobody verifies.
     CertificateFile(KUBELET_SERVER, PAIR, CA, (KUBELET,), on_workers=True, optional=True),
-    # It leads to the kubelet's certificate, since 1.17. The last: what was started after it was written has read those, too.
+    # It leads to the kubelet's certificate, since 1.17.
     _kubeconfig("kubelet.conf", KUBELET, on_workers=True),
 )

@@ -27,6 +27,8 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard i
 # Where certificates, kubeconfigs and manifests of a node may be: nothing else is written.
 ROOTS = ("/etc/kubernetes", "/var/lib/kubelet")
 _MOST_BYTES = 1 << 20
+# What a certificate's file ends with that the kubelet has written: the time, to the second.
+_KUBELETS_NAME = re.compile(r"-\d{4}(-\d\d){5}\.pem$")
 _PUBLIC = re.compile(r"-----BEGIN (CERTIFICATE|PUBLIC KEY|RSA PUBLIC KEY)-----.*?-----END \1-----\n?", re.DOTALL)
 _AUTHORITY, _CERTIFICATE, _KEY = "certificate-authority-data", "client-certificate-data", "client-key-data"
 
@@ -102,6 +104,14 @@ def changed_at(path: str) -> float:
         return os.stat(path).st_mtime
     except OSError:
         return 0.0
+
+
+def is_kubelets_own(path: str) -> bool:
+    """Whether it is a link to a certificate that the kubelet got by itself: what was written here is named after the writer as well."""
+    try:
+        return _KUBELETS_NAME.search(os.readlink(path)) is not None
+    except OSError:
+        return False
 
 
 def kubeconfig(path: str) -> t.Optional[dict[str, str]]:

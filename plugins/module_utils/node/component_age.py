@@ -15,7 +15,10 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import guard, pod_processes, units
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificate_changes import changed_at
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificate_changes import (
+    changed_at,
+    is_kubelets_own,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.static_pod import COMPONENTS, Places, StaticPod
 
@@ -65,8 +68,8 @@ class Components:
         return {component: self.age(component) for component in self.reads}
 
     def age(self, component: str) -> Age:
-        """A component's age. Its manifest is one of its files."""
-        paths = list(self.reads[component])
+        """A component's age. Its manifest is one of its files; a certificate that the kubelet got while it ran is not."""
+        paths = [path for path in self.reads[component] if not is_kubelets_own(path)]
         if component in COMPONENTS:
             paths.append(StaticPod(component, self.places).manifest)
         starts = self._starts(component)

@@ -32,7 +32,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.cert
     FILES,
     KUBECONFIG,
     KUBELET,
-    PAIR,
     PKI,
     SCHEDULER,
     SIGNING_KEY,
@@ -139,8 +138,8 @@ def readers(authorities: Collection[str], control_plane: bool) -> dict[str, tupl
     """The components of a node that a rotation restarts, in their order, with the files that each of them reads of these authorities.
 
     That the controller manager reads its manifest's flags, and so the pair that they name, goes without saying: a component is
-    older than its manifest, too. The kubelet's own certificates are not among its files, for it replaces them itself in time;
-    kubelet.conf is written after them.
+    older than its manifest, too. Of the kubelet's own certificates, those that it got by itself since it was started are left out of
+    account where ages are compared.
     """
     found: dict[str, tuple[str, ...]] = {}
     for component in COMPONENTS:
@@ -148,7 +147,6 @@ def readers(authorities: Collection[str], control_plane: bool) -> dict[str, tupl
             each.path
             for each in FILES
             if component in each.readers
-            and each.kind != PAIR
             and each.authority in authorities
             and (control_plane or each.on_workers)
         )

@@ -20,6 +20,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.static_pod import COMPONENTS
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import ApiClient, ApiError
 
 SECRETS = "/api/v1/secrets"
@@ -141,6 +142,27 @@ class Accounts:
                 )
         return sorted(found, key=lambda each: (each["namespace"], each["name"]))
 
+    def mounting(self, folders: t.Collection[str]) -> list[Object]:
+        """The pods that have something below these folders of their node mounted, other than kubeadm's own: ``{namespace, name, node, path,
+        started_at}``.
+
+        ``started_at`` is "" of a pod of which no container runs.
+        """
+        found = []
+        for pod in self._living():
+            paths = [each for each in _host_paths(pod) for folder in folders if f"{each}/".startswith(f"{folder}/")]
+            if paths and not _is_kubeadms(pod["metadata"]):
+                found.append(
+                    {
+                        "namespace": str(pod["metadata"]["namespace"]),
+                        "name": str(pod["metadata"]["name"]),
+                        "node": str((pod.get("spec") or {}).get("nodeName") or ""),
+                        "path": paths[0],
+                        "started_at": min(_starts(pod), default=""),
+                    }
+                )
+        return sorted(found, key=lambda each: (each["namespace"], each["name"]))
+
     def renew(
         self, wanted: t.Collection[str], seconds: float, before_change: t.Callable[[], None], *, check: bool = False
     ) -> tuple[list[str], list[str]]:
@@ -163,20 +185,18 @@ class Accounts:
         for each in mounted:
             before_change()
             self._replace(each, wanted, deadline)
-        for each in free:
-            before_change()
-            # None: a call before this one took the token out.
-            if each["key_id"] is not None:
-                self._take_out(each)
         stay = {_name(each) for each in mounted}
         while True:
-            left = [_name(each) for each in self.secrets() if each["key_id"] not in wanted]
-            left = [each for each in left if each not in stay]
+            left = [each for each in self.secrets() if each["key_id"] not in wanted and _name(each) not in stay]
             if not left:
                 return [_name(each) for each in free], sorted(stay)
-            _bound(
-                deadline, f"the controller manager did not write these tokens with the new key: {', '.join(left[:10])}."
-            )
+            for each in left:
+                # None: it was taken out, and the controller manager is about to write another one.
+                if each["key_id"] is not None:
+                    before_change()
+                    self._take_out(each)
+            names = ", ".join(_name(each) for each in left[:10])
+            _bound(deadline, f"the controller manager did not write these tokens with the new key: {names}.")
 
     def _living(self) -> list[Object]:
         pods = self.client.list("/api/v1/pods")
@@ -227,7 +247,8 @@ class Accounts:
         path = f"/api/v1/namespaces/{secret['namespace']}/secrets/{secret['name']}"
         document = {"metadata": {"resourceVersion": secret["resource_version"]}, "data": {"token": None}}
         answer = self.client.send("PATCH", path, document, content_type=MERGE_PATCH)
-        # Gone, or written by the controller manager meanwhile: the next look tells.
+        # Gone, or written by the controller manager meanwhile, as all of them are when it has begun to publish another authority: the next
+        # look tells.
         if answer.status not in (404, 409):
             self.client.checked(answer, path)
 
@@ -280,6 +301,18 @@ def _starts(pod: Object) -> list[str]:
     statuses = (pod.get("status") or {}).get("containerStatuses") or []
     running = [((each.get("state") or {}).get("running") or {}).get("startedAt") for each in statuses]
     return [str(each) for each in running if each]
+
+
+def _host_paths(pod: Object) -> list[str]:
+    volumes = (pod.get("spec") or {}).get("volumes") or []
+    paths = [str((each.get("hostPath") or {}).get("path") or "") for each in volumes]
+    return [os.path.normpath(each) for each in paths if each]
+
+
+def _is_kubeadms(metadata: Object) -> bool:
+    """Whether it is one of the static pods of the control plane, which are restarted with their files."""
+    labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
+    return labels.get("component") in COMPONENTS and "kubernetes.io/config.mirror" in annotations
 
 
 def _has_token(pod: Object, tokens: t.Collection[tuple[str, str]]) -> bool:

@@ -8,7 +8,6 @@ Nothing here remembers how far it came: each command asks the nodes and the clus
 
 from __future__ import annotations
 
-import re
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.certificate_files import (
@@ -24,7 +23,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.aut
     ISSUE,
     NEW,
     OLD,
-    TRUST,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import NodeFacts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates
@@ -32,12 +30,18 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certific
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import authority_materials, authority_node
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.authority_materials import Materials
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.authority_node import (
-    NodeCertificates,
     WrongLayout,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_commands import (
+    rotation_barriers,
+    rotation_nodes,
     rotation_objects,
     rotation_tokens,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_commands.rotation_nodes import (
+    MODULE,
+    folder,
+    look,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_commands.rotation_tokens import fail
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_context import (
@@ -46,7 +50,6 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_con
     TaskContext,
 )
 
-MODULE = "node_certificates"
 RESTART_SECONDS = 600
 # What was just started shows what it has within moments; a busy host takes longer.
 PROVEN_SECONDS = 180.0
@@ -56,27 +59,6 @@ SNAPSHOTS_KEPT, SNAPSHOT_SECONDS = 2, 3600
 PROBE = "kubeadm-control-plane:rotation-probe"
 
 Parameters = t.Mapping[str, t.Any]
-
-
-def folder(ctx: TaskContext) -> str:
-    """The folder of kubeadm's certificates on every node: ClusterConfiguration.certificatesDir."""
-    found = re.search(
-        r"^certificatesDir:\s*[\"']?([^\s\"']+)", str(ctx.plan_facts.get("clusterConfiguration") or ""), re.M
-    )
-    return found.group(1).rstrip("/") if found else "/etc/kubernetes/pki"
-
-
-def look(ctx: TaskContext, node: NodeFacts, materials: Materials, authorities: t.Collection[str]) -> NodeCertificates:
-    """Ask a node what it has, and return it with what a rotation makes of it."""
-    asked = authority_node.question(authorities, node.control_plane, folder(ctx))
-    found = ctx.call(MODULE, asked, node.name)
-    return judge(ctx, node, materials, found)
-
-
-def judge(ctx: TaskContext, node: NodeFacts, materials: Materials, found: dict[str, t.Any]) -> NodeCertificates:
-    """What a rotation makes of a node's answer."""
-    external = bool(ctx.plan_facts.get("externalEtcd"))
-    return NodeCertificates(node.name, node.control_plane, materials, found, folder(ctx), external, ctx.now())
 
 
 def create(ctx: TaskContext, parameters: Parameters) -> None:
@@ -94,10 +76,19 @@ def create(ctx: TaskContext, parameters: Parameters) -> None:
             "Make an Action that names exactly these authorities: it goes on with it."
         )
     problems: list[str] = []
-    for node in ctx.nodes:
+    for node in rotation_nodes.members(ctx)[0]:
         if node.control_plane or CA in authorities:
             problems += look(ctx, node, materials, authorities).layout_problems(authorities)
     fail(problems, "no certificate authority was made, for these nodes can't be rotated")
+    if set(authorities) != {SERVICE_ACCOUNT}:
+        pods = [
+            f"{each['namespace']}/{each['name']} on {each['node']} ({each['path']})"
+            for each in rotation_barriers.mounting(ctx)
+        ]
+        if pods:
+            ctx.note(
+                f"{len(pods)} pods have files of kubeadm's mounted; restart them when issue-publish is over: {rotation_tokens.listed(pods)}"
+            )
     if begun:
         ctx.note(f"already made at {materials.created_at} for the Action {materials.action}")
         return
@@ -113,10 +104,10 @@ def _stage(stage: str) -> Run:
         asked = authority_node.question(authorities, ctx.node.control_plane, folder(ctx))
         before = look(ctx, ctx.node, materials, authorities)
         waiting = ctx.plugin.waiting(ctx.cluster, BARRIER_SECONDS)
-        problems = _before(ctx, before, materials, authorities, stage)
+        problems = rotation_barriers.before(ctx, before, materials, authorities, stage)
         # A server that is asked too much just now does not answer at once; what is wrong stays wrong.
         while problems and waiting.again(problems[0]):
-            problems = _before(ctx, before, materials, authorities, stage)
+            problems = rotation_barriers.before(ctx, before, materials, authorities, stage)
         fail(problems, f"the stage {stage} was not begun on this node")
         if stage == DROP and CA in authorities and ctx.node.control_plane:
             rotation_objects.find_stale(ctx, materials)
@@ -138,28 +129,6 @@ def _stage(stage: str) -> Run:
     return run
 
 
-def _before(
-    ctx: TaskContext, own: NodeCertificates, materials: Materials, authorities: t.Collection[str], stage: str
-) -> list[str]:
-    """Why a stage may not begin on this node. A control plane node asks all the others, whatever Tasks were skipped before."""
-    if stage == TRUST:
-        return []
-    # Of this node, what a killed run has done of this stage doesn't count against it.
-    problems = own.unissued(authorities) if stage == DROP else own.problems(TRUST, authorities, running=False)
-    for each in ctx.nodes if ctx.node.control_plane else ():
-        if each.name == ctx.node.name or not (each.control_plane or CA in authorities):
-            continue
-        node = look(ctx, each, materials, authorities)
-        if stage == ISSUE or node.problems(DROP, authorities):
-            problems += node.problems(TRUST if stage == ISSUE else ISSUE, authorities)
-    if CA in authorities and not materials.published_at:
-        problems.append("the new authorities were not published to pods and to those who join")
-    if stage == DROP and SERVICE_ACCOUNT in authorities and ctx.node.control_plane:
-        old, _young = rotation_tokens.tokens(ctx, rotation_tokens.new_key_id(materials))
-        problems += [f"{each['text']} has a token of the old key" for each in old]
-    return problems
-
-
 def _prove_node(
     ctx: TaskContext, node: NodeFacts, materials: Materials, authorities: t.Collection[str], stage: str
 ) -> None:
@@ -177,6 +146,9 @@ def prove(ctx: TaskContext, parameters: Parameters) -> None:
     """Read back what is trusted, shown and used on this node; after Drop also that old credentials are refused."""
     authorities, stage = parameters["authorities"], parameters["stage"]
     materials = authority_materials.need(ctx, authorities)
+    if stage == ISSUE and look(ctx, ctx.node, materials, authorities).unissued(authorities):
+        # While a controller manager still signed with the old authority, the kubelet may have asked for another certificate.
+        _stage(ISSUE)(ctx, parameters)
     _prove_node(ctx, ctx.node, materials, authorities, stage)
     said = f"{stage}: every file, process and server of this node was read back"
     if stage == DROP and ctx.node.control_plane:
@@ -242,7 +214,7 @@ def forget(ctx: TaskContext, parameters: Parameters) -> None:
         ctx.note("already deleted")
         return
     authorities = parameters["authorities"]
-    for node in ctx.nodes:
+    for node in rotation_nodes.members(ctx)[0]:
         if node.control_plane or CA in authorities:
             _prove_node(ctx, node, materials, authorities, DROP)
     if materials.stale_pods:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import typing as t
-from datetime import timedelta
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.certificate_files import (
     CA,
@@ -21,7 +20,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.aut
     TRUST,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import (
-    certificates,
     kubeconfig_text,
     reissue,
     secrets,
@@ -53,8 +51,6 @@ _FIELD = {CLIENT_CA: CA, FRONT_CA: FRONT_PROXY}
 TOKENS = "service_account_tokens"
 # The controller manager's new leader is elected within 15 seconds; then it goes through all namespaces.
 PUBLISHED_SECONDS = 300.0
-# A pod's start is by its node's clock, which may be ahead a little.
-STALE_MARGIN = timedelta(seconds=60)
 SHOWN = 10
 
 
@@ -70,6 +66,9 @@ def publish(ctx: TaskContext, materials: Materials, authorities: t.Collection[st
         _store_kubeconfig(ctx, materials, stage)
     if stage == ISSUE:
         _forget_uploaded(ctx)
+        if not materials.issued_at:
+            materials.issued_at = ctx.now()
+            authority_materials.keep(ctx, materials)
         return
     if CA in authorities:
         said = ctx.workload([Read(CLUSTER_INFO, ("data",))], lambda found: cluster_info(found, materials, stage))
@@ -235,7 +234,7 @@ def find_stale(ctx: TaskContext, materials: Materials) -> None:
     """
     if materials.stale_pods is not None:
         return
-    begun = certificates.format_time(certificates.parse_time(materials.published_at or ctx.now()) + STALE_MARGIN)
+    begun = authority_materials.later(materials.published_at or ctx.now())
     pods = [each for each in ctx.call(TOKENS, {"pods_before": begun})["pods"] if each["started_at"]]
     materials.stale_pods = [f"{each['namespace']}/{each['name']}" for each in pods]
     authority_materials.keep(ctx, materials)

@@ -20,6 +20,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import r
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import ADMIN_KUBECONFIG
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import authority_materials
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.authority_materials import Materials
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_commands import rotation_nodes
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_context import (
     CommandFailure,
     Run,
@@ -122,7 +123,8 @@ def wait_tokens(ctx: TaskContext, parameters: Parameters) -> None:
 
 def tokens(ctx: TaskContext, identity: str) -> tuple[list[dict[str, t.Any]], bool]:
     """The pods that have an old token (with ``text``, "namespace/name on node"), and whether one got its new one only just now."""
-    found = {node.name: ctx.call(TOKENS, {"api": False, "volumes": True}, node.name)["volumes"] for node in ctx.nodes}
+    nodes, _strangers = rotation_nodes.members(ctx)
+    found = {node.name: ctx.call(TOKENS, {"api": False, "volumes": True}, node.name)["volumes"] for node in nodes}
     old = {each["uid"]: node for node, tokens in found.items() for each in tokens if each["key_id"] != identity}
     young = any(each["age"] < USED_AFTER_SECONDS for tokens in found.values() for each in tokens)
     if not old:

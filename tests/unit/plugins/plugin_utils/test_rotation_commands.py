@@ -44,6 +44,9 @@ class Tokens:
     def answer(self, node: str, module: str, arguments: Object) -> Object:
         if module == "node_command":
             return ended()
+        if arguments.get("read"):
+            nodes = [{"metadata": {"name": each.name, "labels": {}}} for each in FACTS.nodes]
+            return {"objects": {"/api/v1/nodes": {"items": nodes}}}
         if arguments.get("volumes"):
             if node != "worker-1":
                 return {"volumes": []}

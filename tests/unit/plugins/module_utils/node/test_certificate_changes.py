@@ -151,6 +151,13 @@ def test_the_kubelets_certificate_gets_a_file_of_its_own(tmp_path: Path) -> None
     assert link.stat().st_mode & 0o777 == 0o600
     assert first.read_text() == OLD + KEY
     assert not apply(tmp_path, Change(str(link), NEW, KEY))
+    # That tells it from those that the kubelet gets by itself, and has read.
+    assert not changes.is_kubelets_own(str(link))
+    link.unlink()
+    link.symlink_to(first)
+    assert changes.is_kubelets_own(str(link))
+    assert not changes.is_kubelets_own(str(first))
+    assert not changes.is_kubelets_own(str(tmp_path / "none"))
 
 
 def test_only_what_is_public_is_told(tmp_path: Path) -> None:

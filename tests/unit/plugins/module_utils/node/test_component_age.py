@@ -87,3 +87,16 @@ def test_the_kubelet_is_asked_of_systemd(tmp_path: Path, places: Places, pid: in
     components = Components({"kubelet": [written(tmp_path / "kubelet.conf", 5)]}, places, runner(pid))
     age = components.age("kubelet")
     assert (age.started is not None, age.current) == (running, running)
+
+
+@pytest.mark.parametrize(("suffix", "current"), [("", True), ("-4711", False)])
+def test_a_certificate_that_the_kubelet_got_by_itself_is_in_use(
+    tmp_path: Path, places: Places, suffix: str, current: bool
+) -> None:
+    """One that was written for it is not, until it is restarted."""
+    process(tmp_path, 9, "kubelet", 10.0)
+    name = f"kubelet-client-2026-11-21-22-00-00{suffix}.pem"
+    written(tmp_path / name, 5)
+    link = tmp_path / "kubelet-client-current.pem"
+    link.symlink_to(tmp_path / name)
+    assert Components({"kubelet": [str(link)]}, places, runner(9)).age("kubelet").current is current

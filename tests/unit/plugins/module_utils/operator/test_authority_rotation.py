@@ -1,270 +1,29 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A rotation as a model: after every single write and restart of its plan, every client trusts every server and is trusted by it.
-
-A component holds what it read when it started, or anything that was written since, for some files are read again while it runs, and
-anything may restart it at any time. An edge holds when it holds for all of that, on both sides.
-"""
+"""A rotation as a model: after every single write and restart of its plan, every client trusts every server and is trusted by it."""
 
 from __future__ import annotations
 
 import itertools
-import typing as t
 
 import pytest
+from rotation_world import Skip, World, happenings
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.certificate_files import (
     API_SERVER,
     AUTHORITIES,
     BUNDLE,
     CA,
-    CONTROLLER_MANAGER,
     ETCD,
     ETCD_SERVER,
     FILES,
     FRONT_PROXY,
     KUBECONFIG,
     KUBELET,
-    KUBELET_CLIENT,
-    PKI,
-    SCHEDULER,
     SERVICE_ACCOUNT,
-    SIGNING_KEY,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import authority_rotation as rotation
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import ClusterFacts, NodeFacts
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.rotate_certificate_authorities import plan
-
-CONTROL_PLANE = ("cp-1", "cp-2", "cp-3")
-WORKERS = ("worker-1", "worker-2")
-STAGE = {
-    "trustNewAuthorities": rotation.TRUST,
-    "issueFromNewAuthorities": rotation.ISSUE,
-    "dropOldAuthorities": rotation.DROP,
-}
-COMPONENTS = rotation.COMPONENTS
-OLD_TRUST, OLD = frozenset({"old"}), "old"
-
-
-class Value(t.NamedTuple):
-    """What a file holds: whom it trusts, and whose certificate or key is in it."""
-
-    trusts: frozenset[str]
-    shows: str
-
-
-class World:
-    """The nodes' files, what each component may have in memory, and what the cluster itself holds."""
-
-    def __init__(self, workers: t.Sequence[str] = WORKERS) -> None:
-        self.nodes = {**dict.fromkeys(CONTROL_PLANE, True), **dict.fromkeys(workers, False)}
-        self.files: dict[tuple[str, str], Value] = {}
-        for node, control_plane in self.nodes.items():
-            for each in FILES:
-                if control_plane or each.on_workers:
-                    trusts = OLD_TRUST if each.kind in (BUNDLE, KUBECONFIG) else frozenset()
-                    self.files[node, each.path] = Value(trusts, OLD)
-        # The controller manager's own pair by its manifest: "" is ca.crt and ca.key.
-        self.signer = dict.fromkeys(CONTROL_PLANE, "")
-        self.failures: list[str] = []
-        self.down: set[tuple[str, str]] = set()
-        self.memory: dict[tuple[str, str], dict[str, set[Value]]] = {}
-        self.signers: dict[str, set[str]] = {}
-        for node in self.nodes:
-            for component in COMPONENTS:
-                self.start(node, component)
-        self.cluster_info, self.kubeconfig = OLD_TRUST, Value(OLD_TRUST, OLD)
-        self.request_header: frozenset[str] = OLD_TRUST
-        self.tokens = {OLD}
-        # A pod that was started before the rotation and reads its CA never again.
-        self.pods: set[frozenset[str]] = {OLD_TRUST}
-        self.link = False
-
-    # What happens.
-
-    def start(self, node: str, component: str) -> None:
-        self.down.discard((node, component))
-        self.memory[node, component] = {
-            each.path: {self.files[node, each.path]}
-            for each in FILES
-            if component in each.readers and (node, each.path) in self.files
-        }
-        if component == CONTROLLER_MANAGER and node in self.signer:
-            self.signers[node] = {self.signs(node)}
-
-    def signs(self, node: str) -> str:
-        """With which authority the controller manager would sign if it were started now; the pair must be one."""
-        if self.signer[node]:
-            path = rotation.signer(self.signer[node])
-            certificate, key = self.files[node, f"{path}.crt"], self.files[node, f"{path}.key"]
-        else:
-            certificate, key = self.files[node, f"{PKI}/ca.crt"], self.files[node, f"{PKI}/ca.key"]
-        if certificate.trusts != {key.shows}:
-            self.failures.append(f"{node}: a controller manager started now would not start")
-        return key.shows
-
-    def stop(self, node: str, component: str) -> None:
-        self.down.add((node, component))
-
-    def write(self, node: str, content: rotation.Content) -> None:
-        if content.kind == rotation.FLAGS:
-            self.signer[node] = content.shows
-            # The kubelet starts it anew by itself.
-            self.signers[node].add(self.signs(node))
-            return
-        assert content.absent or content.trusts or content.shows
-        key = (node, content.path)
-        if content.absent:
-            self.files.pop(key, None)
-            return
-        before = self.files.get(key, Value(frozenset(), ""))
-        value = Value(frozenset(content.trusts) or before.trusts, content.shows or before.shows)
-        self.files[key] = value
-        for component in COMPONENTS:
-            if content.path in self.memory[node, component]:
-                self.memory[node, component][content.path].add(value)
-        if node in self.signer and (node, CONTROLLER_MANAGER) not in self.down:
-            self.signs(node)
-
-    # What must hold.
-
-    def held(self, node: str, component: str, path: str) -> set[Value]:
-        return set() if (node, component) in self.down else self.memory[node, component].get(path, set())
-
-    def trust(self, node: str, component: str, path: str) -> set[frozenset[str]]:
-        return {each.trusts for each in self.held(node, component, path)}
-
-    def shown(self, node: str, component: str, path: str) -> set[str]:
-        return {each.shows for each in self.held(node, component, path)}
-
-    def edges(self) -> t.Iterator[tuple[str, set[str], set[frozenset[str]]]]:
-        """Each edge's name, what one side may show, and what the other may trust."""
-        for node in CONTROL_PLANE:
-            client, server = f"{PKI}/apiserver-etcd-client.crt", f"{PKI}/etcd/server.crt"
-            bundle = f"{PKI}/etcd/ca.crt"
-            etcd, api = (node, ETCD_SERVER), (node, API_SERVER)
-            yield f"{node} API server to etcd", self.shown(*api, client), self.trust(*etcd, bundle)
-            yield f"{node} etcd to its API server", self.shown(*etcd, server), self.trust(*api, bundle)
-            probe = {self.files[node, f"{PKI}/etcd/healthcheck-client.crt"].shows}
-            yield f"{node} a probe to etcd", probe, self.trust(*etcd, bundle)
-            yield f"{node} etcd to a probe", self.shown(*etcd, server), {self.files[node, bundle].trusts}
-            for other in CONTROL_PLANE:
-                peer = self.shown(*etcd, f"{PKI}/etcd/peer.crt")
-                yield f"etcd {node} to {other}", peer, self.trust(other, ETCD_SERVER, bundle)
-            front = self.shown(*api, f"{PKI}/front-proxy-client.crt")
-            yield f"{node} API server to an aggregated one", front, {self.request_header}
-            kubelet_client = self.shown(*api, f"{PKI}/apiserver-kubelet-client.crt")
-            for other in self.nodes:
-                trust = self.trust(other, KUBELET, f"{PKI}/ca.crt")
-                yield f"API server {node} to kubelet {other}", kubelet_client, trust
-            yield from self.clients_of(node)
-
-    def clients_of(self, node: str) -> t.Iterator[tuple[str, set[str], set[frozenset[str]]]]:
-        api = (node, API_SERVER)
-        serving = self.shown(*api, f"{PKI}/apiserver.crt")
-        accepts = self.trust(*api, f"{PKI}/ca.crt")
-        keys = self.trust(*api, f"{PKI}/sa.pub")
-        callers = [
-            (CONTROLLER_MANAGER, "controller-manager.conf"),
-            (SCHEDULER, "scheduler.conf"),
-            (KUBELET, "kubelet.conf"),
-        ]
-        for other, control_plane in self.nodes.items():
-            for component, name in callers if control_plane else callers[2:]:
-                path = f"/etc/kubernetes/{name}"
-                yield f"API server {node} to {component} {other}", serving, self.trust(other, component, path)
-                certificate = KUBELET_CLIENT if component == KUBELET else path
-                yield f"{component} {other} to API server {node}", self.shown(other, component, certificate), accepts
-            # A kubelet that begins to renew its certificate just now.
-            yield f"a new kubelet certificate to {node}", set().union(*self.signers.values()), accepts
-        admin = self.files[node, "/etc/kubernetes/admin.conf"]
-        for caller, value in (("admin.conf", admin), ("the store's kubeconfig", self.kubeconfig)):
-            yield f"API server {node} to {caller}", serving, {value.trusts}
-            yield f"{caller} to API server {node}", {value.shows}, accepts
-        yield f"API server {node} to somebody who joins", serving, {self.cluster_info}
-        # The link certificate makes what the new authority signed valid for whoever trusts the old one alone.
-        linked = {OLD if each == "new" and self.link else each for each in serving}
-        yield (
-            f"API server {node} to a pod that was never restarted",
-            linked,
-            {each for each in self.pods if each == OLD_TRUST},
-        )
-        yield f"API server {node} to other pods", serving, {each for each in self.pods if each != OLD_TRUST}
-        signing = set().union(*(self.shown(other, API_SERVER, f"{PKI}/sa.key") for other in CONTROL_PLANE))
-        signing |= set().union(*(self.shown(other, CONTROLLER_MANAGER, f"{PKI}/sa.key") for other in CONTROL_PLANE))
-        yield f"tokens to API server {node}", self.tokens | signing, keys
-
-    def broken(self) -> list[str]:
-        return self.failures + [
-            f"{name}: {shows} is not in {sorted(trusts)}"
-            for name, shown, trusted in self.edges()
-            for shows in shown
-            for trusts in trusted
-            if shows not in trusts
-        ]
-
-
-Skip = t.Callable[[str, str], bool]
-
-
-def happenings(world: World, authorities: t.Sequence[str], skip: Skip = lambda node, command: False) -> t.Iterator[str]:
-    """Do what the plan says, one write or restart at a time, and tell each."""
-    nodes = tuple(NodeFacts(name, control_plane) for name, control_plane in world.nodes.items())
-    facts = ClusterFacts("prod", "v1.20.2", nodes)
-    for group in plan({"authorities": list(authorities)}, facts):
-        for node in group.nodes:
-            for descriptor in group.commands:
-                ((command, parameters),) = descriptor.items()
-                if skip(node, command):
-                    continue
-                if command in STAGE:
-                    yield from on_node(world, node, STAGE[command], parameters["authorities"])
-                elif command == "publishAuthorities":
-                    yield from publish(world, parameters["stage"], parameters["authorities"])
-                elif command == "waitServiceAccountTokens":
-                    world.tokens = {"new"}
-                    yield "no pod has an old token"
-
-
-def on_node(world: World, node: str, stage: str, authorities: t.Sequence[str]) -> t.Iterator[str]:
-    control_plane = world.nodes[node]
-    world.link = world.link or (CA in authorities and stage == rotation.ISSUE)
-    ahead = [
-        each.authority
-        for each in FILES
-        if each.kind == SIGNING_KEY and control_plane and world.files[node, each.path].shows == "new"
-    ]
-    for content in rotation.contents(stage, authorities, control_plane, ahead):
-        world.write(node, content)
-        yield f"{stage} {node} writes {content.path}"
-    restarted = list(rotation.readers(authorities, control_plane))
-    if ETCD_SERVER in restarted:
-        for component in (API_SERVER, ETCD_SERVER):
-            world.stop(node, component)
-            yield f"{stage} {node} stops {component}"
-    for component in restarted:
-        world.start(node, component)
-        yield f"{stage} {node} starts {component}"
-    for content in rotation.leftovers(stage, authorities, control_plane):
-        world.write(node, content)
-        yield f"{stage} {node} removes {content.path}"
-
-
-def publish(world: World, stage: str, authorities: t.Sequence[str]) -> t.Iterator[str]:
-    trusts = frozenset(rotation.trusted(stage))
-    if CA in authorities:
-        if stage != rotation.ISSUE:
-            world.cluster_info = trusts
-            world.pods.add(trusts)
-            yield f"{stage}: cluster-info"
-        world.kubeconfig = Value(trusts, rotation.used(stage))
-        yield f"{stage}: the store's kubeconfig"
-    if FRONT_PROXY in authorities and stage != rotation.ISSUE:
-        # API servers add what they trust to the ConfigMap, and never take anything out of it.
-        world.request_header = trusts
-        yield f"{stage}: extension-apiserver-authentication"
-
 
 SUBSETS = [each for size in range(1, 5) for each in itertools.combinations(AUTHORITIES, size)]
 
@@ -276,6 +35,8 @@ def test_every_connection_works_after_every_single_step(authorities: tuple[str, 
     count = 0
     for happened in happenings(world, authorities):
         assert world.broken() == [], happened
+        # One alone, whose certificate is written next.
+        assert len(world.halves()) <= 1, happened
         count += 1
     assert count > 20
     for (node, path), value in world.files.items():
@@ -286,6 +47,37 @@ def test_every_connection_works_after_every_single_step(authorities: tuple[str, 
         if file.kind != BUNDLE:
             assert value.shows == wanted, (node, path)
     assert set(world.signer.values()) == {""}
+
+
+def test_kubelets_may_get_another_certificate_at_any_moment() -> None:
+    world = World()
+    for happened in happenings(world, (CA,)):
+        world.renew()
+        assert world.broken() == [], happened
+
+
+def test_the_model_finds_a_kubelet_whose_old_certificate_nobody_saw() -> None:
+    world = World()
+    found: list[str] = []
+    for happened in happenings(world, (CA,), lambda at, name: name == "proveAuthorities"):
+        if happened.startswith(rotation.ISSUE):
+            world.renew()
+        found += world.broken()
+    assert any("kubelet" in each for each in found)
+
+
+def test_the_model_finds_controllers_whose_tokens_are_old() -> None:
+    world = World()
+    skip: Skip = lambda at, name: name == "restartComponent"  # noqa: E731
+    assert any(
+        "controllers" in each for _each in happenings(world, (SERVICE_ACCOUNT,), skip) for each in world.broken()
+    )
+
+
+def test_the_model_finds_a_pod_that_has_an_old_certificate_in_memory() -> None:
+    world = World()
+    world.restarts_mounted = False
+    assert any("admin.conf" in each for _each in happenings(world, (CA,)) for each in world.broken())
 
 
 @pytest.mark.parametrize("stopped", range(0, 280, 13))

@@ -9,11 +9,13 @@ import base64
 import json
 import os
 import time
+import typing as t
 from pathlib import Path
 
 import pytest
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Answer
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import service_account_tokens as tokens
 
 
@@ -87,3 +89,92 @@ def test_what_makes_a_pod_anew() -> None:
     assert owner("ReplicaSet", "coredns-74ff55c5b", {"pod-template-hash": "74ff55c5b"}) == "deployment/coredns"
     assert owner("ReplicaSet", "bare") == "replicaset/bare"
     assert tokens._owner({}) == ""
+
+
+class Pods:
+    """An API with these pods."""
+
+    def __init__(self, *pods: dict[str, object]) -> None:
+        self.pods = pods
+
+    def list(self, path: str) -> list[dict[str, object]]:
+        assert path == "/api/v1/pods"
+        return list(self.pods)
+
+
+def pod(name: str, path: str, phase: str = "Running", **metadata: object) -> dict[str, object]:
+    volumes = [{"name": "x", "hostPath": {"path": path}}] if path else [{"name": "x", "emptyDir": {}}]
+    running = [{"state": {"running": {"startedAt": "2026-11-21T10:00:00Z"}}}]
+    return {
+        "metadata": {"namespace": "kube-system", "name": name, **metadata},
+        "spec": {"nodeName": "cp-1", "volumes": volumes},
+        "status": {"phase": phase, "containerStatuses": running if phase == "Running" else []},
+    }
+
+
+def test_who_has_a_nodes_certificates_mounted() -> None:
+    mirror = {"labels": {"component": "etcd"}, "annotations": {"kubernetes.io/config.mirror": "x"}}
+    api = Pods(
+        pod("kube-vip-cp-1", "/etc/kubernetes/admin.conf"),
+        pod("exporter", "/data/pki/etcd/"),
+        pod("agent", "/"),
+        pod("other", "/etc/kubernetes-other"),
+        pod("none", ""),
+        pod("over", "/etc/kubernetes", "Succeeded"),
+        pod("begins", "/etc/kubernetes", "Pending"),
+        pod("etcd-cp-1", "/etc/kubernetes/pki/etcd", **mirror),
+        pod("pretends", "/etc/kubernetes/pki", labels={"component": "etcd"}),
+    )
+    found = tokens.Accounts(api).mounting(["/etc/kubernetes", "/data/pki"])  # type: ignore[arg-type]
+    assert [(each["name"], each["path"], each["started_at"][:4]) for each in found] == [
+        ("begins", "/etc/kubernetes", ""),
+        ("exporter", "/data/pki/etcd", "2026"),
+        ("kube-vip-cp-1", "/etc/kubernetes/admin.conf", "2026"),
+        ("pretends", "/etc/kubernetes/pki", "2026"),
+    ]
+
+
+class Busy:
+    """An API whose controller manager is just writing every Secret, and gives those without a token a new one."""
+
+    def __init__(self, *names: str) -> None:
+        self.tokens: dict[str, str] = dict.fromkeys(names, token({"alg": "RS256", "kid": "old"}))
+        self.versions = dict.fromkeys(names, 1)
+        self.conflicts = 1
+        self.patched: list[str] = []
+
+    def list(self, path: str, fields: str = "") -> list[dict[str, object]]:
+        found = [
+            {
+                "metadata": {"namespace": "shop", "name": name, "resourceVersion": str(self.versions[name])},
+                "data": {"token": base64.b64encode(text.encode()).decode()} if text else {},
+            }
+            for name, text in self.tokens.items()
+        ]
+        self.tokens = {name: text or token({"alg": "RS256", "kid": "new"}) for name, text in self.tokens.items()}
+        return found if path == tokens.SECRETS else []
+
+    def send(self, method: str, path: str, document: dict[str, t.Any], *, content_type: str) -> Answer:
+        assert (method, content_type) == ("PATCH", tokens.MERGE_PATCH)
+        name = path.rpartition("/")[2]
+        self.patched.append(name)
+        if self.conflicts:
+            # It was written between the look and the patch.
+            self.conflicts -= 1
+            self.versions[name] += 1
+        if document["metadata"]["resourceVersion"] != str(self.versions[name]):
+            return Answer(409, {}, b"")
+        assert document["data"] == {"token": None}
+        self.tokens[name] = ""
+        return Answer(200, {}, b"{}")
+
+    def checked(self, answer: Answer, path: str) -> dict[str, t.Any]:
+        assert answer.status == 200, path
+        return {}
+
+
+def test_a_secret_that_is_being_written_is_taken_out_after_all() -> None:
+    api = Busy("a", "b")
+    found = tokens.Accounts(api).renew(["new"], 10.0, lambda: None)  # type: ignore[arg-type]
+    assert found == (["shop/a", "shop/b"], [])
+    assert sorted(api.patched) == ["a", "a", "b"]
