@@ -18,7 +18,8 @@ description:
   - With O(restart), restarts each component that runs since before one of its files in O(reads) was written. etcd is restarted
     while its API server is stopped, so that no client meets an API server without etcd.
   - Returns what is public of the files in O(reads), O(paths) and O(changes), since when each component runs, which certificates the API
-    server and etcd show in a TLS handshake, and whether they accept O(credentials). Private keys never leave the node; of those
+    server and etcd show in a TLS handshake, whether they accept O(credentials), and what API servers behind this one answer to
+    O(front_proxy). Private keys never leave the node; of those
     files a SHA-256 is returned.
   - It is the node's half of a rotation of certificate authorities, an Action of the playbook C(kubeadm.control_plane.action).
 options:
@@ -114,6 +115,20 @@ options:
         description: Its private key in PEM.
         type: str
         required: true
+  front_proxy:
+    description:
+      - A certificate of a front proxy, with which every API server behind this one (APIService) is asked, beside the one that the node
+        has. An API server that reads whom it trusts only when it starts is told by it.
+    type: dict
+    suboptions:
+      certificate:
+        description: The certificate in PEM.
+        type: str
+        required: true
+      secret:
+        description: Its private key in PEM.
+        type: str
+        required: true
 extends_documentation_fragment:
   - kubeadm.control_plane._node
   - kubeadm.control_plane._node.fencing
@@ -194,6 +209,13 @@ accepted:
   returned: success
   type: list
   elements: bool
+aggregated:
+  description: >-
+    Of every API server behind this one, the APIService's C(name), and the HTTP status that it answers to the certificate that the node
+    has (C(current)) and to O(front_proxy) (C(other)); 0 where it does not answer.
+  returned: with O(front_proxy)
+  type: list
+  elements: dict
 msg:
   description: Why it failed.
   returned: failure
@@ -206,14 +228,19 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments, guard
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import aggregated_servers, arguments, guard
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import certificate_changes as changes
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import certificate_proof as proof
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.component_age import KUBELET, Components
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.static_pod import COMPONENTS, StaticPod
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import ApiError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import (
+    ApiClient,
+    ApiError,
+    own_server,
+    read_access,
+)
 
 SERVERS = ["kube-apiserver", "etcd"]
 KUBELET_CONFIGURATION = "/var/lib/kubelet/config.yaml"
@@ -252,6 +279,13 @@ def main() -> None:
                 "default": [],
                 "options": {
                     "server": {"type": "str", "required": True, "choices": SERVERS},
+                    "certificate": {"type": "str", "required": True},
+                    "secret": {"type": "str", "required": True, "no_log": True},
+                },
+            },
+            "front_proxy": {
+                "type": "dict",
+                "options": {
                     "certificate": {"type": "str", "required": True},
                     "secret": {"type": "str", "required": True, "no_log": True},
                 },
@@ -308,7 +342,17 @@ def run(params: t.Mapping[str, t.Any], *, check: bool) -> dict[str, t.Any]:
     }
     if params["key_ids"]:
         result["trusted_key_ids"] = proof.key_ids(servers)
+    if params["front_proxy"]:
+        result["aggregated"] = aggregated(params["pki"], params["front_proxy"])
     return result
+
+
+def aggregated(pki: str, other: t.Mapping[str, str]) -> list[dict[str, t.Any]]:
+    """What the API servers behind this one answer to the node's certificate and to another one."""
+    current = tuple(guard.read_text(f"{pki}/front-proxy-client.{suffix}") for suffix in ("crt", "key"))
+    access = read_access()
+    with ApiClient(access, own_server() or access.server, 10.0) as client:
+        return aggregated_servers.answers(client, (current[0], current[1]), (other["certificate"], other["secret"]))
 
 
 def file(path: str) -> dict[str, t.Any]:

@@ -10,11 +10,12 @@ systemd, containers and a kubelet besides, and a cluster more than one node: the
 from __future__ import annotations
 
 import json
+import sys
 import typing as t
 from pathlib import Path
 
 import pytest
-from namespaced_node import ADDRESS, NAME, NamespacedNode, missing
+from namespaced_node import ADDRESS, NAME, SUPPORT, NamespacedNode, missing
 from steady_client import Credentials
 from task_context import CommandRun, StandInAction, ended
 
@@ -30,6 +31,9 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_con
 Object = dict[str, t.Any]
 pytestmark = [pytest.mark.once, pytest.mark.skipif(bool(missing()), reason=missing())]
 PKI = "/etc/kubernetes/pki"
+SERVICE = "10.96.7.7"
+REGISTRATION = "apiregistration.k8s.io"
+AUTHENTICATION = "extension-apiserver-authentication"
 PURPOSES = {"ca": "ca", "etcd": "etcd/ca", "proxy": "front-proxy-ca", "sa": "sa"}
 
 
@@ -192,6 +196,55 @@ def test_the_same_again_is_another_rotation(operator: Operator) -> None:
     )
     assert changed == {f"{each}.{suffix}" for each in pairs for suffix in ("crt", "key")}
     operator.node.until("all is well", operator.well)
+
+
+def test_an_api_server_behind_this_one_that_reads_whom_it_trusts_only_once(operator: Operator) -> None:
+    """It would refuse the front proxy after Issue: the rotation stops before, until somebody has restarted it."""
+    node, named = operator.node, {"authorities": ["frontProxy"]}
+    node.run("ip", "address", "add", f"{SERVICE}/32", "dev", "lo")
+    documents = [
+        {"kind": "Service", "apiVersion": "v1", "spec": {"clusterIP": SERVICE, "ports": [{"port": 443}]}},
+        {
+            "kind": "Endpoints",
+            "apiVersion": "v1",
+            "subsets": [{"addresses": [{"ip": ADDRESS}], "ports": [{"port": 443}]}],
+        },
+    ]
+    for each in documents:
+        each["metadata"] = {"name": "web", "namespace": "default"}
+    service = {"group": "web.example", "version": "v1", "groupPriorityMinimum": 1000, "versionPriority": 15}
+    service.update(service={"namespace": "default", "name": "web"}, insecureSkipTLSVerify=True)
+    metadata = {"name": "v1.web.example"}
+    documents.append({"kind": "APIService", "apiVersion": f"{REGISTRATION}/v1", "metadata": metadata, "spec": service})
+    node.write("/run/web.json", "\n".join(json.dumps(each) for each in documents))
+
+    def serve(trusted: str) -> None:
+        node.run("sh", "-c", "[ ! -f /run/web.pid ] || kill $(cat /run/web.pid)")
+        words = f"{sys.executable} {SUPPORT}/aggregated_server.py {SERVICE} 443 {PKI}/apiserver.crt {PKI}/apiserver.key {trusted}"
+        node.run("sh", "-c", f"setsid {words} < /dev/null > /run/web.log 2>&1 & echo $! > /run/web.pid")
+        node.until("it answers through the API server", answers)
+
+    def answers() -> bool:
+        return "APIResourceList" in node.kubectl("get", "--raw", "/apis/web.example/v1", check=False)
+
+    node.run("cp", f"{PKI}/front-proxy-ca.crt", "/run/trusted-old.crt")
+    node.kubectl("create", "-f", "/run/web.json")
+    serve("/run/trusted-old.crt")
+    for descriptor in ({"createCertificateAuthorities": named}, {"trustNewAuthorities": named}, {"waitHealthy": {}}):
+        operator.command(descriptor).run()
+    publish = {"publishAuthorities": {**named, "stage": "Trust"}}
+    with pytest.raises(CommandFailure, match=r"would refuse every request after the stage Issue: v1\.web\.example"):
+        operator.command(publish, looks=15).run()
+    node.until("what it trusts is the old one", answers)
+    config = json.loads(node.kubectl("-n", "kube-system", "get", "configmap", AUTHENTICATION, "-o", "json"))
+    node.write("/run/trusted-both.crt", config["data"]["requestheader-client-ca-file"])
+    serve("/run/trusted-both.crt")
+    published = operator.command(publish, looks=15)
+    published.run()
+    assert "1 API servers behind this one trust both: v1.web.example" in published.notes()
+    operator.carry_out(**named)
+    node.until("it answers through the API server", answers)
+    node.kubectl("delete", "apiservice", "v1.web.example")
 
 
 def test_drop_is_refused_before_everything_is_issued(operator: Operator) -> None:

@@ -80,21 +80,31 @@ def create(ctx: TaskContext, parameters: Parameters) -> None:
         if node.control_plane or CA in authorities:
             problems += look(ctx, node, materials, authorities).layout_problems(authorities)
     fail(problems, "no certificate authority was made, for these nodes can't be rotated")
-    if set(authorities) != {SERVICE_ACCOUNT}:
-        pods = [
-            f"{each['namespace']}/{each['name']} on {each['node']} ({each['path']})"
-            for each in rotation_barriers.mounting(ctx)
-        ]
-        if pods:
-            ctx.note(
-                f"{len(pods)} pods have files of kubeadm's mounted; restart them when issue-publish is over: {rotation_tokens.listed(pods)}"
-            )
+    _name_what_is_by_hand(ctx, materials, authorities)
     if begun:
         ctx.note(f"already made at {materials.created_at} for the Action {materials.action}")
         return
     ctx.check_lock()
     authority_materials.keep(ctx, materials)
     ctx.note(f"made a new {', '.join(materials.authorities)}")
+
+
+def _name_what_is_by_hand(ctx: TaskContext, materials: Materials, authorities: t.Collection[str]) -> None:
+    """Say what only its owner can bring along."""
+    if set(authorities) != {SERVICE_ACCOUNT}:
+        pods = rotation_barriers.mounting(ctx)
+        names = [f"{each['namespace']}/{each['name']} on {each['node']} ({each['path']})" for each in pods]
+        if names:
+            ctx.note(
+                f"{len(names)} pods have files of kubeadm's mounted; restart them when issue-publish is over: {rotation_tokens.listed(names)}"
+            )
+    if CA in authorities:
+        names = rotation_barriers.bundles(ctx, materials)
+        if names:
+            ctx.note(
+                f"{len(names)} objects have the old CA in a caBundle; give them the new one as well before what they verify gets "
+                f"another certificate: {rotation_tokens.listed(names)}"
+            )
 
 
 def _stage(stage: str) -> Run:

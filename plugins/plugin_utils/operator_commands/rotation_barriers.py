@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
+import contextlib
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.certificate_files import (
@@ -15,9 +18,13 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.cert
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.authority_rotation import (
     DROP,
     ISSUE,
+    OLD,
     TRUST,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.matching import NodeNow
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.compare_and_swap import Read
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.plan import Plan
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.service_account_tokens import fingerprints
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.authority_materials import Materials, later
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.authority_node import NodeCertificates
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_commands import (
@@ -25,6 +32,14 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_com
     rotation_tokens,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_context import TaskContext
+
+# What is verified by a caBundle of its own, and where that is.
+_BUNDLES = {
+    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations": "items[].webhooks[].clientConfig.caBundle",
+    "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations": "items[].webhooks[].clientConfig.caBundle",
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions": "items[].spec.conversion.webhook.clientConfig.caBundle",
+    "/apis/apiregistration.k8s.io/v1/apiservices": "items[].spec.caBundle",
+}
 
 
 def before(
@@ -74,6 +89,38 @@ def mounting(ctx: TaskContext) -> list[dict[str, t.Any]]:
         rotation_tokens.TOKENS, {"mounting": sorted({KUBERNETES, rotation_nodes.folder(ctx)})}
     )["mounting"]
     return found
+
+
+def bundles(ctx: TaskContext, materials: Materials) -> list[str]:
+    """The webhooks and APIServices that are verified by the old authority of the cluster, each as kubectl names it."""
+    old = materials.fingerprints(CA, (OLD,))
+
+    def listed(found: t.Mapping[str, t.Any]) -> Plan:
+        names = [
+            f"{path.rpartition('/')[2]}/{item['metadata']['name']}"
+            for path in _BUNDLES
+            for item in (found[path] or {}).get("items") or []
+            if any(old & set(fingerprints(text)) for text in _texts(item))
+        ]
+        return Plan("the webhooks and APIServices were listed", facts={"names": names})
+
+    reads = [Read(path, ("items[].metadata.name", keep)) for path, keep in _BUNDLES.items()]
+    names: list[str] = ctx.workload(reads, listed)["names"]
+    return names
+
+
+def _texts(value: t.Any) -> t.Iterator[str]:
+    """Every caBundle somewhere in an object, as PEM."""
+    if isinstance(value, dict):
+        for name, each in value.items():
+            if name == "caBundle":
+                with contextlib.suppress(ValueError, binascii.Error):
+                    yield base64.b64decode(str(each)).decode()
+            else:
+                yield from _texts(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each)
 
 
 def _mounted(ctx: TaskContext, materials: Materials, authorities: t.Collection[str]) -> list[str]:

@@ -20,6 +20,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.aut
     TRUST,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import (
+    certificates,
     kubeconfig_text,
     reissue,
     secrets,
@@ -39,6 +40,10 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.pla
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import authority_materials
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.authority_materials import PURPOSES, Materials
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_commands import (
+    rotation_nodes,
+    rotation_tokens,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_context import (
     CommandFailure,
     TaskContext,
@@ -51,6 +56,9 @@ _FIELD = {CLIENT_CA: CA, FRONT_CA: FRONT_PROXY}
 TOKENS = "service_account_tokens"
 # The controller manager's new leader is elected within 15 seconds; then it goes through all namespaces.
 PUBLISHED_SECONDS = 300.0
+# An API server that follows the ConfigMap hears of it at once.
+AGGREGATED_SECONDS = 120.0
+FRONT_PROXY_CLIENT = "front-proxy-client"
 SHOWN = 10
 
 
@@ -75,6 +83,8 @@ def publish(ctx: TaskContext, materials: Materials, authorities: t.Collection[st
         ctx.note(str(said["msg"]))
     if {CA, FRONT_PROXY} & set(authorities):
         _await_authentication(ctx, materials, authorities, stage)
+    if FRONT_PROXY in authorities and stage == TRUST:
+        _await_aggregated(ctx, materials)
     if CA in authorities:
         _await_roots(ctx, materials, stage)
         if stage == TRUST and not materials.published_at:
@@ -143,6 +153,34 @@ def _await_authentication(ctx: TaskContext, materials: Materials, authorities: t
                 f"the ConfigMap kube-system/extension-apiserver-authentication does not have the authorities of the stage {stage} after "
                 f"{PUBLISHED_SECONDS:.0f} s. Every API server adds its own to it: look at their logs, then retry."
             )
+
+
+def _await_aggregated(ctx: TaskContext, materials: Materials) -> None:
+    """Wait until every API server behind these, which accepts the front proxy now, would accept it with the new authority's certificate."""
+    pair = certificates.new_client_certificate(
+        materials.pair(FRONT_PROXY, NEW), FRONT_PROXY_CLIENT, [], ctx.now(), certificates.ALGORITHMS[3], days=1
+    )
+    question = {"front_proxy": {"certificate": pair.crt, "secret": pair.key}, "pki": rotation_nodes.folder(ctx)}
+    waiting = ctx.plugin.waiting(ctx.cluster, AGGREGATED_SECONDS)
+    while True:
+        answers = [each for each in ctx.call(rotation_nodes.MODULE, question)["aggregated"] if _well(each["current"])]
+        refused = [str(each["name"]) for each in answers if not _well(each["other"])]
+        if not refused:
+            if answers:
+                ctx.note(
+                    f"{len(answers)} API servers behind this one trust both: {rotation_tokens.listed([each['name'] for each in answers])}"
+                )
+            return
+        if not waiting.again(f"{refused[0]} does not accept the new front proxy yet"):
+            raise CommandFailure(
+                f"these APIServices would refuse every request after the stage Issue: {rotation_tokens.listed(refused)}. The ConfigMap "
+                "kube-system/extension-apiserver-authentication has the new front-proxy CA, but they don't accept a certificate of it: some read it "
+                "only when they start. Restart their pods, then retry."
+            )
+
+
+def _well(status: int) -> bool:
+    return 200 <= status < 300
 
 
 def _await_roots(ctx: TaskContext, materials: Materials, stage: str) -> None:

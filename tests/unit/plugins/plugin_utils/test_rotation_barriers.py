@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import typing as t
 from pathlib import Path
@@ -14,6 +15,7 @@ from task_context import CommandRun, StandInAction
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.certificate_files import (
     BUNDLE,
+    CA,
     CERTIFICATE,
     FILES,
     FRONT_PROXY,
@@ -32,6 +34,10 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import c
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import authority_materials
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.authority_materials import Materials
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_commands import rotation_barriers
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_commands.rotation_objects import (
+    AUTHENTICATION,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_context import CommandFailure
 
 Object = dict[str, t.Any]
@@ -68,10 +74,16 @@ class Cluster:
         self.next = DROP
         self.mounting: list[Object] = []
         self.written: list[str] = []
+        self.aggregated: list[Object] = []
+        both = self.materials.bundle(authority, (OLD, NEW))
+        metadata = {"name": "x", "resourceVersion": "1"}
+        self.objects: Object = {AUTHENTICATION: {"metadata": metadata, "data": {"requestheader-client-ca-file": both}}}
 
     def answer(self, node: str, module: str, arguments: Object) -> t.Optional[Object]:
         if node not in self.nodes:
             return None
+        if arguments.get("front_proxy"):
+            return {"aggregated": self.aggregated}
         if arguments.get("read"):
             items = [
                 {
@@ -82,7 +94,8 @@ class Cluster:
                 }
                 for each in self.nodes
             ]
-            return {"objects": {"/api/v1/nodes": {"items": items}}}
+            found = {"/api/v1/nodes": {"items": items}, **self.objects}
+            return {"objects": {each["path"]: found.get(each["path"]) for each in arguments["read"]}}
         if module == "service_account_tokens":
             return {"volumes": [], "mounting": self.mounting, "pods": []}
         if arguments.get("changes"):
@@ -199,6 +212,56 @@ def test_what_is_written_already_is_gone_on_with_though_no_api_server_answers(tm
 
     cluster.answer = silent  # type: ignore[method-assign]
     drop(tmp_path, cluster).run()
+
+
+@pytest.mark.parametrize(
+    ("current", "other", "refused"),
+    [(200, 200, False), (200, 401, True), (200, 0, True), (401, 401, False), (0, 0, False)],
+)
+def test_api_servers_behind_this_one_trust_the_new_front_proxy_first(
+    tmp_path: Path, current: int, other: int, refused: bool
+) -> None:
+    cluster = Cluster(FRONT_PROXY, rotation.TRUST, "cp-1", "cp-2", "worker-1")
+    cluster.aggregated = [{"name": "v1beta1.metrics.k8s.io", "current": current, "other": other}]
+    said = {"authorities": [FRONT_PROXY], "stage": rotation.TRUST}
+    run = CommandRun(tmp_path, PLAN, "cp-1", {"publishAuthorities": said}, StandInAction(cluster.answer, 1))
+    authority_materials.keep(run.context, cluster.materials)
+    if not refused:
+        run.run()
+        return
+    with pytest.raises(
+        CommandFailure, match=r"after the stage Issue: v1beta1\.metrics\.k8s\.io\. .*Restart their pods"
+    ):
+        run.run()
+
+
+def test_who_is_verified_by_the_old_authority_in_an_object_of_its_own(tmp_path: Path) -> None:
+    cluster = Cluster(FRONT_PROXY, ISSUE, "cp-1")
+    cluster.materials.pairs.update({(CA, each): PAIRS[FRONT_PROXY, each] for each in (OLD, NEW)})
+
+    def verified(authority: str) -> Object:
+        return {"caBundle": base64.b64encode(PAIRS[FRONT_PROXY, authority].crt.encode()).decode()}
+
+    hooks = [{"clientConfig": verified(NEW)}, {"clientConfig": verified(OLD)}]
+    broken = [{"clientConfig": {"caBundle": "*"}}]
+    admission = "/apis/admissionregistration.k8s.io/v1"
+    cluster.objects.update(
+        {
+            f"{admission}/validatingwebhookconfigurations": {
+                "items": [
+                    {"metadata": {"name": "policy"}, "webhooks": hooks},
+                    {"metadata": {"name": "new"}, "webhooks": hooks[:1]},
+                    {"metadata": {"name": "broken"}, "webhooks": broken},
+                ]
+            },
+            "/apis/apiregistration.k8s.io/v1/apiservices": {
+                "items": [{"metadata": {"name": "v1.web"}, "spec": verified(OLD)}, {"metadata": {"name": "v1.apps"}}]
+            },
+        }
+    )
+    run = drop(tmp_path, cluster)
+    found = rotation_barriers.bundles(run.context, cluster.materials)
+    assert found == ["validatingwebhookconfigurations/policy", "apiservices/v1.web"]
 
 
 def test_a_kubelet_that_got_an_old_certificate_meanwhile_is_given_a_new_one(tmp_path: Path) -> None:
