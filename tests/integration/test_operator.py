@@ -138,6 +138,21 @@ def test_what_is_refused_starts_nothing(workspace: OperatorWorkspace) -> None:
     refused("all", workflow(group("a", "one", selector={})), said)
 
 
+def test_in_the_middle_of_a_rotation_no_machine_is_made(workspace: OperatorWorkspace) -> None:
+    """What an aborted rotation left in the store holds it back, and Actions that would undo it; the way out is said."""
+    workspace.keep_secret("authority-rotation", {"rotation": '{"action": "rotate-1"}', "ca.new.crt": "new"})
+    workspace.manifest(NAME, replicas=5)
+    calls = len(workspace.world()["calls"])
+    run = workspace.playbook("reconcile").failed()
+    completes = """kubeadm.control_plane.action --limit prod -e '{"operator_spec": {"rotateCertificateAuthorities": {"authorities": ["ca"]}}}'"""
+    assert "a rotation of ca, begun by the Action rotate-1, is not over" in run.text and completes in run.text
+    assert len(workspace.objects("Machine")) == 3 and "node_bootstrap" not in str(workspace.world()["calls"][calls:])
+    workspace.action({"renewCertificates": {}}, name="first")
+    run = workspace.playbook("action", "-e", "operator_manifest=first.yml").failed()
+    assert "renewCertificates would take away from the nodes what it needs there" in run.text and completes in run.text
+    assert workspace.objects("Action") == []
+
+
 def test_a_pause_from_another_terminal_holds_before_the_next_task(workspace: OperatorWorkspace) -> None:
     nodes = workspace.control_planes
     waits = {**group("a"), "commands": [{"command": {"argv": ["one"]}}, {"wait": {"seconds": 600}}, "pass"]}

@@ -37,8 +37,7 @@ class OperatorWorkspace(AcmeWorkspace):
         self._ready(store, ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane"), f"{NAME}-control-plane")
         self._ready(store, ("infrastructure.cluster.x-k8s.io", "AcmeCluster"), NAME)
         for purpose in ("ca", "etcd", "proxy", "sa", "kubeconfig"):
-            data = {"tls.key": base64.b64encode(f"secret key of {purpose}".encode() * 9).decode()}
-            store.create(_object("v1", "Secret", f"{NAME}-{purpose}", type="cluster.x-k8s.io/secret", data=data))
+            self.keep_secret(purpose, {"tls.key": f"secret key of {purpose}" * 9})
         cloud: Object = {"made": replicas, "machines": {}, "balancers": {}}
         world: Object = {"members": [], "nodes": {}, "bootstraps": {}, "objects": {}, "fencing": {}, "violations": []}
         world |= {"calls": [], "snapshots": 0, "leader": f"{1:016x}"}
@@ -54,6 +53,12 @@ class OperatorWorkspace(AcmeWorkspace):
         self.put_cloud(cloud)
         self.put_world(world)
         self.put_workers(hosts)
+
+    def keep_secret(self, purpose: str, content: t.Mapping[str, str]) -> None:
+        """Put a Secret of the cluster into the store."""
+        data = {key: base64.b64encode(value.encode()).decode() for key, value in content.items()}
+        store = FileStore(str(self.store))
+        store.create(_object("v1", "Secret", f"{NAME}-{purpose}", type="cluster.x-k8s.io/secret", data=data))
 
     @staticmethod
     def _ready(store: FileStore, kind: tuple[str, str], name: str) -> None:
