@@ -74,12 +74,13 @@ class Facts:
         kubelet = [_CONFIG + "kubelet-config"]
         kubelet += [f"{_CONFIG}kubelet-config-{minor.major}.{minor.minor}"] if minor else []
         names = [_CONFIG + "kubeadm-config", _CONFIG + "kube-proxy", *kubelet]
+        dns = [_CONFIG + "coredns", _CONFIG + "kube-dns"]
         via = str(workload["via"])
 
         def ask(name: str, call: dict[str, t.Any]) -> Answer:
             return self._caller.call(self._objects.reach(name), operator_swap.MODULE, call)
 
-        found = operator_swap.read(ask, [via], [Read(NODES, _KEEP), *(Read(each, ("data",)) for each in names)])
+        found = operator_swap.read(ask, [via], [Read(NODES, _KEEP), *(Read(each, ("data",)) for each in (*names, *dns))])
         data = {path: ((found.get(path) or {}).get("data") or {}) for path in names}
         items = (found[NODES] or {}).get("items") or []
         nodes = [self._node(each, versions) for each in items]
@@ -93,7 +94,11 @@ class Facts:
             kubelet_configuration=str(own_kubelet),
             kube_proxy_configuration=str(data[_CONFIG + "kube-proxy"].get("config.conf") or ""),
             external_etcd=self._external_etcd(),
-            extra={**self._extra(), "unschedulable": sorted(held)},
+            extra={
+                **self._extra(),
+                "unschedulable": sorted(held),
+                "withoutDns": not any(found.get(each) for each in dns),
+            },
         )
 
     def _node(self, item: Object, versions: t.Mapping[str, str]) -> NodeFacts:

@@ -35,7 +35,7 @@ READY = (
 
 def plain(machines: Machines, node: str) -> dict[str, float]:
     """The commands of kubeadm's page, over ssh; seconds of each."""
-    ignore = "--ignore-preflight-errors=ImagePull"
+    ignore = "--ignore-preflight-errors=ImagePull,CoreDNSMigration,CoreDNSUnsupportedPlugins"
     steps = {
         "kubeadm": f"install -m 0755 {FOLDER}/{NEXT}/kubeadm $(command -v kubeadm)",
         "plan": f"kubeadm upgrade plan {NEXT} {ignore}",

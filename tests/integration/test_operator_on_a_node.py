@@ -54,7 +54,7 @@ class Operator:
 
     def facts(self, answers: bool = True) -> ClusterFacts:
         """The cluster as planners see it."""
-        extra = {"now": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")}
+        extra: Object = {"now": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")}
         if not answers:
             lone = NodeFacts(NAME, True, inventory_host=NAME, ready=False)
             return ClusterFacts("prod", "v1.20.2", (lone,), api_answers=False, extra=extra)
@@ -65,6 +65,8 @@ class Operator:
             NAME, True, kubelet_version=seen["kubeletVersion"], api_server_version=version, inventory_host=NAME
         )
         text = str(workload["kubeadmConfig"]["clusterConfiguration"])
+        names = self.node.kubectl("get", "configmaps", "-n", "kube-system", "-o", "name")
+        extra["withoutDns"] = "configmap/coredns" not in names
         return ClusterFacts("prod", version, (lone,), cluster_configuration=text, extra=extra)
 
     def carry_out(self, groups: t.Sequence[GroupPlan], facts: ClusterFacts) -> list[str]:

@@ -100,7 +100,7 @@ def test_what_it_would_do(lab: Lab) -> None:
     nodes = [*lab.machines.names(), lab.worker]
     places = [run.text.index(f"{each}") for each in nodes]
     assert places == sorted(places), "in the order in which they are upgraded"
-    assert f"kubeadm upgrade apply {NEXT} --yes --ignore-preflight-errors=ImagePull" in run.text
+    assert f"kubeadm upgrade apply {NEXT} --yes --ignore-preflight-errors=" in run.text
     assert f"kubectl drain {lab.worker}" in run.text
     assert lab.workspace.objects("Action") == []
     assert lab.machines.configuration() == before

@@ -29,9 +29,11 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.pla
 
 PATH = "spec.upgrade"
 TARGET = f"{PATH}.targetVersion"
-# What the facts have in ``extra`` for an upgrade: preflight errors that the machines' images and configurations ignore, and the folder
-# of patches that kubeadm was given when it made them.
-EXTRA_IGNORED, EXTRA_PATCHES = "ignorePreflightErrors", "patches"
+# What the facts have in ``extra`` for an upgrade: preflight errors that the machines' images and configurations ignore, the folder of
+# patches that kubeadm was given when it made them, and whether kubeadm's DNS addon was left out of the cluster.
+EXTRA_IGNORED, EXTRA_PATCHES, EXTRA_WITHOUT_DNS = "ignorePreflightErrors", "patches", "withoutDns"
+# kubeadm leaves a DNS that is not there alone, but for these, which take it for one of an unknown version.
+_DNS_CHECKS = ("CoreDNSMigration", "CoreDNSUnsupportedPlugins")
 # How many minor versions a kubelet may be older than kubeadm lets an upgrade begin with (kubeadm.md A4.2).
 _KUBELET_BEHIND, _KUBELET_BEHIND_SINCE_28 = 1, 3
 
@@ -136,6 +138,8 @@ class _Steps:
         self._target = target
         self._lone = len(cluster.nodes) == 1
         ignored = {*(spec.get("ignorePreflightErrors") or []), *(cluster.extra.get(EXTRA_IGNORED) or [])}
+        if cluster.extra.get(EXTRA_WITHOUT_DNS):
+            ignored.update(_DNS_CHECKS)
         self._ignored = {"ignorePreflightErrors": sorted(ignored)} if ignored else {}
         # A machine that was made although it is small is upgraded although it is.
         self._waived = {"ignore": sorted(ignored)} if ignored else {}
@@ -297,4 +301,4 @@ def _require_api_servers_first(
         raise RefusedAction(f"{PATH}.nodeSelector", None, rule, "Select the control plane's Nodes as well, or first.")
 
 
-__all__ = ["EXTRA_IGNORED", "EXTRA_PATCHES", "plan", "target_of", "validate"]
+__all__ = ["EXTRA_IGNORED", "EXTRA_PATCHES", "EXTRA_WITHOUT_DNS", "plan", "target_of", "validate"]

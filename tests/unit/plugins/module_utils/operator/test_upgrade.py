@@ -128,6 +128,17 @@ def test_every_command_is_one_that_the_catalogue_knows() -> None:
     assert "install -m 0755 /opt/kubernetes/v1.21.0/kubeadm $(command -v kubeadm)" in lines
 
 
+def test_a_cluster_without_dns() -> None:
+    """kubeadm's checks of a DNS that was left out would take it for one of an unknown version."""
+    checks = ["CoreDNSMigration", "CoreDNSUnsupportedPlugins"]
+    (first, *_others) = plan({"targetVersion": NEW}, cluster(*THREE, extra={"withoutDns": True}))
+    asked = {verb: given for each in first.commands for verb, given in each.items()}
+    for verb in ("kubeadmUpgradePlan", "kubeadmUpgradeApply"):
+        assert asked[verb]["ignorePreflightErrors"] == checks
+    (first, *_others) = plan({"targetVersion": NEW}, cluster(*THREE, extra={"withoutDns": False}))
+    assert {"kubeadmUpgradePlan": {"version": NEW}} in first.commands
+
+
 def test_a_later_name_of_the_version() -> None:
     """The later name kubernetesVersion is read as well."""
     assert plan({"kubernetesVersion": NEW}, cluster(*THREE)) == plan({"targetVersion": NEW}, cluster(*THREE))
