@@ -80,7 +80,9 @@ class Facts:
         def ask(name: str, call: dict[str, t.Any]) -> Answer:
             return self._caller.call(self._objects.reach(name), operator_swap.MODULE, call)
 
-        found = operator_swap.read(ask, [via], [Read(NODES, _KEEP), *(Read(each, ("data",)) for each in (*names, *dns))])
+        found = operator_swap.read(
+            ask, [via], [Read(NODES, _KEEP), *(Read(each, ("data",)) for each in (*names, *dns))]
+        )
         data = {path: ((found.get(path) or {}).get("data") or {}) for path in names}
         items = (found[NODES] or {}).get("items") or []
         nodes = [self._node(each, versions) for each in items]

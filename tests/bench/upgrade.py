@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What upgrading one node in place takes, by the plain commands and by an Action; prints JSON. About five minutes, as root.
 
-Two control planes of one node each, made alike one after the other; the new version's programs and images are on both beforehand.
+Two control planes of one node each, made alike; the new version's programs and images are on both beforehand.
 Plain are the commands of kubeadm's own page as a person types them, waits included: kubeadm, plan, apply, kubelet and kubectl, its restart,
 and until the Node is Ready with the new kubelet.
 """
@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import typing as t
+from datetime import datetime
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
@@ -24,6 +25,7 @@ from machines import Machines
 from next_version import BINARIES, FOLDER, NextVersion
 from workspace import Workspace
 
+NAMES = ("bench-plain", "bench-action")
 NEXT = "v1.21.0"
 ASKED = 1.15
 KUBECTL = "kubectl --kubeconfig /etc/kubernetes/admin.conf"
@@ -52,36 +54,50 @@ def plain(machines: Machines, node: str) -> dict[str, float]:
     return seconds
 
 
-def cluster(workspace: Workspace, name: str) -> tuple[Machines, str]:
-    """A control plane of one node, with the next version at hand."""
-    workspace.manifest(name, replicas=1)
-    workspace.playbook("reconcile", "--limit", name).succeeded()
-    machines = Machines(workspace, name)
-    [node] = machines.names()
-    NextVersion(NEXT).put(machines.ssh_words(node))
-    return machines, node
+def clusters(workspace: Workspace) -> dict[str, tuple[Machines, str]]:
+    """Two control planes of one node each, with the next version at hand; they stand beside each other, so that both have the same company."""
+    for name in NAMES:
+        workspace.manifest(name, replicas=1)
+    workspace.playbook("reconcile", "--limit", ",".join(NAMES)).succeeded()
+    following, made = NextVersion(NEXT), {}
+    for name in NAMES:
+        machines = Machines(workspace, name)
+        [node] = machines.names()
+        following.put(machines.ssh_words(node))
+        made[name] = machines, node
+    return made
 
 
 def main() -> None:
-    """Make, upgrade and delete one after the other; print the figures."""
+    """Make both, upgrade one after the other, delete both; print the figures."""
     figures: dict[str, t.Any] = {}
     with tempfile.TemporaryDirectory(prefix="kubeadm-control-plane-bench-") as folder:
         workspace = Workspace(Path(folder) / "user")
-        for name in ("bench-plain", "bench-action"):
-            try:
-                machines, node = cluster(workspace, name)
-                begin = time.monotonic()
-                if name == "bench-plain":
-                    figures["plain"] = plain(machines, node)
-                else:
-                    spec = {"upgrade": {"targetVersion": NEXT, "binaries": BINARIES}}
-                    NodeActions(workspace, name).run("up", spec).succeeded()
-                figures[f"{name.partition('-')[2]}_seconds"] = round(time.monotonic() - begin, 1)
-            finally:
-                workspace.playbook("delete", "--limit", name, "-e", f"control_plane_delete={name}")
-                (workspace.folder / "clusters" / f"{name}.yaml").unlink()
+        try:
+            made = clusters(workspace)
+            begin = time.monotonic()
+            figures["plain"] = plain(*made["bench-plain"])
+            figures["plain_seconds"] = round(time.monotonic() - begin, 1)
+            begin = time.monotonic()
+            spec = {"upgrade": {"targetVersion": NEXT, "binaries": BINARIES}}
+            actions = NodeActions(workspace, "bench-action")
+            actions.run("up", spec).succeeded()
+            figures["action_seconds"] = round(time.monotonic() - begin, 1)
+            figures["action"] = commands(actions)
+        finally:
+            workspace.playbook("delete", "--limit", ",".join(NAMES), "-e", f"control_plane_delete={','.join(NAMES)}")
     figures["ratio_upgrade_of_one_node"] = round(figures["action_seconds"] / figures["plain_seconds"], 2)
     print(json.dumps({**figures, "asked_for_at_most": {"ratio_upgrade_of_one_node": ASKED}}, indent=2))
+
+
+def commands(actions: NodeActions) -> dict[str, float]:
+    """Seconds of each command by what the Tasks keep, whole seconds."""
+    found = {}
+    for task in actions.tasks("up"):
+        for number, each in enumerate(actions.commands(task), 1):
+            begin, end = (datetime.strptime(each[key], "%Y-%m-%dT%H:%M:%SZ") for key in ("startTime", "completionTime"))
+            found[f"{task['metadata']['name']} {number} {each['name']}"] = (end - begin).total_seconds()
+    return found
 
 
 if __name__ == "__main__":
