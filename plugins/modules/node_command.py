@@ -83,7 +83,9 @@ state:
   returned: success
   type: str
 exit_status:
-  description: Its exit status; null until it ended. It is not called rc, for which Ansible would take the module for failed. 124 says that it was ended after O(timeout).
+  description:
+    - Its exit status; null until it ended. 124 says that it was ended after O(timeout).
+    - It is not called rc, for which Ansible would take the module for failed.
   returned: success
   type: int
 started_at:

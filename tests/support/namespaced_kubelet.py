@@ -42,7 +42,10 @@ LABELS = dict.fromkeys(("node-role.kubernetes.io/master", "node-role.kubernetes.
 
 def mount(folder: Path, address: str, name: str) -> None:
     """Give this node an /etc, a /var/lib, a /usr/local and a /run of its own, and an address on its loopback."""
-    run = lambda *words: subprocess.run(words, check=True, stdin=subprocess.DEVNULL)  # noqa: E731
+
+    def run(*words: str) -> None:
+        subprocess.run(words, check=True, stdin=subprocess.DEVNULL)
+
     run("mount", "--make-rprivate", "/")
     for path in ("/etc", "/var/lib", "/usr/local"):
         upper, work = (folder / f"{kind}{path.replace('/', '-')}" for kind in ("upper", "work"))

@@ -44,7 +44,9 @@ def test_pages_show_actions() -> None:
     assert {"actions.md", "upgrade_in_place.md", "renew_certificates.md"} <= {name for name, _document in SHOWN}
 
 
-@pytest.mark.parametrize(("page", "document"), SHOWN, ids=[f"{name}-{index}" for index, (name, _) in enumerate(SHOWN)])
+@pytest.mark.parametrize(
+    ("page", "document"), SHOWN, ids=[f"{name}-{index}" for index, (name, _document) in enumerate(SHOWN)]
+)
 def test_what_a_page_shows_is_valid(page: str, document: Object) -> None:
     """As somebody copies it."""
     obj, errors = objects.to_hub(document)

@@ -81,7 +81,8 @@ def target_of(spec: Mapping[str, Any]) -> str:
 def plan(spec: Mapping[str, Any], cluster: ClusterFacts) -> tuple[GroupPlan, ...]:
     """The TaskGroups of an upgrade: half-upgraded Nodes first, one ``kubeadm upgrade apply``, the others, the workers.
 
-    What the store says of versions follows with each Node, and of the control plane when all of its Nodes are done. Nodes at the version already have no Task; nothing left to do is no TaskGroup.
+    What the store says of versions follows with each Node, and of the control plane when all of its Nodes are done. Nodes at the version
+    already have no Task; nothing left to do is no TaskGroup.
 
     Raises:
         RefusedAction: the version can't be upgraded to from here, or a Node is in no state for it.
