@@ -212,3 +212,16 @@ def test_a_rollback_that_was_interrupted_restarts_the_kubelet_with_what_was_put_
     record = KubeletChange(places, str(folder), kubelet).perform()
     assert (record["state"], record["message"]) == (ROLLED_BACK, "why")
     assert kubelet.restarts[-1] == OLD
+
+
+def test_all_of_kubeadms_files_go_back(kubelet: Kubelet) -> None:
+    """What was not there before is gone again, and what is gone is there again."""
+    folder = kubelet.folder / "kubelet"
+    (folder / "kubeadm-flags.env").write_text("KUBELET_KUBEADM_ARGS=--v=2\n")
+    lines = f"cp {kubelet.folder}/wanted {folder}/config.yaml; echo a > {folder}/instance-config.yaml; rm {folder}/kubeadm-flags.env"
+    kubelet.kubeadm = kubelet._program("kubeadm", lines)
+    assert work(kubelet, BAD)["state"] == ROLLED_BACK
+    assert {each.name: each.read_text() for each in folder.iterdir()} == {
+        "config.yaml": OLD,
+        "kubeadm-flags.env": "KUBELET_KUBEADM_ARGS=--v=2\n",
+    }

@@ -204,6 +204,18 @@ def test_a_flag_that_is_none_is_rolled_back_with_all_that_came_before(machine: M
     assert machine.flag(SCHEDULER, "v") == "5"
 
 
+def test_the_old_process_that_still_answers_is_not_taken_for_the_new_one(machine: Machine) -> None:
+    """A kubelet may start the new one beside it."""
+    machine.kubelet.lingering = True
+    configuration = machine.configuration(scheduler={"v": "4"})
+    machine.works.start("beside", "control_plane", machine.request(configuration, SCHEDULER), [])
+    until("the new one is started", lambda: len(machine.kubelet.starts) == 3)
+    assert machine.works.wait("beside", 3).state == RUNNING
+    machine.kubelet.lingering = False
+    assert machine.works.wait("beside", 60).state == SUCCEEDED
+    assert machine.flag(SCHEDULER, "v") == "4"
+
+
 def test_a_unit_that_was_killed_is_gone_on_with(machine: Machine) -> None:
     """A machine that boots in between: the next call starts the unit again, which does what is left."""
     configuration = machine.configuration(controllerManager={"v": "3"}, scheduler={"v": "4"})

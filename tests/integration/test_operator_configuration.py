@@ -16,6 +16,14 @@ from stand_in_configurations import BAD_FLAG, BAD_PODS, KUBELET
 SYSTEM = "/api/v1/namespaces/kube-system/configmaps"
 KUBEADM = f"{SYSTEM}/kubeadm-config"
 FLAG = {"clusterConfiguration": {"apiServer": {"extraArgs": {"audit-log-maxage": "30"}}}}
+KUBEADM_TEXT = """\
+apiVersion: kubeadm.k8s.io/v1beta2
+kind: ClusterConfiguration
+kubernetesVersion: v1.20.2
+controlPlaneEndpoint: 198.51.100.1:6443
+apiServer:
+  timeoutForControlPlane: 4m0s
+"""
 KUBELET_TEXT = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: 110\n"
 
 
@@ -26,6 +34,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> OperatorWorkspace:
     workspace.create()
     world = workspace.world()
     world["objects"][KUBELET] = kept({"kubelet": KUBELET_TEXT})
+    world["objects"][KUBEADM] = kept({"ClusterConfiguration": KUBEADM_TEXT})
     workspace.put_world(world)
     return workspace
 

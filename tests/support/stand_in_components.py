@@ -45,6 +45,9 @@ class StandInComponents:
         self.ignored: set[str] = set()
         # While it is held it ends what is to end, and starts nothing.
         self.held = False
+        # While they linger, what is to end runs and serves beside what has come after it, which can't serve.
+        self.lingering = False
+        self._left: list[tuple[t.Optional[http.server.ThreadingHTTPServer], t.Optional[int]]] = []
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.load_cert_chain(certificate, key)
         self._running: dict[str, str] = {}
@@ -59,12 +62,20 @@ class StandInComponents:
         """End it and all that it runs."""
         self._ended.set()
         self._thread.join()
+        self.lingering = False
+        for each in self._left:
+            self._take_away(*each)
         for component in list(self._running):
             self._end(component)
 
     def _work(self) -> None:
         while not self._ended.wait(0.02):
             wanted = {each.stem: each.read_text() for each in self._manifests()}
+            if self._left and not self.lingering:
+                while self._left:
+                    self._take_away(*self._left.pop())
+                for component in [each for each in self._pids if each not in self._servers]:
+                    self._end(component)
             for component in {*wanted, *self._running}:
                 text = wanted.get(component, "")
                 if text != self._running.get(component, ""):
@@ -97,6 +108,9 @@ class StandInComponents:
         (entry / "cgroup").write_text(f"0::/kubepods/pod{uid}/1\n")
         (entry / "cmdline").write_bytes("\0".join(words).encode() + b"\0")
         (entry / "stat").write_text(f"{self._next} ({component}) S {' '.join(['1'] * 18)} {self._next} 0\n")
+        if self.lingering:
+            self._pids[component] = self._next
+            return
         port = next(int(word.partition("=")[2]) for word in words if word.startswith("--secure-port="))
         server = http.server.ThreadingHTTPServer(("127.0.0.1", port), _Healthy)
         server.socket = self._context.wrap_socket(server.socket, server_side=True)
@@ -105,14 +119,19 @@ class StandInComponents:
         self._pids[component] = self._next
 
     def _end(self, component: str) -> None:
-        server = self._servers.pop(component, None)
+        ended = self._servers.pop(component, None), self._pids.pop(component, None)
+        if self.lingering:
+            self._left.append(ended)
+        else:
+            self._take_away(*ended)
+        self._running.pop(component, None)
+
+    def _take_away(self, server: t.Optional[http.server.ThreadingHTTPServer], pid: t.Optional[int]) -> None:
         if server is not None:
             server.shutdown()
             server.server_close()
-        pid = self._pids.pop(component, None)
         if pid is not None:
             for each in (self.proc / str(pid)).iterdir():
                 each.unlink()
             with contextlib.suppress(OSError):
                 (self.proc / str(pid)).rmdir()
-        self._running.pop(component, None)

@@ -115,7 +115,7 @@ class Change:
         guard.write_atomically(os.path.join(self.folder, "record.json"), text.encode(), 0o600)
 
     def steps(self) -> t.Iterator[tuple[str, t.Callable[[], None], t.Callable[[], None]]]:
-        """The steps that are still missing, in their order: what it is, what does it, what takes it back. Raises NodeError."""
+        """The steps, in their order: what it is, what does it unless it is done, what takes it back. Raises NodeError."""
         raise NotImplementedError
 
     def perform(self) -> dict[str, t.Any]:
@@ -125,7 +125,15 @@ class Change:
             return record
         undo: list[tuple[str, t.Callable[[], None]]] = []
         try:
-            for stage, do, back in self.steps():
+            steps = list(self.steps())
+        except Exception as error:  # pylint: disable=broad-except
+            # What an earlier unit has changed nobody can tell then.
+            state = FAILED if record.get("stage") else ROLLED_BACK
+            record.update(state=state, message=_told(error), finishedAt=now())
+            self.keep(record)
+            return record
+        try:
+            for stage, do, back in steps:
                 undo.append((stage, back))
                 if not record.get("failedAt"):
                     record["stage"] = stage
@@ -135,8 +143,9 @@ class Change:
                 record.update(state=SUCCEEDED, stage="done", finishedAt=now())
                 self.keep(record)
                 return record
-        except (NodeError, OSError) as error:
-            record.update(message=redact(str(error)), failedAt=record.get("stage") or "start")
+        except Exception as error:  # pylint: disable=broad-except
+            # A mistake in this code, too, must not leave the machine half changed.
+            record.update(message=_told(error), failedAt=record["stage"])
             self.keep(record)
         left = self._take_back(record, undo)
         record.update(state=FAILED if left else ROLLED_BACK, finishedAt=now())
@@ -152,8 +161,8 @@ class Change:
             self.keep(record)
             try:
                 back()
-            except (NodeError, OSError) as error:
-                left.append(redact(f"{stage}: {error}"))
+            except Exception as error:  # pylint: disable=broad-except
+                left.append(f"{stage}: {_told(error)}")
         return left
 
 
@@ -294,6 +303,11 @@ class Works:
 def now() -> str:
     """This machine's time, RFC 3339."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def _told(error: Exception) -> str:
+    known = isinstance(error, (NodeError, OSError))
+    return redact(str(error) if known else f"unexpected {type(error).__name__}: {error}")
 
 
 def _read(path: str) -> dict[str, t.Any]:

@@ -8,12 +8,9 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
-import ssl
 import time
 import typing as t
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import guard, pod_processes
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.alternative_names import (
@@ -31,6 +28,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.rendere
     missing_files,
     words_of,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.served_certificate import listener, presented
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.static_pod import StaticPod
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 
@@ -131,11 +129,10 @@ class ControlPlaneChange(Change):
         """One component after the other, etcd first."""
         request = self.request()
         make = renderer(request, self.places)
-        new = make.manifests_of(request["configuration"], os.path.join(self.folder, "new"))
         for component in COMPONENTS:
             certificates = [name for name in request["certificates"] if OWNERS[name] == component]
             if component in request["components"] or certificates:
-                part = _Part(self, make, component, certificates, new[component], float(request["timeout"]))
+                part = _Part(self, make, component, certificates, float(request["timeout"]))
                 yield component, part.change, part.back
 
 
@@ -147,7 +144,6 @@ class _Part:
     make: Renderer
     component: str
     certificates: list[str]
-    text: str
     seconds: float
 
     @property
@@ -161,19 +157,24 @@ class _Part:
     def change(self) -> None:
         """Put certificates and manifest in their places and wait until the component is well. Raises NodeError."""
         request = self.work.request()
+        folder = os.path.join(self.work.folder, "new")
+        texts = self.make.manifests_of(request["configuration"], folder)
         os.makedirs(self.work.backup, mode=0o700, exist_ok=True)
         if self.component == "etcd" and not os.path.exists(self.kept):
             # The gate before this node may be old: an Action can have been paused since.
-            self._pod().require_quorum()
+            try:
+                self._pod().require_quorum()
+            except NodeError as error:
+                raise NodeError(error.what, "etcd was not touched here. Mend the members first, then retry.") from error
         self._keep(self.manifest, self.kept)
-        text = keep_first_start(self.text, _text(self.kept)) if self.component == "etcd" else self.text
         for name in self.certificates:
-            made = self.make.certificate(name, request["configuration"], os.path.join(self.work.folder, "new"))
+            made = self.make.certificate(name, request["configuration"], folder)
             for source, (place, kept) in zip(made, self._certificate_files(name)):
                 self._keep(place, kept)
                 _copy(source, place)
         if self.component in request["components"]:
-            self._put(text, "change")
+            text = texts[self.component]
+            self._put(keep_first_start(text, _text(self.kept)) if self.component == "etcd" else text, "change")
         else:
             self._restart("changed", force=False)
         for name in self.certificates:
@@ -256,18 +257,24 @@ class _Part:
         nudged = False
         seen: set[pod_processes.Instance] = set()
         while True:
-            new = self._instances() - before
+            present = self._instances()
+            new = present - before
             seen |= new
-            running = [each for each in new if self._runs(each, words)]
-            problem = pod.unhealthy() if running else "no process of it is there"
-            if running and not problem:
-                return
+            running = {each for each in new if self._runs(each, words)}
+            if before & present:
+                # The kubelet may start the new one beside it, and whoever answers may be the old one.
+                problem = "the process before it still runs"
+            else:
+                problem = pod.unhealthy() if running else "no process of it is there"
+                if not problem and running & self._instances():
+                    return
             tries = 0
             if starts is not None:
                 logged = sum(max(0, number - starts.get(path, -1)) for path, number in self._starts().items())
                 tries = max(logged, len(seen))
             waited = time.monotonic() - begun
-            if tries >= _STARTS:
+            # One that runs may still become well: the first ones may have ended because the old one still had the port.
+            if tries >= _STARTS and not running:
                 raise NodeError(f"{self.component} was started {tries} times and ended each time. {self._why()}")
             if waited >= self.seconds:
                 raise NodeError(f"{self.component} is not well after {waited:.0f} s: {problem}. {self._why()}")
@@ -323,9 +330,9 @@ class _Part:
         place = self._certificate_files(name)[0][0]
         wanted = certificate_bytes(_text(place))
         words = words_of(self.make.read(self.manifest))
-        host, port = _listener(name, words)
+        host, port = listener(name, words)
         deadline = time.monotonic() + self.seconds
-        while _served(host, port, self.make.certificates if name != "apiserver" else "") != wanted:
+        while presented(host, port, self.make.certificates if name != "apiserver" else "") != wanted:
             if time.monotonic() > deadline:
                 raise NodeError(f"{self.component} at {host}:{port} does not present the certificate of {place}.")
             time.sleep(_POLL_SECONDS)
@@ -334,31 +341,6 @@ class _Part:
 def perform(folder: str, places: str) -> None:
     """Carry a work out; what the unit runs. ``places`` is :meth:`Places.text`."""
     ControlPlaneChange(Places.of(places), folder).perform()
-
-
-def _listener(name: str, words: t.Sequence[str]) -> tuple[str, int]:
-    flags = dict(word[2:].split("=", 1) for word in words if word.startswith("--") and "=" in word)
-    if name == "apiserver":
-        return flags.get("advertise-address", "127.0.0.1"), int(flags.get("secure-port", "6443"))
-    urls = flags.get("listen-client-urls" if name == "etcd-server" else "listen-peer-urls", "")
-    split = urlsplit(next((each for each in urls.split(",") if each.startswith("https")), "https://127.0.0.1:2379"))
-    return split.hostname or "127.0.0.1", split.port or 2379
-
-
-def _served(host: str, port: int, certificates: str) -> t.Optional[bytes]:
-    """The certificate that is presented there just now; None where nothing answers."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    client = os.path.join(certificates, "etcd", "healthcheck-client")
-    if certificates and os.path.exists(f"{client}.crt"):
-        # etcd ends a handshake without a client's certificate.
-        context.load_cert_chain(f"{client}.crt", f"{client}.key")
-    try:
-        with socket.create_connection((host, port), 2.0) as plain, context.wrap_socket(plain) as secured:
-            return secured.getpeercert(binary_form=True)
-    except OSError:
-        return None
 
 
 def _subject(line: str) -> str:

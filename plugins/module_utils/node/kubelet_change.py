@@ -41,7 +41,8 @@ class KubeletChange(Change):
         request = self.request()
         os.makedirs(self.backup, mode=0o700, exist_ok=True)
         if not os.path.exists(os.path.join(self.backup, FILES[0])):
-            for name in FILES:
+            # The first of them is kept last: with it all of them are.
+            for name in reversed(FILES):
                 source = os.path.join(self.places.kubelet, name)
                 if os.path.exists(source):
                     guard.write_atomically(os.path.join(self.backup, name), _bytes(source), 0o600)
@@ -56,11 +57,16 @@ class KubeletChange(Change):
 
     def _back(self) -> None:
         changed = False
-        for name in FILES:
+        begun = os.path.exists(os.path.join(self.backup, FILES[0]))
+        for name in FILES if begun else ():
             kept, place = os.path.join(self.backup, name), os.path.join(self.places.kubelet, name)
-            if os.path.exists(kept) and _bytes(kept) != _bytes(place):
-                mode = os.stat(place).st_mode & 0o777
-                guard.write_atomically(place, _bytes(kept), mode)
+            there = os.path.exists(place)
+            if not os.path.exists(kept):
+                if there:
+                    os.unlink(place)
+                    changed = True
+            elif not there or _bytes(kept) != _bytes(place):
+                guard.write_atomically(place, _bytes(kept), os.stat(place).st_mode & 0o777 if there else 0o644)
                 changed = True
         if changed or os.path.exists(self._mark):
             self._restart(self.request())

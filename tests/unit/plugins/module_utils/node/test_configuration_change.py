@@ -24,18 +24,22 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard i
 class Steps(Change):
     """A work of three steps, of which some fail."""
 
-    def __init__(self, folder: Path, fails: t.Sequence[str] = (), stuck: t.Sequence[str] = ()) -> None:
+    def __init__(self, folder: Path, fails: t.Sequence[str] = (), stuck: t.Sequence[str] = (), why: str = "") -> None:
         super().__init__(Places(), str(folder))
-        self.fails, self.stuck = fails, stuck
+        self.fails, self.stuck, self.why = fails, stuck, why
         self.done: list[str] = []
 
     def steps(self) -> t.Iterator[tuple[str, t.Callable[[], None], t.Callable[[], None]]]:
         """One after the other."""
+        if self.why:
+            raise NodeError(self.why)
         for name in ("etcd", "kube-apiserver", "kube-scheduler"):
             yield name, lambda name=name: self._do(name), lambda name=name: self._back(name)
 
     def _do(self, name: str) -> None:
         self.done.append(name)
+        if name == "kube-scheduler" and "nothing like it" in self.fails:
+            raise KeyError(name)
         if name in self.fails:
             raise NodeError(f"{name} is not well: token=abcdefghijklmnopqrstuvwxyz0123456789")
 
@@ -88,6 +92,25 @@ def test_a_rollback_that_was_interrupted_goes_on_back(tmp_path: Path) -> None:
     record = work.perform()
     assert (record["state"], record["message"]) == (ROLLED_BACK, "why")
     assert work.done == ["-kube-scheduler", "-kube-apiserver", "-etcd"]
+
+
+def test_a_mistake_in_a_step_is_taken_back_like_any_failure(tmp_path: Path) -> None:
+    """It must not leave the machine half changed."""
+    begun(tmp_path)
+    work = Steps(tmp_path, fails=["nothing like it"])
+    record = work.perform()
+    assert (record["state"], record["message"]) == (ROLLED_BACK, "unexpected KeyError: 'kube-scheduler'")
+    assert work.done[-3:] == ["-kube-scheduler", "-kube-apiserver", "-etcd"]
+
+
+@pytest.mark.parametrize(("stage", "state"), [("", ROLLED_BACK), ("etcd", FAILED), ("rollback of etcd", FAILED)])
+def test_steps_that_cannot_be_told_are_no_rollback_where_something_had_begun(
+    tmp_path: Path, stage: str, state: str
+) -> None:
+    """Nothing was changed, or nobody knows what."""
+    begun(tmp_path, stage=stage)
+    record = Steps(tmp_path, why="request.json can't be read").perform()
+    assert (record["state"], record["message"]) == (state, "request.json can't be read")
 
 
 def test_a_record_that_cannot_be_read(tmp_path: Path) -> None:
