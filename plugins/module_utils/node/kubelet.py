@@ -16,6 +16,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https i
 UNIT = "kubelet"
 CONFIG = "/var/lib/kubelet/config.yaml"
 _PORT = 10248
+_EVERYWHERE = ("0.0.0.0", "::")
 _POLL_SECONDS = 0.2
 
 
@@ -34,13 +35,17 @@ def wait_until_well(seconds: float = 120.0, config: str = CONFIG) -> None:
     Raises:
         NodeError: it did not answer in time.
     """
-    found = re.search(r"^healthzPort:\s*(\d+)", read_text(config), re.MULTILINE)
+    text = read_text(config)
+    found = re.search(r"^healthzPort:\s*(\d+)", text, re.MULTILINE)
     port = int(found.group(1)) if found else _PORT
     if port == 0:
         return
+    bound = re.search(r"^healthzBindAddress:\s*[\"']?([0-9A-Fa-f.:]+)", text, re.MULTILINE)
+    host = bound.group(1) if bound and bound.group(1) not in _EVERYWHERE else "127.0.0.1"
+    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     deadline = time.monotonic() + seconds
     while True:
-        problem = _problem(port)
+        problem = _problem(url)
         if not problem:
             return
         if time.monotonic() > deadline:
@@ -51,9 +56,9 @@ def wait_until_well(seconds: float = 120.0, config: str = CONFIG) -> None:
         time.sleep(_POLL_SECONDS)
 
 
-def _problem(port: int) -> t.Optional[str]:
+def _problem(url: str) -> t.Optional[str]:
     try:
-        with HttpClient(f"http://127.0.0.1:{port}", None, 2.0) as client:
+        with HttpClient(url, None, 2.0) as client:
             answer = client.request("GET", "/healthz", None, {})
     except Unreachable as error:
         return str(error)

@@ -31,13 +31,14 @@ class Healthz(http.server.BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-@pytest.fixture(name="config")
-def _config(tmp_path: Path) -> t.Iterator[str]:
-    """The kubelet's configuration, with the port of a server that answers."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Healthz)
+@pytest.fixture(name="config", params=["", "127.0.0.2", "0.0.0.0"])
+def _config(request: pytest.FixtureRequest, tmp_path: Path) -> t.Iterator[str]:
+    """The kubelet's configuration, with the address, if it names one, and the port of a server that answers."""
+    server = http.server.ThreadingHTTPServer((request.param or "127.0.0.1", 0), Healthz)
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     path = tmp_path / "config.yaml"
-    path.write_text(f"kind: KubeletConfiguration\nhealthzPort: {server.server_address[1]}\n")
+    address = f"healthzBindAddress: {request.param}\n" if request.param else ""
+    path.write_text(f"kind: KubeletConfiguration\n{address}healthzPort: {server.server_address[1]}\n")
     try:
         yield str(path)
     finally:
