@@ -14,7 +14,8 @@ author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
   - A token's header names the key that signed it. With O(volumes), tells it of every token in the volumes of the pods of this
-    machine, as the kubelet keeps them; that needs no API and works on every node.
+    machine, as the kubelet keeps them, and of those that network plugins have left in kubeconfigs below C(/etc/cni/net.d); that needs
+    no API and works on every node.
   - With O(api), tells it of every Secret of the type C(kubernetes.io/service-account-token), and which certificate authorities each
     of those Secrets and each ConfigMap C(kube-root-ca.crt) holds. That works on a control plane node.
   - With O(state=renewed), sees to it that every service account with tokens in Secrets has one that one of O(key_ids) signed. A
@@ -37,7 +38,7 @@ options:
     type: bool
     default: true
   volumes:
-    description: Whether to look at the volumes of this machine's pods.
+    description: Whether to look at the volumes of this machine's pods, and at its network plugins' kubeconfigs.
     type: bool
     default: false
   pods_before:
@@ -113,6 +114,12 @@ volumes:
   returned: with O(volumes)
   type: list
   elements: dict
+kubeconfigs:
+  description: >-
+    Every kubeconfig of a network plugin - C(path), C(key_ids) of its tokens and C(authorities) (the SHA-256 of each certificate).
+  returned: with O(volumes)
+  type: list
+  elements: dict
 pods:
   description: >-
     The pods that have a token and may run since before O(pods_before) - C(namespace), C(name), C(node), C(uid), C(started_at) (empty
@@ -138,7 +145,7 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments, plugin_kubeconfigs
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import (
@@ -149,6 +156,8 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.service_account_tokens import (
     Accounts,
+    fingerprints,
+    key_id,
     volumes,
 )
 
@@ -177,6 +186,14 @@ def main() -> None:
         result: dict[str, t.Any] = {"changed": False, "renewed": [], "mounted": []}
         if params["volumes"]:
             result["volumes"] = volumes()
+            result["kubeconfigs"] = [
+                {
+                    "path": each["path"],
+                    "key_ids": [identity for text in each["tokens"] if (identity := key_id(text)) is not None],
+                    "authorities": fingerprints(each["authorities"]),
+                }
+                for each in plugin_kubeconfigs.read()
+            ]
         if params["api"]:
             result.update(ask(params, check=module.check_mode))
     except (NodeError, ApiError, Unreachable) as error:

@@ -146,9 +146,7 @@ def readers(authorities: Collection[str], control_plane: bool) -> dict[str, tupl
         paths = tuple(
             each.path
             for each in FILES
-            if component in each.readers
-            and each.authority in authorities
-            and (control_plane or each.on_workers)
+            if component in each.readers and each.authority in authorities and (control_plane or each.on_workers)
         )
         if paths and (control_plane or component == KUBELET):
             found[component] = paths

@@ -18,6 +18,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.cert
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.authority_rotation import (
     DROP,
     ISSUE,
+    NEW,
     OLD,
     TRUST,
 )
@@ -60,6 +61,7 @@ def before(
         problems += _unplanned(strangers, authorities)
         if stage == DROP:
             problems += _mounted(ctx, materials, authorities)
+            problems += _plugins(ctx, materials) if CA in authorities else []
     for each in others:
         if each.name == ctx.node.name or not (each.control_plane or CA in authorities):
             continue
@@ -89,6 +91,17 @@ def mounting(ctx: TaskContext) -> list[dict[str, t.Any]]:
         rotation_tokens.TOKENS, {"mounting": sorted({KUBERNETES, rotation_nodes.folder(ctx)})}
     )["mounting"]
     return found
+
+
+def _plugins(ctx: TaskContext, materials: Materials) -> list[str]:
+    """Network plugins whose programs know the old authority alone: no pod would start any more."""
+    old, new = materials.fingerprints(CA, (OLD,)), materials.fingerprints(CA, (NEW,))
+    return [
+        f"{rotation_tokens.plugin_file(each, name)} has the old authority alone: restart the plugin's pods, then retry"
+        for name, own in rotation_tokens.look(ctx).items()
+        for each in own["kubeconfigs"]
+        if old & set(each["authorities"]) and not new & set(each["authorities"])
+    ]
 
 
 def bundles(ctx: TaskContext, materials: Materials) -> list[str]:

@@ -33,7 +33,10 @@ RENEW_SECONDS = 180
 USED_AFTER_SECONDS = 75
 RESTARTABLE = ("daemonset", "deployment", "statefulset")
 ROLLOUT_SECONDS = 600
-KEPT = "the old service account key was kept, for pods still use its tokens. Restart them, such as by kubectl rollout restart, then retry"
+KEPT = (
+    "the old service account key was kept, for its tokens are in use still. Restart these pods (for a network plugin's file, the plugin's), such "
+    "as by kubectl rollout restart, then retry"
+)
 SHOWN = 10
 
 Parameters = t.Mapping[str, t.Any]
@@ -107,7 +110,7 @@ def wait_tokens(ctx: TaskContext, parameters: Parameters) -> None:
             break
         names = [each["text"] for each in old]
         text = (
-            f"{len(old)} pods have a token of the old key: {listed(names)}"
+            f"a token of the old key is in {len(old)} places: {listed(names)}"
             if old
             else "new tokens were not taken up yet"
         )
@@ -122,20 +125,37 @@ def wait_tokens(ctx: TaskContext, parameters: Parameters) -> None:
 
 
 def tokens(ctx: TaskContext, identity: str) -> tuple[list[dict[str, t.Any]], bool]:
-    """The pods that have an old token (with ``text``, "namespace/name on node"), and whether one got its new one only just now."""
-    nodes, _strangers = rotation_nodes.members(ctx)
-    found = {node.name: ctx.call(TOKENS, {"api": False, "volumes": True}, node.name)["volumes"] for node in nodes}
-    old = {each["uid"]: node for node, tokens in found.items() for each in tokens if each["key_id"] != identity}
-    young = any(each["age"] < USED_AFTER_SECONDS for tokens in found.values() for each in tokens)
+    """Who has an old token (``text``: a pod or a network plugin's file, and its node), and whether one got its new one only just now."""
+    found = look(ctx)
+    old = {each["uid"]: name for name, own in found.items() for each in own["volumes"] if each["key_id"] != identity}
+    young = any(each["age"] < USED_AFTER_SECONDS for own in found.values() for each in own["volumes"])
+    holders = [
+        {"text": plugin_file(each, name), "namespace": "", "owner": "", "mounts_secret": False}
+        for name, own in found.items()
+        for each in own["kubeconfigs"]
+        if set(each["key_ids"]) - {identity}
+    ]
     if not old:
-        return [], young
+        return holders, young
     # What a pod that is gone for good has left in the kubelet's folder is nobody's.
     pods = ctx.call(TOKENS, {"pods_before": "9999-12-31T23:59:59Z"})["pods"]
-    return [
+    own = [
         {**each, "text": f"{each['namespace']}/{each['name']} on {old[each['uid']]}"}
         for each in pods
         if each["uid"] in old
-    ], young
+    ]
+    return [*own, *holders], young
+
+
+def look(ctx: TaskContext) -> dict[str, dict[str, t.Any]]:
+    """By Node, the tokens in its pods' volumes, and its network plugins' kubeconfigs."""
+    nodes, _strangers = rotation_nodes.members(ctx)
+    return {node.name: ctx.call(TOKENS, {"api": False, "volumes": True}, node.name) for node in nodes}
+
+
+def plugin_file(file: t.Mapping[str, t.Any], node: str) -> str:
+    """A network plugin's kubeconfig in words."""
+    return f"the network plugin's file {file['path']} on {node}"
 
 
 def new_key_id(materials: Materials) -> str:

@@ -73,6 +73,7 @@ class Cluster:
         self.stages = {each.name: stage for each in PLAN.nodes}
         self.next = DROP
         self.mounting: list[Object] = []
+        self.files: list[Object] = []
         self.written: list[str] = []
         self.aggregated: list[Object] = []
         both = self.materials.bundle(authority, (OLD, NEW))
@@ -97,7 +98,7 @@ class Cluster:
             found = {"/api/v1/nodes": {"items": items}, **self.objects}
             return {"objects": {each["path"]: found.get(each["path"]) for each in arguments["read"]}}
         if module == "service_account_tokens":
-            return {"volumes": [], "mounting": self.mounting, "pods": []}
+            return {"volumes": [], "kubeconfigs": self.files, "mounting": self.mounting, "pods": []}
         if arguments.get("changes"):
             self.stages[node] = self.next
             self.written.append(node)
@@ -262,6 +263,19 @@ def test_who_is_verified_by_the_old_authority_in_an_object_of_its_own(tmp_path: 
     run = drop(tmp_path, cluster)
     found = rotation_barriers.bundles(run.context, cluster.materials)
     assert found == ["validatingwebhookconfigurations/policy", "apiservices/v1.web"]
+
+
+def test_a_network_plugin_that_knows_the_old_authority_alone(tmp_path: Path) -> None:
+    cluster = Cluster(FRONT_PROXY, ISSUE, "cp-1")
+    cluster.materials.pairs.update({(CA, each): PAIRS[FRONT_PROXY, each] for each in (OLD, NEW)})
+    known = {each: reissue.fingerprints(PAIRS[FRONT_PROXY, each].crt)[0] for each in (OLD, NEW)}
+    for authorities, refused in (([OLD], True), ([OLD, NEW], False), ([NEW], False), ([], False)):
+        found = [known[each] for each in authorities]
+        cluster.files = [{"path": "/etc/cni/net.d/calico-kubeconfig", "key_ids": [], "authorities": found}]
+        run = drop(tmp_path / "".join(["x", *authorities]), cluster)
+        said = rotation_barriers._plugins(run.context, cluster.materials)
+        assert bool(said) is refused
+    assert not said
 
 
 def test_a_kubelet_that_got_an_old_certificate_meanwhile_is_given_a_new_one(tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ class Tokens:
 
     def __init__(self, *states: t.Sequence[Object]) -> None:
         self.states = list(states)
+        self.files: list[Object] = []
         self.renewed: list[Object] = []
 
     def answer(self, node: str, module: str, arguments: Object) -> Object:
@@ -49,8 +50,9 @@ class Tokens:
             return {"objects": {"/api/v1/nodes": {"items": nodes}}}
         if arguments.get("volumes"):
             if node != "worker-1":
-                return {"volumes": []}
-            return {"volumes": list(self.states.pop(0) if len(self.states) > 1 else self.states[0])}
+                return {"volumes": [], "kubeconfigs": []}
+            volumes = list(self.states.pop(0) if len(self.states) > 1 else self.states[0])
+            return {"volumes": volumes, "kubeconfigs": self.files}
         if arguments.get("state") == "renewed":
             self.renewed.append(arguments)
             return {"renewed": [], "mounted": []}
@@ -84,6 +86,16 @@ def test_pods_that_keep_an_old_token_keep_the_key(tmp_path: Path) -> None:
     ):
         command(tmp_path, tokens, {"waitServiceAccountTokens": {}}).run()
     assert tokens.renewed == []
+
+
+def test_what_a_network_plugin_starts_pods_with_keeps_the_key(tmp_path: Path) -> None:
+    tokens = Tokens([volume("pod-1", NEW)])
+    tokens.files = [{"path": "/etc/cni/net.d/calico-kubeconfig", "key_ids": [IDS[OLD]], "authorities": []}]
+    expected = r"the network plugin's file /etc/cni/net\.d/calico-kubeconfig on worker-1 has a token of the old key"
+    with pytest.raises(CommandFailure, match=expected):
+        command(tmp_path, tokens, {"waitServiceAccountTokens": {}}).run()
+    tokens.files[0]["key_ids"] = [IDS[NEW]]
+    command(tmp_path / "again", tokens, {"waitServiceAccountTokens": {}}).run()
 
 
 def test_a_folder_that_a_pod_has_left_is_nobodys(tmp_path: Path) -> None:
