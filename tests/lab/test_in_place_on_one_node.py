@@ -88,5 +88,5 @@ def test_certificates_that_have_ended(lab: Lab) -> None:
     assert lab.actions.action("mend")["status"]["phase"] == "Succeeded"
     assert late(ssh) == {}
     assert lab.machines.ready_nodes() == [lab.node]
-    assert lab.machines.ssh(lab.node, "ls /run/kubeadm 2>/dev/null || true").strip() == ""
+    assert lab.machines.ssh(lab.node, "ls /run/kubeadm/renew.yaml 2>/dev/null || true").strip() == ""
     lab.unchanged()

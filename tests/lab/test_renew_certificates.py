@@ -60,7 +60,7 @@ class Lab(t.NamedTuple):
             host = self.machines.infrastructure(name)["status"]["connection"]["host"]
             served = x509.load_pem_x509_certificate(ssl.get_server_certificate((host, 6443)).encode())
             assert served.not_valid_after_utc == found["etc/kubernetes/pki/apiserver.crt"]
-            assert self.machines.ssh(name, "ls /run/kubeadm 2>/dev/null || true").strip() == ""
+            assert self.machines.ssh(name, "ls /run/kubeadm/renew.yaml 2>/dev/null || true").strip() == ""
         assert self.machines.ready_nodes() == sorted([*self.machines.names(), self.worker])
 
 
