@@ -31,6 +31,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_con
 Object = dict[str, t.Any]
 pytestmark = [pytest.mark.once, pytest.mark.skipif(bool(missing()), reason=missing())]
 PKI = "/etc/kubernetes/pki"
+PARKED = "/etc/kubernetes/kubeadm-control-plane"
 SERVICE = "10.96.7.7"
 REGISTRATION = "apiregistration.k8s.io"
 AUTHENTICATION = "extension-apiserver-authentication"
@@ -39,6 +40,10 @@ PURPOSES = {"ca": "ca", "etcd": "etcd/ca", "proxy": "front-proxy-ca", "sa": "sa"
 
 class Killed(Exception):
     """A run that ended in the middle of a command."""
+
+
+class PowerCut(Killed):
+    """One after which neither etcd nor the API server comes back by itself."""
 
 
 class Operator:
@@ -52,6 +57,7 @@ class Operator:
         self.facts = ClusterFacts("prod", "v1.20.2", (NodeFacts(NAME, True, inventory_host=NAME),))
         # How many more calls of modules that change a node are carried out before the run is killed; None: all.
         self.calls: t.Optional[int] = None
+        self.power_cut = False
         self.notes: list[str] = []
 
     def answer(self, name: str, module: str, arguments: Object) -> Object:
@@ -65,11 +71,22 @@ class Operator:
         if self.calls is not None and (arguments.get("changes") or arguments.get("state") == "renewed"):
             self.calls -= 1
             if self.calls < 0:
-                # What is killed has made some of its changes, and restarted nothing.
-                some = (arguments.get("changes") or [])[: len(arguments.get("changes") or []) // 2]
-                self.node.module(module, {"changes": some})
-                raise Killed
+                self._end(list(arguments.get("changes") or []))
         return self.node.module(module, arguments)
+
+    def _end(self, changes: list[Object]) -> None:
+        """End the run in the middle of a call: with some of its changes made, or by a power cut with all of them and etcd about to restart."""
+        if len(changes) < 10 or not self.power_cut:
+            self.node.module("node_certificates", {"changes": changes[: len(changes) // 2]})
+            raise Killed
+        self.node.module("node_certificates", {"changes": changes})
+        self.node.run("mkdir", "-p", PARKED)
+        for name in ("kube-apiserver", "etcd"):
+            self.node.run("mv", f"/etc/kubernetes/manifests/{name}.yaml", f"{PARKED}/{name}.yaml")
+            self.node.until(
+                f"{name} has ended", lambda name=name: self.node.run("pgrep", "-x", name, check=False).returncode
+            )
+        raise PowerCut
 
     def command(self, descriptor: Object, looks: int = 600) -> CommandRun:
         self._count += 1
@@ -87,6 +104,11 @@ class Operator:
                 run = self.command(dict(descriptor))
                 try:
                     run.run()
+                except PowerCut:
+                    # The Task is gone on with where it was, and nothing else is done before.
+                    self.calls = None
+                    self.command(dict(descriptor)).run()
+                    raise
                 finally:
                     self.notes += [f"{next(iter(descriptor))}: {each}" for each in run.notes()]
 
@@ -146,17 +168,18 @@ def files(operator: Operator) -> dict[str, str]:
 
 def test_everything_is_replaced_though_the_run_is_killed_again_and_again(operator: Operator) -> None:
     before, old = files(operator), operator.kubeconfig()
-    killed = 0
+    killed = cuts = 0
     while True:
         # At the first call that changes something, then at the second one, and so on: none begins where the one before was killed.
-        operator.calls = killed
+        operator.calls, operator.power_cut = killed, killed % 2 == 1
         try:
             operator.carry_out()
             break
-        except Killed:
+        except Killed as ended:
+            cuts += isinstance(ended, PowerCut)
             killed += 1
             assert killed < 20, operator.notes[-10:]
-    assert killed >= 6
+    assert killed >= 6 and cuts >= 2, (killed, cuts)
     after = files(operator)
     assert set(after) == set(before)
     same = {path for path in before if after[path] == before[path]}

@@ -86,10 +86,18 @@ class Components:
         Raises:
             NodeError: one did not end, or is not well again in time. Its manifest is in place.
         """
-        deadline = time.monotonic() + seconds
-        old = [component for component, age in self.ages().items() if not age.current]
         if check:
-            return old
+            return self._old()
+        # What a killed run has begun goes on here: it is awaited, and nothing is restarted a second time.
+        with guard.exclusive(os.path.join(self.places.state, "restarts")):
+            return self._restart_old(seconds, before_change)
+
+    def _old(self) -> list[str]:
+        return [component for component, age in self.ages().items() if not age.current]
+
+    def _restart_old(self, seconds: float, before_change: t.Callable[[], None]) -> list[str]:
+        deadline = time.monotonic() + seconds
+        old = self._old()
         for component in old:
             left = max(1.0, deadline - time.monotonic())
             if component == _ETCD and _API_SERVER in self.reads:
@@ -104,9 +112,12 @@ class Components:
         deadline = time.monotonic() + seconds
         server = StaticPod(_API_SERVER, self.places, self.runner)
         parked = os.path.join(self.places.parked, f"{_API_SERVER}.yaml")
-        # Refuses before anything is stopped where the other members are no quorum.
         etcd = StaticPod(_ETCD, self.places, self.runner)
-        etcd.require_quorum()
+        # Refuses before anything is stopped where the other members are no quorum. One that does not run, as after a power cut in the
+        # middle of this, nobody loses.
+        running = bool(pod_processes.instances(_ETCD, self.places.proc, self.places.pod_logs))
+        if running:
+            etcd.require_quorum()
         before_change()
         os.makedirs(self.places.parked, mode=0o700, exist_ok=True)
         if os.path.exists(server.manifest):
@@ -120,7 +131,8 @@ class Components:
                         "It was put back. Look at the kubelet (journalctl -u kubelet) and at the container runtime.",
                     )
                 time.sleep(_POLL_SECONDS)
-            etcd.restart(seconds=max(1.0, deadline - time.monotonic()), before_change=before_change)
+            left = max(1.0, deadline - time.monotonic())
+            etcd.restart(seconds=left, force=not running, before_change=before_change)
             # It finds the manifest where it was put, and moves it back.
             server.restart(seconds=max(1.0, deadline - time.monotonic()), before_change=before_change)
         finally:

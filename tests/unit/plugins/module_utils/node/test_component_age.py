@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
 import time
 import typing as t
 from pathlib import Path
 
 import pytest
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import guard
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.component_age import Components
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.static_pod import Places
 
@@ -29,6 +31,7 @@ def places(tmp_path: Path) -> Places:
         kubernetes=str(tmp_path / "kubernetes"),
         proc=str(tmp_path / "proc"),
         pod_logs=str(tmp_path / "logs"),
+        state=str(tmp_path / "state"),
         kubelet="",
     )
 
@@ -100,3 +103,18 @@ def test_a_certificate_that_the_kubelet_got_by_itself_is_in_use(
     link = tmp_path / "kubelet-client-current.pem"
     link.symlink_to(tmp_path / name)
     assert Components({"kubelet": [str(link)]}, places, runner(9)).age("kubelet").current is current
+
+
+def test_what_a_killed_run_restarts_still_is_not_restarted_again(tmp_path: Path, places: Places) -> None:
+    """Its module goes on for a while after its connection is gone."""
+    process(tmp_path, 9, "kubelet", 10.0)
+    path = tmp_path / "kubelet.conf"
+    components = Components({"kubelet": [written(path, 5)]}, places, runner(9))
+    assert not components.age("kubelet").current
+    found: list[list[str]] = []
+    thread = threading.Thread(target=lambda: found.append(components.restart_old(1.0)))
+    with guard.exclusive(os.path.join(places.state, "restarts")):
+        thread.start()
+        process(tmp_path, 9, "kubelet", 1.0)
+    thread.join()
+    assert found == [[]]
