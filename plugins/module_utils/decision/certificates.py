@@ -60,8 +60,8 @@ def way_out(ended: Collection[Ended], reachable: bool) -> str:
         )
     text = (
         f"Run {ACTION}, which needs no API. By hand, on {', then '.join(names)}: kubeadm certs renew all (before 1.20: kubeadm alpha certs "
-        "renew all; it needs the authorities' keys in /etc/kubernetes/pki, else have them signed), then restart the static pods, so that they read them: move the files in "
-        "/etc/kubernetes/manifests away, wait until the four have ended, and move them back."
+        "renew all; it needs the authorities' keys in /etc/kubernetes/pki, else have them signed), then restart the static pods, so that they "
+        "read them: move the files in /etc/kubernetes/manifests away, wait until the four have ended, and move them back."
     )
     if reachable:
         text += f" Or have the machine replaced: playbook kubeadm.control_plane.remediate -e control_plane_machines={names[0]}."
