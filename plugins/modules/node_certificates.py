@@ -178,7 +178,7 @@ restarted:
 files:
   description: >-
     By path, what is public of each file - C(public) (certificates and public keys in PEM), C(sha256) of all of it, C(present), and of
-    a kubeconfig C(authorities) and C(certificate).
+    a private key C(matches) (whether the certificate beside it is its own), and of a kubeconfig C(authorities) and C(certificate).
   returned: success
   type: dict
 components:
@@ -360,6 +360,8 @@ def file(path: str) -> dict[str, t.Any]:
     changes.check_path(path)
     digest = changes.digest(path)
     found: dict[str, t.Any] = {"present": bool(digest), "sha256": digest, "public": changes.public(path)}
+    if path.endswith(".key"):
+        found["matches"] = changes.matches(path)
     if path.endswith(".conf"):
         found.update(changes.kubeconfig(path) or {})
     return found

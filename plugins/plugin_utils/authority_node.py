@@ -126,7 +126,8 @@ class NodeCertificates:
             WrongLayout: a file is missing or holds what this rotation knows nothing of.
         """
         ahead = self.ahead() if stage == TRUST else ()
-        wanted = rotation.contents(stage, authorities, self.control_plane, ahead)
+        halves = [each.path.rpartition(".")[0] for each in FILES if each.kind == KEY and self._is_half(each.path)]
+        wanted = rotation.contents(stage, authorities, self.control_plane, ahead, halves)
         found = [change for content in wanted for change in self._change(content)]
         if stage == DROP and CA in authorities and self.control_plane:
             leaf = reissue.first(self._public(SERVING))
@@ -333,6 +334,9 @@ class NodeCertificates:
 
     def _present(self, path: str) -> bool:
         return bool((self.found["files"].get(self._at(path)) or {}).get("present"))
+
+    def _is_half(self, path: str) -> bool:
+        return (self.found["files"].get(self._at(path)) or {}).get("matches") is False
 
     def _public(self, path: str) -> str:
         return str((self.found["files"].get(self._at(path)) or {}).get("public") or "")

@@ -38,6 +38,9 @@ pytestmark = [
 ]
 
 
+PAIRS = ("etcd/server", "etcd/peer", "apiserver-etcd-client", "front-proxy-client", "apiserver")
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Node:
     return Node(tmp_path_factory.mktemp("kubeadm") / "node").make()
@@ -132,6 +135,24 @@ def test_killed_after_any_write(node: Node, stage: str) -> None:
     for name in ("apiserver", "etcd/server", "etcd/peer", "front-proxy-client", "apiserver-etcd-client"):
         crt, key = node.text(f"{PKI}/{name}.crt"), node.text(f"{PKI}/{name}.key")
         assert certificates.check_pair(crt, key), name
+
+
+def test_a_second_rotation_completes_what_was_half_written(node: Node) -> None:
+    """With a key beside another one's certificate etcd and the API server would not start any more: no stage restarts them with it."""
+    materials = materials_of(node)
+    node.stage(materials, TRUST)
+    changes = node.look(materials).changes(ISSUE, AUTHORITIES)
+    for count in range(1, len(changes)):
+        node.apply(changes[:count])
+        halves = [each for each in PAIRS if not certificate_changes.matches(node.at(f"{PKI}/{each}.key"))]
+        assert len(halves) <= 1
+        node.stage(materials, TRUST)
+        for each in PAIRS:
+            assert certificates.check_pair(node.text(f"{PKI}/{each}.crt"), node.text(f"{PKI}/{each}.key")), each
+        if halves:
+            break
+    assert halves
+    assert node.look(materials).problems(TRUST, AUTHORITIES) == []
 
 
 def test_a_second_rotation_never_shows_the_old_authority_again(node: Node) -> None:

@@ -110,6 +110,7 @@ class Node:
                 "present": bool(digest),
                 "sha256": digest,
                 "public": certificate_changes.public(self.at(path)),
+                **({"matches": certificate_changes.matches(self.at(path))} if path.endswith(".key") else {}),
                 **((certificate_changes.kubeconfig(self.at(path)) or {}) if path.endswith(".conf") else {}),
             }
         serving = {"kube-apiserver": f"{PKI}/apiserver.crt", "etcd": f"{PKI}/etcd/server.crt"}

@@ -147,11 +147,11 @@ class World:
             return set()
         return self.memory.get((node, component), {}).get(path, set())
 
-    def halves(self) -> list[str]:
+    def halves(self) -> list[tuple[str, str]]:
         """Certificates whose key is another one's: who is started or asked just then has neither."""
         certificates = {each.path for each in FILES if each.kind == CERTIFICATE}
         return [
-            path
+            (node, path)
             for (node, path), value in self.files.items()
             if path in certificates and self.files[node, f"{path[:-4]}.key"].shows != value.shows
         ]
@@ -273,7 +273,8 @@ def on_node(world: World, node: str, stage: str, authorities: t.Sequence[str]) -
         for each in FILES
         if each.kind == SIGNING_KEY and control_plane and world.files[node, each.path].shows == "new"
     ]
-    for content in rotation.contents(stage, authorities, control_plane, ahead):
+    halves = [path.rpartition(".")[0] for at, path in world.halves() if at == node]
+    for content in rotation.contents(stage, authorities, control_plane, ahead, halves):
         world.write(node, content)
         yield f"{stage} {node} writes {content.path}"
     restarted = list(rotation.readers(authorities, control_plane))
@@ -282,6 +283,9 @@ def on_node(world: World, node: str, stage: str, authorities: t.Sequence[str]) -
             world.stop(node, component)
             yield f"{stage} {node} stops {component}"
     for component in restarted:
+        world.failures += [
+            f"{path} has another key: {component} does not start" for at, path in world.halves() if at == node
+        ]
         world.start(node, component)
         yield f"{stage} {node} starts {component}"
     for content in rotation.leftovers(stage, authorities, control_plane):

@@ -16,6 +16,7 @@ import contextlib
 import hashlib
 import os
 import re
+import ssl
 import stat
 import time
 import typing as t
@@ -96,6 +97,18 @@ def digest(path: str) -> str:
     """The SHA-256 of a file, in hexadecimal: equal files are told by it without their content; "" where there is none."""
     text = _read(path, missing="")
     return hashlib.sha256(text.encode()).hexdigest() if text else ""
+
+
+def matches(path: str) -> t.Optional[bool]:
+    """Whether the certificate beside a private key ("x.crt" beside "x.key") is that key's; None where either can't be read."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        context.load_cert_chain(f"{os.path.splitext(path)[0]}.crt", path)
+    except ssl.SSLError:
+        return False
+    except OSError:
+        return None
+    return True
 
 
 def changed_at(path: str) -> float:

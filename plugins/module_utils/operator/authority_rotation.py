@@ -27,9 +27,11 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.cert
     API_SERVER,
     BUNDLE,
     CA,
+    CERTIFICATE,
     CONTROLLER_MANAGER,
     ETCD_SERVER,
     FILES,
+    KEY,
     KUBECONFIG,
     KUBELET,
     PKI,
@@ -87,7 +89,11 @@ def signer(generation: str) -> str:
 
 
 def contents(
-    stage: str, authorities: Collection[str], control_plane: bool, ahead: Collection[str] = ()
+    stage: str,
+    authorities: Collection[str],
+    control_plane: bool,
+    ahead: Collection[str] = (),
+    halves: Collection[str] = (),
 ) -> tuple[Content, ...]:
     """What a stage writes on a node, in the order in which it is written.
 
@@ -100,6 +106,8 @@ def contents(
         control_plane: whether the node carries the control plane.
         ahead: authorities of which the node uses the new one already, because a rotation before this one was ended in the middle.
             What is shown never goes back: somebody may trust the new one alone.
+        halves: paths without suffix of certificates whose key is another one's, as a run leaves one that is killed between the two. It
+            would not start with what it reads: so Trust, which restarts it, completes it.
     """
     found = []
     for each in FILES:
@@ -108,6 +116,8 @@ def contents(
         effective = ISSUE if stage == TRUST and each.authority in ahead else stage
         trusts = trusted(effective) if each.kind in (BUNDLE, KUBECONFIG) else ()
         shows = used(stage) if stage == ISSUE and each.kind != BUNDLE else ""
+        if each.authority in ahead and each.kind in (KEY, CERTIFICATE) and each.path.rpartition(".")[0] in halves:
+            shows = used(ISSUE)
         if trusts or shows:
             found.append(Content(each.path, each.kind, each.authority, trusts, shows, each.optional))
     if CA not in authorities or not control_plane:

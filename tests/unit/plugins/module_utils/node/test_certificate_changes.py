@@ -16,6 +16,8 @@ import yaml
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import certificate_changes as changes
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificate_changes import Change
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
 
 OLD = "-----BEGIN CERTIFICATE-----\nT0xE\n-----END CERTIFICATE-----\n"
 NEW = "-----BEGIN CERTIFICATE-----\nTkVX\n-----END CERTIFICATE-----\n"
@@ -178,3 +180,13 @@ def test_what_goes_is_gone(tmp_path: Path) -> None:
     (tmp_path / "x").write_text(OLD)
     assert apply(tmp_path, Change(str(tmp_path / "x"), absent=True))
     assert not apply(tmp_path, Change(str(tmp_path / "x"), absent=True))
+
+
+def test_whether_a_key_is_its_certificates(tmp_path: Path) -> None:
+    one, other = (certificates.new_ca("x", now_rfc3339(), "ECDSA-P256") for _each in range(2))
+    assert changes.matches(str(tmp_path / "x.key")) is None
+    (tmp_path / "x.key").write_text(str(one.key))
+    assert changes.matches(str(tmp_path / "x.key")) is None
+    for crt, expected in ((one.crt, True), (other.crt, False), (one.crt + other.crt, True), ("", False)):
+        (tmp_path / "x.crt").write_text(crt)
+        assert changes.matches(str(tmp_path / "x.key")) is expected

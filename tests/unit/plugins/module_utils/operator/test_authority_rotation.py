@@ -80,7 +80,7 @@ def test_the_model_finds_a_pod_that_has_an_old_certificate_in_memory() -> None:
     assert any("admin.conf" in each for _each in happenings(world, (CA,)) for each in world.broken())
 
 
-@pytest.mark.parametrize("stopped", range(0, 280, 13))
+@pytest.mark.parametrize("stopped", range(0, 280, 7))
 def test_a_second_rotation_after_one_that_was_ended_anywhere(stopped: int) -> None:
     """An Action that was aborted is gone on with by the next one, with the same new authorities, from the first stage on."""
     world = World()
