@@ -63,7 +63,7 @@ def _drop(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
 
 
 _PUBLISH = {
-    TRUST: "# cluster-info and the store's kubeconfig trust both; wait until extension-apiserver-authentication and each kube-root-ca.crt do",
+    TRUST: "# cluster-info and the store's kubeconfig trust both; wait until extension-apiserver-authentication, aggregated API servers and each kube-root-ca.crt do",
     ISSUE: "# the store's Secrets hold the new authorities, its kubeconfig a certificate of theirs; delete the Secret kubeadm-certs",
     DROP: "# cluster-info, extension-apiserver-authentication and the store's kubeconfig trust the new ones alone, and each kube-root-ca.crt",
 }
@@ -75,7 +75,10 @@ def _publish(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
 
 
 def _prove(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
-    also = "; old credentials are refused" if parameters["stage"] == DROP else ""
+    also = {
+        ISSUE: "; a kubelet that got an old certificate meanwhile is given a new one",
+        DROP: "; old credentials are refused",
+    }.get(parameters["stage"], "")
     return (
         f"# {node}: read back what is trusted, what is shown, and that everything that reads it was started since{also}",
     )
