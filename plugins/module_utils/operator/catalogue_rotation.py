@@ -63,7 +63,7 @@ def _drop(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
 
 
 _PUBLISH = {
-    TRUST: "# cluster-info and the store's kubeconfig trust both; wait until extension-apiserver-authentication, aggregated API servers and each kube-root-ca.crt do",
+    TRUST: "# cluster-info and the store's kubeconfig trust both; wait for extension-apiserver-authentication, aggregated API servers, each kube-root-ca.crt",
     ISSUE: "# the store's Secrets hold the new authorities, its kubeconfig a certificate of theirs; delete the Secret kubeadm-certs",
     DROP: "# cluster-info, extension-apiserver-authentication and the store's kubeconfig trust the new ones alone, and each kube-root-ca.crt",
 }
