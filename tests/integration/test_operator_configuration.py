@@ -92,6 +92,7 @@ def test_checked_everywhere_then_changed_one_by_one_then_recorded(workspace: Ope
     assert len(workspace.world()["changed"]) == 3
 
 
+@pytest.mark.full
 def test_no_rollout_follows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cluster that reconcile made: it refuses the old manifest, and has nothing to do with the new one."""
     workspace = OperatorWorkspace(tmp_path / "workspace")
