@@ -18,6 +18,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.cert
     AUTHORITIES,
     CA,
     KUBELET_CLIENT,
+    KUBELET_SERVER,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import certificate_changes
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.authority_rotation import (
@@ -224,10 +225,19 @@ def test_a_worker_has_its_kubelets_files_alone(node: Node, tmp_path: Path) -> No
     (worker.kubelet / "pki" / "first.pem").write_text(node.text(KUBELET_CLIENT))
     link.symlink_to(worker.kubelet / "pki" / "first.pem")
     materials = materials_of(node)
+    # With serverTLSBootstrap; pods of metrics verify it, and know the old authority alone where they are not restarted.
+    serving = worker.kubelet / "pki" / "kubelet-server-current.pem"
+    pair = reissue.reissue(node.text(f"{PKI}/apiserver.crt"), materials.pair(CA, OLD), now_rfc3339())
+    (worker.kubelet / "pki" / "server.pem").write_text(pair.crt + str(pair.key))
+    serving.symlink_to(worker.kubelet / "pki" / "server.pem")
+    (worker.root / "old.crt").write_text(materials.pair(CA, OLD).crt)
     for stage in STAGES:
         for change in worker.look(materials).changes(stage, AUTHORITIES):
             assert stage == ISSUE or not change.get("secret")
         worker.stage(materials, stage)
         assert worker.look(materials).problems(stage, AUTHORITIES) == []
     assert reissue.issued_by(link.read_text(), materials.pair(CA, NEW).crt)
+    assert reissue.issued_by(serving.read_text(), materials.pair(CA, NEW).crt)
+    for roots in ("/old.crt", f"{PKI}/ca.crt"):
+        assert verified(worker, KUBELET_SERVER, roots), roots
     assert not (worker.etc / "pki" / "ca.key").exists()
