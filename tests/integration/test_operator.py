@@ -211,16 +211,21 @@ def test_runs_that_are_killed_go_on_where_they_were(workspace: OperatorWorkspace
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("how", ["kill", "kill-main", "terminate"])
-def test_runs_that_are_stopped_at_every_point_go_on(workspace: OperatorWorkspace, tmp_path: Path, how: str) -> None:
+@pytest.mark.parametrize(("how", "points"), [("kill", 30), ("kill-main", 10), ("terminate", 30)])
+def test_runs_that_are_stopped_at_every_point_go_on(
+    workspace: OperatorWorkspace, tmp_path: Path, how: str, points: int
+) -> None:
+    """Where only the main process is killed, the one that runs Tasks goes on for as long as nobody has taken its lock: fewer points."""
     workspace.action(
         workflow(group("a", "one", "two", nodeFilter="Tail"), group("b", "three", nodeFilter="Head")), name="first"
     )
     command = workspace.command("action", "-e", "operator_manifest=first.yml")
     record = KilledRuns(workspace, command, tmp_path / "runs", how).until_converged()
-    assert len(record.points) >= 20
+    assert len(record.points) >= points and record.failures == []
     nodes = workspace.control_planes
     assert workspace.ran() == [
         *([node, word, "a"] for node in nodes[1:] for word in ("one", "two")),
         [nodes[0], "three", "b"],
     ]
+    assert workspace.stored("Action", "first")["status"]["phase"] == "Succeeded"
+    assert locks_held(workspace.store) == [] and under_way(workspace.store, NAME) == []

@@ -137,6 +137,7 @@ def test_a_failed_program_is_told_retried_and_left_out(lab: Lab) -> None:
     assert re.search(r"\| it is full", shown.text)
 
 
+@pytest.mark.full
 def test_a_single_node_restarts_its_components_one_at_a_time(lab: Lab) -> None:
     """Nothing of it needs another node."""
     components = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
