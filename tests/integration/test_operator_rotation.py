@@ -226,7 +226,7 @@ def test_an_api_server_behind_this_one_that_reads_whom_it_trusts_only_once(opera
     """It would refuse the front proxy after Issue: the rotation stops before, until somebody has restarted it."""
     node, named = operator.node, {"authorities": ["frontProxy"]}
     node.run("ip", "address", "add", f"{SERVICE}/32", "dev", "lo")
-    documents = [
+    documents: list[Object] = [
         {"kind": "Service", "apiVersion": "v1", "spec": {"clusterIP": SERVICE, "ports": [{"port": 443}]}},
         {
             "kind": "Endpoints",
@@ -236,7 +236,7 @@ def test_an_api_server_behind_this_one_that_reads_whom_it_trusts_only_once(opera
     ]
     for each in documents:
         each["metadata"] = {"name": "web", "namespace": "default"}
-    service = {"group": "web.example", "version": "v1", "groupPriorityMinimum": 1000, "versionPriority": 15}
+    service: Object = {"group": "web.example", "version": "v1", "groupPriorityMinimum": 1000, "versionPriority": 15}
     service.update(service={"namespace": "default", "name": "web"}, insecureSkipTLSVerify=True)
     metadata = {"name": "v1.web.example"}
     documents.append({"kind": "APIService", "apiVersion": f"{REGISTRATION}/v1", "metadata": metadata, "spec": service})
