@@ -16,6 +16,8 @@ from datetime import datetime, timezone
 Object = dict[str, t.Any]
 # The journal's times are whole seconds, cut off: a step may have ended almost a second after the time that is written there.
 JOURNAL_SECONDS = 1.0
+# The members are looked at every second, and not while nobody answers.
+NOTED_SECONDS = 2.0
 ERRORS_TOLD = 5
 
 
@@ -31,7 +33,7 @@ class Step:
 
     def overlaps(self, begin: float, end: float) -> bool:
         """Whether a span of time and the step have a moment in common."""
-        return begin <= self.end and end >= self.begin
+        return _meet((begin, end), (self.begin, self.end))
 
 
 def steps_of(journal: t.Iterable[t.Mapping[str, t.Any]], until: float) -> list[Step]:
@@ -71,8 +73,9 @@ def summarize(
     """The figures of a watch that ended at ``end``.
 
     Returns:
-        ``quorum`` and ``endpoint`` of all but the exempt steps, the same for each of ``steps``, and ``between_steps``. Exempt is the
-        step from one voter to two: etcd has no quorum there until the second member serves, in any join.
+        ``quorum`` and ``endpoint`` of all but what is exempt, the same for each of ``steps``, and ``between_steps``. Exempt is the
+        step from one voter to two: etcd has no quorum there until the second member serves, in any join. Where the run was killed
+        before that, kubeadm goes on when the step has ended, and the gap itself is exempt.
     """
     late = [(each["t"], each["seconds"]) for each in samples if each["what"] == "late"]
     voters = [(each["t"], each["voters"]) for each in samples if each["what"] == "members"]
@@ -80,14 +83,18 @@ def summarize(
     exempt = {step for step in steps if _from_one_to_two(step, voters)}
     found: Object = {"interval_seconds": interval, "watched_seconds": _watched(samples, end)}
     kinds = {"quorum": "etcd", "endpoint": "endpoint"}
+    second_voter: list[tuple[float, float]] = []
     for key, what in kinds.items():
         ours = [each for each in samples if each["what"] == what]
         proofs = [each["t"] for each in ours if each["ok"]]
         # What fails before the first success is a cluster that isn't there yet.
         ours = [each for each in ours if proofs and each["t"] >= min(proofs)]
         spans = gaps(proofs, end, 2 * interval)
-        counted = [span for span in spans if not any(step.overlaps(*span) for step in exempt)]
-        outside = [each for each in ours if not any(step.overlaps(each["t"], each["t"]) for step in exempt)]
+        if key == "quorum":
+            second_voter = [span for span in spans if _second_voter_in(span, voters)]
+        free = [(step.begin, step.end) for step in exempt] + second_voter
+        counted = [span for span in spans if not any(_meet(span, free_span) for free_span in free)]
+        outside = [each for each in ours if not any(_meet((each["t"], each["t"]), free_span) for free_span in free)]
         found[key] = _figures(counted, outside, late)
         for number, step in enumerate(steps):
             entry = found.setdefault("steps", [{} for _each in steps])[number]
@@ -130,6 +137,16 @@ def _figures(
     if errors:
         figures["errors"] = dict(sorted(errors.items(), key=lambda item: -item[1])[:ERRORS_TOLD])
     return figures
+
+
+def _meet(one: tuple[float, float], two: tuple[float, float]) -> bool:
+    return one[0] <= two[1] and one[1] >= two[0]
+
+
+def _second_voter_in(span: tuple[float, float], voters: t.Sequence[tuple[float, int]]) -> bool:
+    before = [count for at, count in voters if at <= span[0]]
+    after = [count for at, count in voters if span[0] < at <= span[1] + NOTED_SECONDS]
+    return bool(before) and before[-1] == 1 and bool(after) and after[0] > 1
 
 
 def _from_one_to_two(step: Step, voters: t.Sequence[tuple[float, int]]) -> bool:
