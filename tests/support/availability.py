@@ -33,7 +33,7 @@ class Step:
 
     def overlaps(self, begin: float, end: float) -> bool:
         """Whether a span of time and the step have a moment in common."""
-        return _meet((begin, end), (self.begin, self.end))
+        return begin <= self.end and end >= self.begin
 
 
 def steps_of(journal: t.Iterable[t.Mapping[str, t.Any]], until: float) -> list[Step]:
@@ -80,21 +80,17 @@ def summarize(
     late = [(each["t"], each["seconds"]) for each in samples if each["what"] == "late"]
     voters = [(each["t"], each["voters"]) for each in samples if each["what"] == "members"]
     steps = steps_of(journal, end)
-    exempt = {step for step in steps if _from_one_to_two(step, voters)}
+    exempt = {step for step in steps if _from_one_to_two(step.begin, step.end, voters)}
     found: Object = {"interval_seconds": interval, "watched_seconds": _watched(samples, end)}
-    kinds = {"quorum": "etcd", "endpoint": "endpoint"}
-    second_voter: list[tuple[float, float]] = []
-    for key, what in kinds.items():
-        ours = [each for each in samples if each["what"] == what]
-        proofs = [each["t"] for each in ours if each["ok"]]
-        # What fails before the first success is a cluster that isn't there yet.
-        ours = [each for each in ours if proofs and each["t"] >= min(proofs)]
-        spans = gaps(proofs, end, 2 * interval)
-        if key == "quorum":
-            second_voter = [span for span in spans if _second_voter_in(span, voters)]
-        free = [(step.begin, step.end) for step in exempt] + second_voter
-        counted = [span for span in spans if not any(_meet(span, free_span) for free_span in free)]
-        outside = [each for each in ours if not any(_meet((each["t"], each["t"]), free_span) for free_span in free)]
+    answers = {
+        key: _answers(samples, what, end, interval) for key, what in (("quorum", "etcd"), ("endpoint", "endpoint"))
+    }
+    without_quorum = answers["quorum"][1]
+    free = [(step.begin, step.end) for step in exempt]
+    free += [(one, two) for one, two in without_quorum if _from_one_to_two(one, two + NOTED_SECONDS, voters)]
+    for key, (ours, spans) in answers.items():
+        counted = [span for span in spans if not _meets_any(span, free)]
+        outside = [each for each in ours if not _meets_any((each["t"], each["t"]), free)]
         found[key] = _figures(counted, outside, late)
         for number, step in enumerate(steps):
             entry = found.setdefault("steps", [{} for _each in steps])[number]
@@ -139,19 +135,23 @@ def _figures(
     return figures
 
 
-def _meet(one: tuple[float, float], two: tuple[float, float]) -> bool:
-    return one[0] <= two[1] and one[1] >= two[0]
+def _answers(
+    samples: t.Sequence[t.Mapping[str, t.Any]], what: str, end: float, interval: float
+) -> tuple[list[t.Mapping[str, t.Any]], list[tuple[float, float]]]:
+    """The samples of one kind, and the gaps between those that are proofs."""
+    ours = [each for each in samples if each["what"] == what]
+    proofs = [each["t"] for each in ours if each["ok"]]
+    # What fails before the first success is a cluster that isn't there yet.
+    return [each for each in ours if proofs and each["t"] >= min(proofs)], gaps(proofs, end, 2 * interval)
 
 
-def _second_voter_in(span: tuple[float, float], voters: t.Sequence[tuple[float, int]]) -> bool:
-    before = [count for at, count in voters if at <= span[0]]
-    after = [count for at, count in voters if span[0] < at <= span[1] + NOTED_SECONDS]
-    return bool(before) and before[-1] == 1 and bool(after) and after[0] > 1
+def _meets_any(span: tuple[float, float], spans: t.Iterable[tuple[float, float]]) -> bool:
+    return any(span[0] <= end and span[1] >= begin for begin, end in spans)
 
 
-def _from_one_to_two(step: Step, voters: t.Sequence[tuple[float, int]]) -> bool:
-    before = [count for at, count in voters if at <= step.begin]
-    within = [count for at, count in voters if step.begin < at <= step.end]
+def _from_one_to_two(begin: float, end: float, voters: t.Sequence[tuple[float, int]]) -> bool:
+    before = [count for at, count in voters if at <= begin]
+    within = [count for at, count in voters if begin < at <= end]
     return bool(before) and before[-1] == 1 and max(within, default=1) > 1
 
 
