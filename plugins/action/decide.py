@@ -75,6 +75,8 @@ class ActionModule(ControlPlaneAction):
         plan = self._plan_file(arguments)
         policy = planning.policy(arguments, approved=plan is not None)
         waiting = None
+        # A run's steps are noted below, when the waiting is over.
+        begun = self._begun(journal, arguments)
         while True:
             objects = self.open_objects(arguments, store)
             for change in machine_restore.restore(objects):
@@ -88,11 +90,8 @@ class ActionModule(ControlPlaneAction):
                 snapshot = observe(objects, caller, now_rfc3339(), policy=policy)
             certificate_expiry.record_expiry(objects, caller, snapshot)
             decision = decide(snapshot)
-            if not self._begun(journal, arguments):
-                hosts = self.look_at_hosts(objects, caller, snapshot, decision)
-                if hosts:
-                    snapshot["hosts"] = hosts
-                    decision = decide(snapshot)
+            if not begun and self.look_at_hosts(objects, caller, snapshot, decision):
+                decision = decide(snapshot)
             if self.check_mode:
                 return self._foresee(objects, snapshot, decision, plan)
             if decision["action"] in names.ENDINGS:

@@ -9,6 +9,7 @@ import time
 import typing as t
 import uuid
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.validate import managed_etcd
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import ca_cert_hash
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import read_certificates
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import inventory_pool
@@ -179,7 +180,7 @@ class ActionModule(ControlPlaneAction):
         control_plane: Object = self._objects.control_plane or {}
         wanted: Object = control_plane.get("spec", {}).get("kubeadmConfigSpec") or {}
         stored: Object = (self._objects.kubeadm_configs.get(self._name) or {}).get("spec") or wanted
-        external = ((wanted.get("clusterConfiguration") or {}).get("etcd") or {}).get("external") is not None
+        external = not managed_etcd(control_plane)
         return inventory_pool.asked_of_a_host(stored, "join" if stored.get("joinConfiguration") else "init", external)
 
     def _claimed(self, host: str, answer: Answer) -> dict[str, t.Any]:

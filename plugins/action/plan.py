@@ -97,9 +97,7 @@ class ActionModule(ControlPlaneAction):
         caller = self.machine_caller(arguments, objects)
         snapshot = observe(objects, caller, now_rfc3339(), policy=policy)
         planning.refuse_contradictions(check_snapshot(snapshot))
-        hosts = self.look_at_hosts(objects, caller, snapshot, decide(snapshot))
-        if hosts:
-            snapshot["hosts"] = hosts
+        self.look_at_hosts(objects, caller, snapshot, decide(snapshot))
         return public_snapshot(snapshot)
 
     def _what_if(self, arguments: dict[str, t.Any], policy: Object) -> Object:

@@ -69,6 +69,15 @@ options:
   address:
     description: The machine's address. Left out, it is a free one of O(subnet).
     type: str
+  unreachable:
+    description:
+      - Networks that the machine is told at once not to reach, by its own kernel. A machine has no way out of its bridge, so nobody answers there, but
+        without this some programs wait for an answer. A kubelet asks a cloud's metadata service at each start and waits for 6 seconds.
+      - Takes effect where the machine is made.
+    type: list
+    elements: str
+    default: [169.254.169.254/32]
+    version_added: 0.5.0
   authorized_key:
     description: Public SSH key that may log in as root. Without one nobody can.
     type: str
@@ -179,6 +188,10 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn impor
     kubernetes_release,
     machine,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addresses import (
+    DEFAULT_UNREACHABLE,
+    unreachable_networks,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.arguments import (
     CACHE_ARGUMENTS,
     DIRECTORY_ARGUMENTS,
@@ -204,14 +217,14 @@ def execute(params: t.Mapping[str, t.Any], check_mode: bool) -> dict[str, t.Any]
         )
         return {"changed": not fine, "machine": known or {}}
     warnings: list[str] = []
+    network = network_from(params)
+    unreachable = unreachable_networks(network, params["unreachable"])
     record = image.for_machine(cache_of(params), params, warnings)
     wanted = machine.Wanted(
-        name, params["namespace"], params["cluster"], record, params["authorized_key"], params["address"]
+        name, params["namespace"], params["cluster"], record, params["authorized_key"], params["address"], unreachable
     )
     restart = params["state"] == "started"
-    made, changed = machine.ensure(
-        layout, network_from(params), wanted, restart, params["timeout"] if params["wait"] else 0
-    )
+    made, changed = machine.ensure(layout, network, wanted, restart, params["timeout"] if params["wait"] else 0)
     needs = dict(record.get("kubeadm") or {})
     if record.get("missingImages"):
         needs["reason"] = f"the image {record['name']} lacks {', '.join(record['missingImages'])}"
@@ -234,6 +247,7 @@ def main() -> None:
         "release_url": {"type": "str", "default": kubernetes_release.RELEASE_URL},
         "install_packages": {"type": "bool", "default": True},
         "address": {"type": "str"},
+        "unreachable": {"type": "list", "elements": "str", "default": list(DEFAULT_UNREACHABLE)},
         "authorized_key": {"type": "str", "default": "", "no_log": False},
         "wait": {"type": "bool", "default": True},
         "timeout": {"type": "int", "default": 60},

@@ -135,17 +135,18 @@ class ControlPlaneAction(ActionBase):
         key = objects.ssh_private_key()
         return MachineCaller(self, self._task_vars, folder, KeyFile(key, folder) if key is not None else None)
 
-    def look_at_hosts(
-        self, objects: ClusterObjects, caller: MachineCaller, snapshot: Object, decision: Object
-    ) -> list[Object]:
-        """Return the ``hosts`` of a snapshot: what the existing hosts lack that the decision's machines are to be made of."""
+    def look_at_hosts(self, objects: ClusterObjects, caller: MachineCaller, snapshot: Object, decision: Object) -> bool:
+        """Add to a snapshot what the existing hosts lack that the decision's machines are to be made of; tell whether any was looked at."""
 
         def ask(machine: Machine, call: dict[str, t.Any]) -> Answer:
             with inventory_pool.in_check_mode(self._task, True):
                 return inventory_pool.call_host(caller, machine, "host_claim", call)
 
         groups, hostvars = self._task_vars.get("groups") or {}, self._task_vars.get("hostvars") or {}
-        return pool_preflight.look(objects, ask, snapshot, decision, groups, hostvars)
+        hosts = pool_preflight.look(objects, ask, snapshot, decision, groups, hostvars)
+        if hosts:
+            snapshot["hosts"] = hosts
+        return bool(hosts)
 
     def progress(self, cluster: str, text: str) -> None:
         """Show a line for people while a task goes on."""

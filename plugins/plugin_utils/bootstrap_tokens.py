@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import typing as t
+
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import tokens
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneFailure
@@ -37,12 +39,9 @@ def mint(objects: ClusterObjects, caller: Caller, name: str) -> str:
 
     objects.kubeadm_configs[name] = objects.store.modify(KUBEADM_CONFIG, objects.namespace, name, remember)
     call = {"state": "present", "token": token, "wait": SIGNED_SECONDS}
-    failures = []
-    for each in objects.bootstrapped_machines():
-        answer = caller.call(objects.reach(each["metadata"]["name"]), "bootstrap_token", call)
-        if not answer.failed:
-            return token
-        failures.append(f"{each['metadata']['name']}: {redact(answer.message)}")
+    failures = _call_one(objects, caller, call)
+    if failures is None:
+        return token
     raise ControlPlaneFailure(
         f"no control plane machine could make a bootstrap token for {name}: {'; '.join(failures) or 'none has been bootstrapped'}. "
         "Nothing was started."
@@ -62,11 +61,19 @@ def delete_used(objects: ClusterObjects, caller: Caller) -> None:
         token_id = annotations.get(BOOTSTRAP_TOKEN_ANNOTATION)
         if not token_id:
             continue
-        call = {"state": "absent", "token_id": token_id}
-        for each in objects.bootstrapped_machines():
-            if not caller.call(objects.reach(each["metadata"]["name"]), "bootstrap_token", call).failed:
-                break
+        _call_one(objects, caller, {"state": "absent", "token_id": token_id})
         objects.kubeadm_configs[name] = objects.store.modify(KUBEADM_CONFIG, objects.namespace, name, _forget)
+
+
+def _call_one(objects: ClusterObjects, caller: Caller, call: dict[str, t.Any]) -> t.Optional[list[str]]:
+    """Have one machine after another do it; None where one did, else what each of them said."""
+    failures = []
+    for each in objects.bootstrapped_machines():
+        answer = caller.call(objects.reach(each["metadata"]["name"]), "bootstrap_token", call)
+        if not answer.failed:
+            return None
+        failures.append(f"{each['metadata']['name']}: {redact(answer.message)}")
+    return failures
 
 
 def _forget(stored: Object) -> None:

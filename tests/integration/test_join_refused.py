@@ -18,10 +18,7 @@ WHY = "kubeadm on this machine is v1.19.0, but v1.20.2 is wanted. Nothing was ch
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AcmeWorkspace:
     """A user's folder with machines that answer."""
-    made = AcmeWorkspace(tmp_path / "workspace")
-    for name, value in made.machines_answer().items():
-        monkeypatch.setenv(name, value)
-    return made
+    return AcmeWorkspace.with_machines(tmp_path / "workspace", monkeypatch)
 
 
 @pytest.mark.parametrize("change", [{"replicas": 3}, {"replicas": 1, "kubeadm": {"preKubeadmCommands": ["true"]}}])

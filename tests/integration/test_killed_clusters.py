@@ -23,10 +23,7 @@ OUTWARD = r"(join|remove) > .*after (node|task)"
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AcmeWorkspace:
     """A user's folder with machines that answer."""
-    made = AcmeWorkspace(tmp_path / "workspace")
-    for name, value in made.machines_answer().items():
-        monkeypatch.setenv(name, value)
-    return made
+    return AcmeWorkspace.with_machines(tmp_path / "workspace", monkeypatch)
 
 
 def whole(workspace: AcmeWorkspace, count: int) -> list[str]:

@@ -12,8 +12,7 @@ import re
 import typing as t
 
 import pytest
-from inflicted import REMEDIATE, Cluster, eventually, grow_old
-from machines import Machines
+from inflicted import REMEDIATE, Cluster, eventually
 from workspace import Workspace
 
 NAME = "lab-ill"
@@ -39,9 +38,7 @@ def wants(workspace: Workspace, replicas: int = 3) -> None:
 def cluster(workspace: Workspace) -> Cluster:
     """Three machines, of which the store says that they are an hour old."""
     wants(workspace)
-    workspace.playbook("reconcile").succeeded()
-    grow_old(workspace)
-    return Cluster(workspace, Machines(workspace, NAME), NAME)
+    return Cluster.grown_old(workspace, NAME)
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import typing as t
 import pytest
 import yaml
 from inflicted import IMPATIENT, REMEDIATE, Cluster, eventually, grow_old
-from machines import Machines
 from workspace import Workspace, cluster_documents
 
 pytestmark = pytest.mark.full
@@ -29,9 +28,7 @@ def wants(workspace: Workspace, **kubeadm: t.Any) -> None:
 def cluster(workspace: Workspace) -> Cluster:
     """Three machines, of which the store says that they are an hour old."""
     wants(workspace)
-    workspace.playbook("reconcile").succeeded()
-    grow_old(workspace)
-    return Cluster(workspace, Machines(workspace, NAME), NAME)
+    return Cluster.grown_old(workspace, NAME)
 
 
 def test_a_rollout_whose_new_machine_fails(workspace: Workspace, cluster: Cluster) -> None:

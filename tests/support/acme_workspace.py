@@ -13,6 +13,9 @@ from pathlib import Path
 import yaml
 from workspace import Workspace, cluster_documents
 
+if t.TYPE_CHECKING:
+    import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 ROLE = ROOT / "examples" / "provider_skeleton" / "roles" / "machine_acme"
 CLOUD = ROOT / "tests" / "support" / "stand_in_cloud.py"
@@ -33,6 +36,14 @@ class AcmeWorkspace(Workspace):
             "control_plane_bootstrap_timeout": 1,
         }
         (folder / "variables.yml").write_text(yaml.safe_dump(variables))
+
+    @classmethod
+    def with_machines(cls, folder: Path, monkeypatch: pytest.MonkeyPatch) -> AcmeWorkspace:
+        """A user's folder with machines that answer."""
+        made = cls(folder)
+        for name, value in made.machines_answer().items():
+            monkeypatch.setenv(name, value)
+        return made
 
     def machines_answer(self) -> dict[str, str]:
         """The environment in which machines answer, by a stand-in for ssh."""

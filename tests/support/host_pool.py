@@ -13,7 +13,11 @@ from pathlib import Path
 import yaml
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import image, machine
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addresses import network_of
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addresses import (
+    DEFAULT_UNREACHABLE,
+    network_of,
+    unreachable_networks,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image_build import Request
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import (
     DEFAULT_DIRECTORY,
@@ -51,11 +55,13 @@ class HostPool:
         self.needs = dict(found["kubeadm"])
         names = [f"{self.prefix}-{len(self.addresses) + index + 1}" for index in range(count)]
         public_key = Path(f"{self._key}.pub").read_text()
+        network = network_of(*NETWORK)
+        unreachable = unreachable_networks(network, DEFAULT_UNREACHABLE)
         for name in names:
             # What a test left that was killed.
             machine.remove(self._layout, name)
-            wanted = machine.Wanted(name, "default", OWNER, found, public_key)
-            made = machine.ensure(self._layout, network_of(*NETWORK), wanted, restart=False, timeout=60)[0]
+            wanted = machine.Wanted(name, "default", OWNER, found, public_key, unreachable=unreachable)
+            made = machine.ensure(self._layout, network, wanted, restart=False, timeout=60)[0]
             self.addresses[name] = made["address"]
             with self._known.open("a") as file:
                 file.writelines(f"{made['address']} {key}\n" for key in made["host_keys"])

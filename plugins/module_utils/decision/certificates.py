@@ -9,7 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import View
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, parse_time
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, parse_time, shortened
 
 _SHOWN = 3
 ACTION = 'kubeadm.control_plane.action -e \'{"operator_spec": {"renewCertificates": {}}}\''
@@ -44,9 +44,7 @@ def said_of(ended: Collection[Ended]) -> str:
     parts = []
     for name in dict.fromkeys(each.machine for each in ended):
         own = [each for each in ended if each.machine == name]
-        shown = ", ".join(f"{each.file} {each.end}" for each in own[:_SHOWN])
-        more = f" and {len(own) - _SHOWN} more" if len(own) > _SHOWN else ""
-        parts.append(f"machine {name} ({shown}{more})")
+        parts.append(f"machine {name} ({shortened([f'{each.file} {each.end}' for each in own], _SHOWN)})")
     return f"certificates have ended on {', '.join(parts)}"
 
 

@@ -21,7 +21,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.sna
     condition_of,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.trouble import unreachable
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, shortened
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 
 WAITING_FOR_WORKERS = "WaitingForWorkersDeletion"
@@ -69,7 +69,7 @@ def _workers(view: View) -> Optional[Outcome]:
         workers = [clip(name, 80) for name in view.workload.get("workerNodes") or () if name not in own]
         if not workers:
             return None
-        shown = ", ".join(workers[:_SHOWN]) + (f" and {len(workers) - _SHOWN} more" if len(workers) > _SHOWN else "")
+        shown = shortened(workers, _SHOWN)
         text = f"worker Nodes still belong to the cluster: {shown}. Deleting its control plane would leave them without one"
         fix = (
             "Remove the workers first (kubectl drain, kubectl delete node), "

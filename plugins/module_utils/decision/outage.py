@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import View
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, host_of
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, host_of, shortened
 
 Object = dict[str, Any]
 _SHOWN = 7
@@ -39,8 +39,8 @@ class Votes:
 
     def __str__(self) -> str:
         count = len(self.answering)
-        who = f" ({_listed(self.answering)})" if self.answering else ""
-        rest = f"; silent: {_listed(self.silent)}" if self.silent else ""
+        who = f" ({shortened(self.answering, _SHOWN)})" if self.answering else ""
+        rest = f"; silent: {shortened(self.silent, _SHOWN)}" if self.silent else ""
         return (
             f"{self.voters} voter{'' if self.voters == 1 else 's'}, {count} answer{'s' if count == 1 else ''}{who}, "
             f"quorum {self.quorum}{rest}"
@@ -79,11 +79,6 @@ def _machine_of(view: View, member: Object) -> str:
     return found or clip(member.get("name"), 80) or str(member.get("id"))
 
 
-def _listed(titles: tuple[str, ...]) -> str:
-    more = f" and {len(titles) - _SHOWN} more" if len(titles) > _SHOWN else ""
-    return ", ".join(titles[:_SHOWN]) + more
-
-
 def way_out(found: Votes) -> str:
     """What to do where etcd has lost its quorum."""
     missing = found.quorum - len(found.answering)
@@ -94,7 +89,7 @@ def way_out(found: Votes) -> str:
         else "leave their disks as they are"
     )
     return (
-        f"Bring {which} back: power, network, or etcd's container on {_listed(found.silent)}. Then etcd goes on by itself, and nothing is lost. "
+        f"Bring {which} back: power, network, or etcd's container on {shortened(found.silent, _SHOWN)}. Then etcd goes on by itself, and nothing is lost. "
         f"Until then {keep}, and neither reset nor delete a machine. If they are gone for good, the playbook kubeadm.control_plane.restore with --check "
         "tells what can be restored from where, and what that loses."
     )

@@ -103,8 +103,9 @@ def _rollout_owes(view: View) -> bool:
     Nothing waits for it, but it must remember what was tried before it. Otherwise each run made a machine that fails, for ever.
     """
     recorded = ((view.control_plane.get("status") or {}).get("rollout") or {}).get("replicas")
-    made = isinstance(recorded, int) and len(view.live) >= recorded + max_surge(view)
-    return isinstance(recorded, int) and not made and all(machine.joined for machine in view.live)
+    if not isinstance(recorded, int) or len(view.live) >= recorded + max_surge(view):
+        return False
+    return all(machine.joined for machine in view.live)
 
 
 def _stale(view: View, record: Record) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import calendar
 import re
 import time
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Optional
 
@@ -52,3 +53,9 @@ def host_of(url: str) -> str:
     if rest.startswith("["):
         return rest[1:].partition("]")[0]
     return rest.rpartition(":")[0] if ":" in rest else rest
+
+
+def shortened(texts: Sequence[str], most: int) -> str:
+    """The first ones in a list of texts for people, and how many more there are."""
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more

@@ -79,6 +79,15 @@ class Images:
     pull: bool = True
     socket: str = ""
 
+    @property
+    def asked(self) -> list[str]:
+        """The options by which ``kubeadm config images`` is told which ones."""
+        return [
+            "--kubernetes-version",
+            self.version,
+            *(["--image-repository", self.repository] if self.repository else []),
+        ]
+
     @classmethod
     def read(cls, version: str, document: t.Mapping[str, t.Any]) -> Images:
         """Return what the ``images`` of a bootstrap's data say (kubeadm/bootstrap.py)."""
@@ -96,8 +105,6 @@ _TEXTS = {"repository": "repository", "etcd_repository": "etcdRepository", "etcd
 
 def part(images: Images, kubeadm: str = "kubeadm", sockets: t.Sequence[str] = SOCKETS, docker: str = DOCKER) -> str:
     """Return the part of the script; it leaves the stage ``images``, and where an image is missing its name in the output."""
-    common = ["--kubernetes-version", images.version]
-    common += ["--image-repository", images.repository] if images.repository else []
     socket = images.socket
     if socket and "://" not in socket:
         socket = f"unix://{socket}"
@@ -107,8 +114,8 @@ def part(images: Images, kubeadm: str = "kubeadm", sockets: t.Sequence[str] = SO
         socket=shlex.quote(socket),
         sockets=" ".join(map(shlex.quote, sockets)),
         docker=shlex.quote(docker),
-        list=shlex.join([kubeadm, "config", "images", "list", *common]),
-        pull=shlex.join([kubeadm, "config", "images", "pull", *common]),
+        list=shlex.join([kubeadm, "config", "images", "list", *images.asked]),
+        pull=shlex.join([kubeadm, "config", "images", "pull", *images.asked]),
         seconds=PULL_SECONDS,
         etcd="continue" if images.external_etcd else f"kcp_image={repository}/etcd:{tag}",
         may_pull="true" if images.pull else "false",

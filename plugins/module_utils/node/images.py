@@ -51,8 +51,7 @@ def missing(images: Images, only_static_pods: bool = False, places: t.Optional[I
         only_static_pods: leave out those of kube-proxy and CoreDNS, without which a control plane can be made.
     """
     where = places or ImagePlaces()
-    words = [where.kubeadm, "config", "images", "list", "--kubernetes-version", images.version]
-    words += ["--image-repository", images.repository] if images.repository else []
+    words = [where.kubeadm, "config", "images", "list", *images.asked]
     try:
         listed = command.run(words, seconds=10)
         has = _present(images.socket, where)

@@ -19,6 +19,8 @@ DEFAULT_POD_SUBNET = "10.223.0.0/16"
 # Interface names are limited to 15 characters by the kernel (IFNAMSIZ).
 BRIDGE_NAME_LIMIT = 15
 POD_PREFIX = 24
+# Where clouds tell a machine about itself. Kubelets ask there as they start, and wait for seconds where nobody refuses.
+DEFAULT_UNREACHABLE = ("169.254.169.254/32",)
 # Below it are the bridge itself and room for what a user may put there by hand.
 FIRST_INDEX = 10
 
@@ -78,6 +80,26 @@ def _subnet(option: str, text: str) -> ipaddress.IPv4Network:
         return ipaddress.IPv4Network(text)
     except ValueError as error:
         raise NspawnError(f"{option} {text!r} is not an IPv4 network such as 10.222.0.0/24: {error}.") from error
+
+
+def unreachable_networks(network: Network, texts: t.Iterable[str]) -> tuple[ipaddress.IPv4Network, ...]:
+    """Return the networks that machines are told at once not to reach.
+
+    Args:
+        network: where the machines are.
+        texts: the networks, such as 169.254.169.254/32.
+
+    Raises:
+        NspawnError: one isn't a network, or machines or their pods have addresses in it.
+    """
+    found = tuple(_subnet("unreachable", text) for text in texts)
+    for each in found:
+        for name, own in (("subnet", network.subnet), ("pod_subnet", network.pod_subnet)):
+            if each.overlaps(own):
+                raise NspawnError(
+                    f"unreachable {each} overlaps {name} {own}: machines have to reach each other and their pods. Leave it out."
+                )
+    return found
 
 
 def allocate(network: Network, taken: t.Mapping[str, str], wanted: t.Optional[str] = None) -> str:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import typing as t
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ class Guest:
     host_key: str
     host_public_key: str
     network: Network
+    unreachable: tuple[ipaddress.IPv4Network, ...] = ()
 
 
 def guest_files(guest: Guest) -> t.Iterator[tuple[str, str, int]]:
@@ -55,8 +57,11 @@ def networkd_unit(guest: Guest) -> str:
 
     The link address belongs to the IP address. An address that was given up is soon another machine's, and whoever remembers the
     link address of the one before (up to 45 seconds as a fact, then through three vain probes) would not reach the new one meanwhile.
+
+    What is unreachable is refused by the machine's own kernel, so that nobody waits for an answer that can't come.
     """
     network = guest.network
+    refused = "".join(f"\n[Route]\nDestination={each}\nType=unreachable\n" for each in guest.unreachable)
     return f"""[Match]
 Name=host0
 
@@ -74,7 +79,7 @@ IPv6AcceptRA=no
 [Route]
 Destination={network.pod_subnet}
 Scope=link
-"""
+{refused}"""
 
 
 def cni_conflist(guest: Guest) -> str:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import os
 import socket
 import subprocess
@@ -53,7 +54,7 @@ PROPAGATE = "/run/systemd/nspawn/propagate"
 
 @dataclass(frozen=True)
 class Wanted:
-    """The machine that is wanted. ``image`` is an image's record (image.find)."""
+    """The machine that is wanted. ``image`` is an image's record (image.find), ``unreachable`` what it is told not to reach."""
 
     name: str
     namespace: str
@@ -61,6 +62,7 @@ class Wanted:
     image: t.Mapping[str, t.Any]
     authorized_key: str
     address: t.Optional[str] = None
+    unreachable: tuple[ipaddress.IPv4Network, ...] = ()
 
 
 def provider_id(cluster: str, name: str) -> str:
@@ -156,7 +158,8 @@ def _fill(paths: MachineLayout, record: dict[str, t.Any], network: Network, want
         os.mkdir(path)
         os.chmod(path, mode)
     private, public = _host_key(paths, wanted.name)
-    guest = Guest(wanted.name, record["address"], record["machineID"], wanted.authorized_key, private, public, network)
+    keys = (wanted.authorized_key, private, public)
+    guest = Guest(wanted.name, record["address"], record["machineID"], *keys, network, wanted.unreachable)
     for path, text, mode in guest_files(guest):
         put(paths.upper, path, text, mode)
     # Databases are written in place; blobs and unpacked layers never are.

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import ipaddress
 import json
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import addresses, guest
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import addresses, errors, guest
 
 NETWORK = addresses.network_of("kcp0", "10.222.0.0/24", "10.223.0.0/16")
 
@@ -45,6 +46,27 @@ def test_the_interface_has_a_default_route_and_the_way_to_all_pods():
     assert "Address=10.222.0.10/24\n" in text
     assert "Gateway=10.222.0.1\n" in text
     assert "Destination=10.223.0.0/16\n" in text
+
+
+def test_what_is_unreachable_is_refused_by_the_machine_itself():
+    plain = make()
+    told = dataclasses.replace(plain, unreachable=addresses.unreachable_networks(NETWORK, ["169.254.169.254/32"]))
+    assert guest.networkd_unit(told).endswith("[Route]\nDestination=169.254.169.254/32\nType=unreachable\n")
+    assert "unreachable" not in guest.networkd_unit(plain)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("10.222.0.128/25", "overlaps subnet 10.222.0.0/24"),
+        ("10.0.0.0/8", "overlaps"),
+        ("10.223.1.0/24", "overlaps pod_subnet"),
+        ("metadata", "unreachable 'metadata' is not an IPv4 network"),
+    ],
+)
+def test_machines_and_pods_are_never_unreachable(text, said):
+    with pytest.raises(errors.NspawnError, match=said):
+        addresses.unreachable_networks(NETWORK, ["169.254.169.254/32", text])
 
 
 def test_who_gets_an_address_gets_its_link_address_too():
