@@ -32,6 +32,10 @@ SAFETY = {
     ),
     "remove": "A member leaves etcd only after the quorum check in the same call; the remaining machines were not changed.",
     "deleteMachines": "The cluster is being deleted; what is left of it is found and deleted by the next run.",
+    "task": (
+        "The Task's record has every command that came to its end. A program that had begun goes on on its node; the next run finds it and "
+        "never starts it twice."
+    ),
     "deleteInfrastructure": "The machines are gone; what is left of the cluster is found and deleted by the next run.",
 }
 NOTHING = "Nothing was under way: this run had not begun to change anything."

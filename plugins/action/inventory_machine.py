@@ -180,7 +180,7 @@ class ActionModule(ControlPlaneAction):
         control_plane: Object = self._objects.control_plane or {}
         wanted: Object = control_plane.get("spec", {}).get("kubeadmConfigSpec") or {}
         stored: Object = (self._objects.kubeadm_configs.get(self._name) or {}).get("spec") or wanted
-        external = not managed_etcd({"spec": {"kubeadmConfigSpec": wanted}})
+        external = not managed_etcd(control_plane)
         return inventory_pool.asked_of_a_host(stored, "join" if stored.get("joinConfiguration") else "init", external)
 
     def _claimed(self, host: str, answer: Answer) -> dict[str, t.Any]:

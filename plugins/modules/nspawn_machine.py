@@ -77,7 +77,7 @@ options:
     type: list
     elements: str
     default: [169.254.169.254/32]
-    version_added: 0.6.0
+    version_added: 0.5.0
   authorized_key:
     description: Public SSH key that may log in as root. Without one nobody can.
     type: str

@@ -26,7 +26,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.user
     OWNED_BY_THE_MANIFEST,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, kind_ref_of
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import health_checks
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import health_checks, in_place_changes
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
     CLUSTER,
     CLUSTER_LABEL,
@@ -99,6 +99,7 @@ def apply_manifest(store: Store, manifest: ClusterManifest) -> list[str]:
         if merged != stored:
             changes.append(f"change {desired['kind']} {namespace}/{name}: {', '.join(changed_paths(stored, merged))}")
             store.modify(kind_ref_of(desired), namespace, name, functools.partial(_replace, desired=merged))
+    in_place_changes.settle(store, _stored(store, manifest.control_plane), manifest)
     return changes + health_checks.delete_others(store, manifest) + _in_place(store, manifest, before)
 
 
@@ -139,6 +140,7 @@ def update_violations(store: Store, manifest: ClusterManifest) -> list[Violation
             control_plane, manifest.control_plane, report, clusters, coredns_releases.refusal
         )
         violations += report.violations
+        violations += in_place_changes.violations(control_plane, manifest)
     for secret in manifest.secrets:
         stored = _stored(store, secret)
         if stored is not None:

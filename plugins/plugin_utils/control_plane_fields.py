@@ -31,10 +31,12 @@ Keys = tuple[str, ...]
 _HUB: t.Mapping[str, tuple[Keys, ...]] = {
     defaults.REPLICAS: (("spec", "replicas"),),
     defaults.ROLLOUT_AFTER: (("spec", "rollout", "after"),),
+    defaults.VERSION: (("spec", "version"),),
 }
 _CLASSIC: t.Mapping[str, tuple[Keys, ...]] = {
     defaults.REPLICAS: (("spec", "replicas"),),
     defaults.ROLLOUT_AFTER: (("spec", "rolloutAfter"), ("spec", "upgradeAfter")),
+    defaults.VERSION: (("spec", "version"),),
 }
 _WORK_TREES = {".git": "git", ".hg": "hg", ".svn": "svn", ".bzr": "bzr", ".jj": "jj"}
 

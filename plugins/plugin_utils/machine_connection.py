@@ -148,20 +148,20 @@ class MachineCaller:
         self._key = key
 
     def call(self, machine: Machine, module: str, arguments: dict[str, t.Any]) -> Answer:
-        """Run ``kubeadm.control_plane.<module>`` on a machine.
+        """Run ``kubeadm.control_plane.<module>`` on a machine, or another collection's module by its full name.
 
-        The recorded machine-id travels with the call and the module refuses another machine before it does anything.
+        The recorded machine-id travels with the call of a module of ours, which refuses another machine before it does anything.
         """
         if machine.connection.get("released"):
             # Whatever answers there now is not this machine any more, though it has the same machine-id.
             return Answer(False, {"msg": f"machine {machine.name} was not asked: it has given its host back"})
         try:
-            path = self._key.path if self._key is not None else ""
-            variables = connection_variables(machine, self._task_vars["hostvars"], self._key_directory, path)
+            variables = self.variables(machine)
         except NoAddress as error:
             # One machine of which that got lost must not keep the others from being asked, or the cluster from being deleted.
             return Answer(False, {"msg": _first_line(error)})
-        if machine.machine_id:
+        name = module if "." in module else f"kubeadm.control_plane.{module}"
+        if machine.machine_id and name.startswith("kubeadm.control_plane."):
             arguments = dict(arguments, machine_id=machine.machine_id)
         connection = self._connect(machine.name, variables)
         action = self._action
@@ -171,7 +171,7 @@ class MachineCaller:
             # Taking something away is another point than making it: a killed run is to be seen after each.
             with around(f"node {module}{' absent' if arguments.get('state') == 'absent' else ''}"):
                 result = action._execute_module(
-                    module_name=f"kubeadm.control_plane.{module}",
+                    module_name=name,
                     module_args=arguments,
                     task_vars=self._call_variables(variables),
                 )
@@ -184,6 +184,11 @@ class MachineCaller:
                 False, {"msg": f"machine {machine.name} was not reached: {_first_line(result.get('msg', ''))}"}
             )
         return Answer(True, dict(result))
+
+    def variables(self, machine: Machine) -> dict[str, t.Any]:
+        """The ``ansible_*`` variables that reach a machine. Raises as :func:`connection_variables` does."""
+        path = self._key.path if self._key is not None else ""
+        return connection_variables(machine, self._task_vars["hostvars"], self._key_directory, path)
 
     def _call_variables(self, variables: dict[str, t.Any]) -> dict[str, t.Any]:
         # The play's host is a cluster with connection local; none of its connection variables may leak to a machine.

@@ -17,13 +17,19 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.nam
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import parse_time
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.conditions import is_true
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import objects as operator
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import certificate_facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.journal import Journal
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.parse import parse
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import observed_beside
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+    CLUSTER_LABEL,
+    ClusterObjects,
+    Object,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer, Machine
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.maintenance_window import maintenance
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_respect import unfinished_rotation
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.readiness_gates import Gates
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.witnesses import witnesses
 
@@ -73,6 +79,7 @@ def observe(
         "observedAt": _not_before(now, last_action),
         "lastAction": last_action,
         **({"policy": policy} if policy is not None else {}),
+        **_unfinished(objects),
         "readinessGates": gates.results(wanted, str(workload.get("message") or "")),
         "maintenance": maintenance(objects.control_plane, answered or now),
         "cluster": objects.cluster,
@@ -91,6 +98,22 @@ def observe(
         "preparedMachines": objects.prepared_machines(),
         "workload": workload,
     }
+
+
+def _unfinished(objects: ClusterObjects) -> Object:
+    """The Action that has begun and not ended, and the rotation of certificate authorities that is not over, where there are such."""
+    found = [
+        each
+        for kind in operator.KINDS
+        for each in objects.store.list(operator.kind_ref(kind), objects.namespace, {CLUSTER_LABEL: objects.name})
+        if operator.detached(each) and operator.under_way(each, str(objects.cluster["metadata"].get("uid") or ""))
+    ]
+    rotation = unfinished_rotation(objects)
+    unfinished: Object = {} if rotation is None else {"unfinishedRotation": rotation}
+    if found:
+        phase = str(found[0]["status"].get("phase") or "")
+        unfinished["unfinishedAction"] = {"name": operator.label(found[0]), "phase": phase}
+    return unfinished
 
 
 def seconds_between(first: str, second: str) -> float:

@@ -87,15 +87,16 @@ def _victims_host(objects: ClusterObjects, decision: Object) -> str:
 
 
 def _call(objects: ClusterObjects, spec: Object, kind: str) -> dict[str, t.Any]:
-    wanted = ((objects.control_plane or {}).get("spec") or {}).get("kubeadmConfigSpec") or {}
-    external = not managed_etcd({"spec": {"kubeadmConfigSpec": wanted}})
+    control_plane: Object = objects.control_plane or {}
+    wanted = (control_plane.get("spec") or {}).get("kubeadmConfigSpec") or {}
+    external = not managed_etcd(control_plane)
     return {
         "state": "present",
         "id": NOBODY,
         "cluster": objects.name,
         "namespace": objects.namespace,
         "machine": NOBODY,
-        "kubernetes_version": str(((objects.control_plane or {}).get("spec") or {}).get("version") or ""),
+        "kubernetes_version": str((control_plane.get("spec") or {}).get("version") or ""),
         **inventory_pool.asked_of_a_host(wanted, kind, external),
         "ignore_checks": (spec.get("kubeadm") or {}).get("ignorePreflightErrors") or [],
         "endpoint": str((objects.endpoint() or {}).get("host") or ""),

@@ -6,7 +6,8 @@
 (a) the plain kubeadm commands (plain_kubeadm): three machines, then each of them replaced, (b) `reconcile` to three replicas,
 (c) a second `reconcile`, (d) three replicas to five, (e) five to three, (f) all three replaced; with --short only (a) to (c), and no
 replacing in (a). An independent watcher reads etcd and the API all along from (d) on. What decisions and conversions cost
-comes first: it takes no machines. Last, a control plane that plain kubeadm made is adopted (adoption.py), not with --short.
+comes first: it takes no machines. Last, a control plane that plain kubeadm made is adopted (adoption.py)
+and one node is upgraded in place (upgrade.py), not with --short.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
+from actions_on_nodes import NodeActions
 from machines import Machines
 from watcher import Watch
 from workspace import Workspace, descendants
@@ -36,6 +38,7 @@ BOUNDS = {
     "ratio_scale_up_step": 1.15,
     "ratio_rollout": 1.15,
     "second_reconcile_seconds": 5,
+    "empty_action_seconds": 10,
     "longest_seconds_without_quorum": 1,
     "longest_seconds_without_an_endpoint": 2,
     "preflight_seconds": 2,
@@ -164,6 +167,14 @@ def modules(machines: Machines) -> Object:
     return dict(zip(("preflight_seconds", "etcd_snapshot_seconds"), seconds))
 
 
+def empty_action(workspace: Workspace) -> float:
+    """What carrying out an Action costs by itself: one Task on each node, with a command that does nothing."""
+    group = {"name": "nothing", "nodeSelector": {}, "commands": ["pass"]}
+    begin = time.monotonic()
+    NodeActions(workspace, NAME).run("nothing", {"custom": {"workflow": [group]}}).succeeded()
+    return round(time.monotonic() - begin, 1)
+
+
 def mean(seconds: t.Mapping[str, float], beginning: str) -> float:
     """The mean of the steps whose name begins so."""
     found = [value for key, value in seconds.items() if key.startswith(beginning)]
@@ -210,7 +221,8 @@ def main() -> None:
             after = connections(machines)
             say(f"(c) nothing to do: {noop} s")
             _seconds, _peak, verbose = timed(workspace, "-vvv")
-            alone = modules(machines)
+            alone = {**modules(machines), "empty_action_seconds": empty_action(workspace)}
+            say(f"an Action that does nothing on three nodes: {alone['empty_action_seconds']} s")
             if not options.short:
                 more = growing_shrinking_and_rolling(workspace, by_hand)
         finally:
@@ -233,7 +245,7 @@ def main() -> None:
         "c_passes": len(re.findall(r"^TASK \[.*Observe and decide\]", output, re.MULTILINE)),
         **alone,
         **more,
-        **({} if options.short else {"adoption": printed("adoption.py")}),
+        **({} if options.short else {"adoption": printed("adoption.py"), "upgrade": printed("upgrade.py")}),
         "without_machines": pure,
         "load_before": round(load, 2),
         "load_after": round(os.getloadavg()[0], 2),

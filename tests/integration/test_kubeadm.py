@@ -97,7 +97,7 @@ def test_kubeadm_reads_what_is_written_and_writes_what_is_read(folder: Path, nam
 @pytest.mark.parametrize("api", [1, 2])
 @pytest.mark.parametrize("group", [("InitConfiguration", "ClusterConfiguration"), ("JoinConfiguration",)])
 @given(data=st.data())
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, suppress_health_check=list(HealthCheck))
 def test_kubeadm_decodes_any_hub_strictly(folder: Path, group: tuple[str, ...], api: int, data: st.DataObject) -> None:
     """Values may be nonsense (kubeadm refuses those later); names and types are right."""
     hub = data.draw(hubs(group, api, 20))

@@ -281,7 +281,7 @@ def _cause(
             yield f"I10: m{index + 1} remediated, and nobody found it unhealthy"
         # An etcd that adds nothing beside a silent voter has to lose that one first.
         owed = configuration.modern or host.member == UP or external
-        # With as many machines as are wanted, the record only remembers what a rollout's first new machine has been tried.
+        # With as many machines as are wanted, the record only remembers how often a rollout's first new machine was tried.
         missing = sum(1 for each in world.hosts if each.live) < world.replicas
         if world.record == OPEN and not begun and owed and missing:
             yield "I10: a second remediation before the first has its replacement"

@@ -16,6 +16,8 @@ from datetime import datetime, timezone
 Object = dict[str, t.Any]
 # The journal's times are whole seconds, cut off: a step may have ended almost a second after the time that is written there.
 JOURNAL_SECONDS = 1.0
+# The members are looked at every second, and not while nobody answers.
+NOTED_SECONDS = 2.0
 ERRORS_TOLD = 5
 
 
@@ -71,23 +73,24 @@ def summarize(
     """The figures of a watch that ended at ``end``.
 
     Returns:
-        ``quorum`` and ``endpoint`` of all but the exempt steps, the same for each of ``steps``, and ``between_steps``. Exempt is the
-        step from one voter to two: etcd has no quorum there until the second member serves, in any join.
+        ``quorum`` and ``endpoint`` of all but what is exempt, the same for each of ``steps``, and ``between_steps``. Exempt is the
+        step from one voter to two: etcd has no quorum there until the second member serves, in any join. Where the run was killed
+        before that, kubeadm goes on when the step has ended, and the gap itself is exempt.
     """
     late = [(each["t"], each["seconds"]) for each in samples if each["what"] == "late"]
     voters = [(each["t"], each["voters"]) for each in samples if each["what"] == "members"]
     steps = steps_of(journal, end)
-    exempt = {step for step in steps if _from_one_to_two(step, voters)}
+    exempt = {step for step in steps if _from_one_to_two(step.begin, step.end, voters)}
     found: Object = {"interval_seconds": interval, "watched_seconds": _watched(samples, end)}
-    kinds = {"quorum": "etcd", "endpoint": "endpoint"}
-    for key, what in kinds.items():
-        ours = [each for each in samples if each["what"] == what]
-        proofs = [each["t"] for each in ours if each["ok"]]
-        # What fails before the first success is a cluster that isn't there yet.
-        ours = [each for each in ours if proofs and each["t"] >= min(proofs)]
-        spans = gaps(proofs, end, 2 * interval)
-        counted = [span for span in spans if not any(step.overlaps(*span) for step in exempt)]
-        outside = [each for each in ours if not any(step.overlaps(each["t"], each["t"]) for step in exempt)]
+    answers = {
+        key: _answers(samples, what, end, interval) for key, what in (("quorum", "etcd"), ("endpoint", "endpoint"))
+    }
+    without_quorum = answers["quorum"][1]
+    free = [(step.begin, step.end) for step in exempt]
+    free += [(one, two) for one, two in without_quorum if _from_one_to_two(one, two + NOTED_SECONDS, voters)]
+    for key, (ours, spans) in answers.items():
+        counted = [span for span in spans if not _meets_any(span, free)]
+        outside = [each for each in ours if not _meets_any((each["t"], each["t"]), free)]
         found[key] = _figures(counted, outside, late)
         for number, step in enumerate(steps):
             entry = found.setdefault("steps", [{} for _each in steps])[number]
@@ -132,9 +135,23 @@ def _figures(
     return figures
 
 
-def _from_one_to_two(step: Step, voters: t.Sequence[tuple[float, int]]) -> bool:
-    before = [count for at, count in voters if at <= step.begin]
-    within = [count for at, count in voters if step.begin < at <= step.end]
+def _answers(
+    samples: t.Sequence[t.Mapping[str, t.Any]], what: str, end: float, interval: float
+) -> tuple[list[t.Mapping[str, t.Any]], list[tuple[float, float]]]:
+    """The samples of one kind, and the gaps between those that are proofs."""
+    ours = [each for each in samples if each["what"] == what]
+    proofs = [each["t"] for each in ours if each["ok"]]
+    # What fails before the first success is a cluster that isn't there yet.
+    return [each for each in ours if proofs and each["t"] >= min(proofs)], gaps(proofs, end, 2 * interval)
+
+
+def _meets_any(span: tuple[float, float], spans: t.Iterable[tuple[float, float]]) -> bool:
+    return any(span[0] <= end and span[1] >= begin for begin, end in spans)
+
+
+def _from_one_to_two(begin: float, end: float, voters: t.Sequence[tuple[float, int]]) -> bool:
+    before = [count for at, count in voters if at <= begin]
+    within = [count for at, count in voters if begin < at <= end]
     return bool(before) and before[-1] == 1 and max(within, default=1) > 1
 
 

@@ -116,11 +116,15 @@ class HostPool:
         written.write_text(yaml.safe_dump(document))
         return written
 
+    def ssh_command(self, name: str) -> list[str]:
+        """The words that run a command on a host, but for the command."""
+        words = ["ssh", "-i", str(self._key), *self.ssh_arguments.split(), "-o", "ConnectTimeout=5"]
+        return [*words, f"root@{self.addresses[name]}"]
+
     def ssh(self, name: str, command: str, check: bool = True) -> str:
         """Run a command on a host and return what it printed."""
-        words = ["ssh", "-i", str(self._key), *self.ssh_arguments.split(), "-o", "ConnectTimeout=5"]
         done = subprocess.run(
-            [*words, f"root@{self.addresses[name]}", command],
+            [*self.ssh_command(name), command],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

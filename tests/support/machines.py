@@ -58,7 +58,7 @@ class Machines:
         known = ("StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "LogLevel=ERROR", "ConnectTimeout=5")
         return ["ssh", "-i", str(key), *(word for each in known for word in ("-o", each)), f"root@{host}"]
 
-    def ssh(self, name: str, command: str, check: bool = True) -> str:
+    def ssh(self, name: str, command: str, check: bool = True, timeout: float = 60) -> str:
         """Run a command on a machine and return what it printed."""
         done = subprocess.run(
             [*self.ssh_words(name), command],
@@ -66,7 +66,7 @@ class Machines:
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=timeout,
         )
         if check:
             assert done.returncode == 0, f"{name}: {command}: {done.stderr}"

@@ -17,32 +17,25 @@ import re
 import secrets
 import sys
 import time
-from datetime import datetime, timezone
 from email.utils import format_datetime
 from pathlib import Path
 from typing import Any, Optional
 
 import stand_in_snapshots
 import yaml
+from stand_in_configurations import Configurations
+from stand_in_programs import now, rfc3339
+from stand_in_upgrades import Upgrades
 
 Object = dict[str, Any]
 COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
+NODES = "/api/v1/nodes"
 CONFIG = "/api/v1/namespaces/kube-system/configmaps/kubeadm-config"
 # A join is asked for so often until it has ended: first etcd lists the member, then that has started and the Node is there.
 POLLS = 2
 
 
-def now() -> datetime:
-    """The time on every machine."""
-    return datetime.now(timezone.utc)
-
-
-def rfc3339() -> str:
-    """The time as objects have it."""
-    return now().strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-class World:
+class World(Upgrades, Configurations):
     """Everything that exists, as one machine sees it."""
 
     def __init__(self, state: Object, cloud: Object, address: str = "", folder: Path = Path()) -> None:
@@ -225,6 +218,13 @@ class World:
             objects[path]["metadata"]["resourceVersion"] = str(version + 1)
             written += 1
         found = {each["path"]: objects.get(each["path"]) for each in arguments.get("read") or []}
+        if NODES in found:
+            items = [self._node(name, each) for name, each in sorted(self.state["nodes"].items())]
+            found[NODES] = {"items": items}
+        for path in found:
+            name = path.rpartition("/")[2]
+            if path == f"{NODES}/{name}" and name in self.state["nodes"]:
+                found[path] = self._node(name, self.state["nodes"][name])
         return {"changed": written > 0, "objects": found, "written": written, "conflict": conflict}
 
     def node_observe(self, _arguments: Object) -> Object:
@@ -287,7 +287,7 @@ class World:
         }
 
     def _objects(self) -> Object:
-        nodes = dict(self.state["nodes"])
+        nodes = {name: each for name, each in self.state["nodes"].items() if not each.get("worker")}
         image = "k8s.gcr.io/kube-proxy:v1.20.2"
         count = len(nodes)
         daemon = {"desiredNumberScheduled": count, "numberReady": count, "updatedNumberScheduled": count}
@@ -297,7 +297,11 @@ class World:
         bindings = ("clusterInfoRole", "clusterInfoRoleBinding", "kubeletBootstrap", "autoapproveBootstrap")
         return {
             "nodes": [self._node(name, each) for name, each in sorted(nodes.items())],
-            "pods": [_pod(name, component) for name in sorted(nodes) for component in COMPONENTS],
+            "pods": [
+                _pod(name, component, nodes[name].get("api") or nodes[name]["version"])
+                for name in sorted(nodes)
+                for component in COMPONENTS
+            ],
             "kubeadmConfig": self.state["objects"].get(CONFIG),
             "kubeProxy": {
                 "metadata": {},
@@ -306,7 +310,7 @@ class World:
             },
             "dns": None,
             "bootstrap": {"clusterInfo": True, **dict.fromkeys(bindings, subjects)},
-            "workerNodes": [],
+            "workerNodes": sorted(set(self.state["nodes"]) - set(nodes)),
             "workerVersions": {},
             "staticPodFlags": [],
         }
@@ -318,7 +322,7 @@ class World:
         ready["lastTransitionTime"] = node["created"]
         info = {"kubeletVersion": node["version"], "machineID": (machine or {}).get("machineID", "")}
         addresses = [{"type": "InternalIP", "address": (machine or {}).get("address", "")}]
-        labels = {role: "", "node-role.kubernetes.io/control-plane": ""}
+        labels = {} if node.get("worker") else {role: "", "node-role.kubernetes.io/control-plane": ""}
         return {
             "metadata": {"name": name, "uid": name, "labels": labels, "creationTimestamp": node["created"]},
             "spec": {"taints": [{"key": role, "effect": "NoSchedule"}]},
@@ -340,12 +344,12 @@ def merged(one: Any, other: Any) -> Any:
     return {key: value for key, value in both.items() if value is not None}
 
 
-def _pod(node: str, component: str) -> Object:
+def _pod(node: str, component: str, version: str) -> Object:
     status = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
     status["containerStatuses"] = [{"name": component, "state": {"running": {}}, "started": True}]
     return {
         "metadata": {"name": f"{component}-{node}", "labels": {"component": component, "tier": "control-plane"}},
-        "spec": {"nodeName": node, "containers": [{"name": component, "image": f"k8s.gcr.io/{component}:x"}]},
+        "spec": {"nodeName": node, "containers": [{"name": component, "image": f"k8s.gcr.io/{component}:{version}"}]},
         "status": status,
     }
 

@@ -12,6 +12,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.sna
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, parse_time, shortened
 
 _SHOWN = 3
+ACTION = 'kubeadm.control_plane.action -e \'{"operator_spec": {"renewCertificates": {}}}\''
 _AUTHORITIES = ("ca.crt", "front-proxy-ca.crt", "etcd/ca.crt")
 
 
@@ -53,12 +54,12 @@ def way_out(ended: Collection[Ended], reachable: bool) -> str:
     if any(each.file in _AUTHORITIES for each in ended):
         return (
             "A certificate authority itself has ended, which no renewal mends: give every machine and the store a valid one with the same key "
-            "(kubeadm.control_plane changes no authority), then renew the others."
+            "(the Action rotateCertificateAuthorities replaces one only before it ends), then run the Action renewCertificates."
         )
     text = (
-        f"On {', then '.join(names)}: kubeadm certs renew all (before 1.20: kubeadm alpha certs renew all; it needs the authorities' keys in "
-        "/etc/kubernetes/pki, else have them signed), then restart the static pods, so that they read them: move the files in "
-        "/etc/kubernetes/manifests away, wait until the four have ended, and move them back."
+        f"Run {ACTION}, which needs no API. By hand, on {', then '.join(names)}: kubeadm certs renew all (before 1.20: kubeadm alpha certs "
+        "renew all; it needs the authorities' keys in /etc/kubernetes/pki, else have them signed), then restart the static pods, so that they "
+        "read them: move the files in /etc/kubernetes/manifests away, wait until the four have ended, and move them back."
     )
     if reachable:
         text += f" Or have the machine replaced: playbook kubeadm.control_plane.remediate -e control_plane_machines={names[0]}."

@@ -29,6 +29,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.gro
     go_on,
     initialize,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.in_place import beside_actions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import (
     Context,
     Outcome,
@@ -79,7 +80,7 @@ def decide(snapshot: Object) -> Object:
 def decide_on(view: View) -> Object:
     """As decide(), for a snapshot that has been read already; the view is not changed."""
     context = Context(view)
-    outcome = _choose(context)
+    outcome = beside_actions(view, _choose(context))
     facts = context.facts(outcome)
     removed = context.removed_conditions()
     control_plane = control_plane_conditions(view, facts)

@@ -11,7 +11,7 @@ from typing import Any, Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.text import verb
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, shortened
 
 Object = dict[str, Any]
 WIDTH = 110
@@ -102,8 +102,7 @@ def leader_line(step: Object, known: Collection[str]) -> str:
     move = step.get("leadership")
     if move:
         best, *others = list(dict.fromkeys(called(each) for each in move["to"])) or ["nobody"]
-        more = f" and {len(others) - 2} more" if len(others) > 2 else ""
-        rest = f" (else {', '.join(others[:2])}{more})" if others else ""
+        rest = f" (else {shortened(others, 2)})" if others else ""
         return f"{called(move['from'])} leads; leadership moves to {best} first{rest}"
     leader = (step.get("quorum") or {}).get("leader")
     return f"{clip(leader, 80)} leads and goes on leading" if leader in known else ""

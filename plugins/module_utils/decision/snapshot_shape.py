@@ -313,6 +313,17 @@ SNAPSHOT = Struct(
             {"at!": Time(), "action!": Text(), "target": Text(), "outcome": Text(note="null: none is known yet.")},
             note="The journal's newest step.",
         ),
+        "unfinishedAction": Struct(
+            {"name!": Text(1), "phase": Text()},
+            "unfinishedAction",
+            "The Action (docs/actions.md) that works on the cluster's running nodes and has not ended; absent where there is none.",
+        ),
+        "unfinishedRotation": Struct(
+            {"action!": Text(), "authorities!": Sequence(Text(1))},
+            "unfinishedRotation",
+            "A rotation of certificate authorities (docs/rotate_certificate_authorities.md) that is not over, whether or not an Action is "
+            "at it; absent where there is none.",
+        ),
         "policy": Struct(
             {
                 "replace": OneOf(names.REPLACE_ALLOW, names.REPLACE_ASK, names.REPLACE_NEVER),

@@ -29,7 +29,8 @@ PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "
 _COMM_LENGTH = 15
 _LISTEN = "0A"
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----(.+?)-----END CERTIFICATE-----", re.DOTALL)
-_VERSION = re.compile(r"v\d+\.\d+\.\d+\S*")
+# Without what follows it in JSON.
+_VERSION = re.compile(r"v\d+\.\d+\.\d+[-+.0-9A-Za-z]*")
 _PROBES = (("192.0.2.1", socket.AF_INET), ("2001:db8::1", socket.AF_INET6))
 
 

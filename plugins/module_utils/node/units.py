@@ -13,7 +13,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 
 # What cloud-init gives the commands that Cluster API's bootstrap data lists.
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _RUNNING = ("active", "activating", "reloading", "deactivating")
 
 # Runs a command; the tests that have no systemd give one that answers as systemctl and systemd-run do.
@@ -64,7 +64,7 @@ def start(unit: str, description: str, words: t.Sequence[str], runner: Runner = 
         "--quiet",
         f"--unit={unit}.service",
         f"--description={description}",
-        f"--setenv=PATH={_PATH}",
+        f"--setenv=PATH={SEARCH_PATH}",
         "--setenv=HOME=/root",
         "--setenv=LC_ALL=C.UTF-8",
         # A process that a user's command left in the background lives on, as it does under cloud-init.

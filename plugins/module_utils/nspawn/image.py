@@ -28,7 +28,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.run i
 
 SOURCES = ("release", "debian-source", "directory")
 # Raise it when the same files would give another image.
-RECIPE = "2"
+RECIPE = "3"
 
 
 def image_name(version: str) -> str:

@@ -94,7 +94,7 @@ def assemble(cache: Cache, request: Request, source: str, reason: str, scratch: 
     ).stdout.split()
     if source == "debian-source" or (source == "directory" and not _given_archives(binaries, archives)):
         progress.say("making the container images")
-        make_archives(wanted, _with_pause(binaries, scratch, progress), base, apt, archives, architecture)
+        make_archives(wanted, _with_pause(binaries, source, scratch, progress), base, apt, archives, architecture)
     sandbox = next((each for each in wanted if short_name(each) == "pause"), "")
     _write_files(rootfs, sandbox)
     progress.say("importing the container images into a prepared containerd folder")
@@ -155,9 +155,9 @@ def _given_archives(binaries: str, archives: str) -> bool:
     return bool(found)
 
 
-def _with_pause(binaries: str, scratch: str, progress: Progress) -> str:
+def _with_pause(binaries: str, source: str, scratch: str, progress: Progress) -> str:
     """Return a folder that has the binaries and pause; the user's own folder gets nothing written to it."""
-    if os.path.exists(os.path.join(binaries, "pause")):
+    if source == "directory" and os.path.exists(os.path.join(binaries, "pause")):
         return binaries
     folder = os.path.join(scratch, "pause")
     os.makedirs(folder)

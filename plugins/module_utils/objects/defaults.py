@@ -12,6 +12,7 @@ from typing import Any
 DEFAULT_FORMAT = "cloud-config"
 REPLICAS = "spec.replicas"
 ROLLOUT_AFTER = "spec.rollout.after"
+VERSION = "spec.version"
 
 
 def left_out(control_plane: Mapping[str, Any]) -> tuple[str, ...]:

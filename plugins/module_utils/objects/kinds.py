@@ -88,6 +88,8 @@ PURPOSE_SERVICE_ACCOUNT = "sa"
 PURPOSE_KUBECONFIG = "kubeconfig"
 PURPOSE_ETCD_CLIENT = "apiserver-etcd-client"
 PURPOSE_SSH = "ssh"
+# Never given by a manifest: what a rotation of certificate authorities has to remember until it is over.
+PURPOSE_AUTHORITY_ROTATION = "authority-rotation"
 SECRET_PURPOSES: tuple[str, ...] = (
     PURPOSE_CA,
     PURPOSE_ETCD,
@@ -128,7 +130,7 @@ def group(api_version_text: str) -> str:
 
 
 def secret_name(cluster: str, purpose: str) -> str:
-    """The name of a cluster's Secret for `purpose` (one of SECRET_PURPOSES)."""
+    """The name of a cluster's Secret for `purpose` (one of SECRET_PURPOSES, or PURPOSE_AUTHORITY_ROTATION)."""
     return f"{cluster}-{purpose}"
 
 

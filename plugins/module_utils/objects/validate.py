@@ -25,7 +25,7 @@ SURGELESS_REPLICAS = 3
 
 def managed_etcd(control_plane: Mapping[str, Any]) -> bool:
     """Whether kubeadm runs etcd on the control plane machines (no clusterConfiguration.etcd.external)."""
-    config = control_plane["spec"].get("kubeadmConfigSpec") or {}
+    config = (control_plane.get("spec") or {}).get("kubeadmConfigSpec") or {}
     return ((config.get("clusterConfiguration") or {}).get("etcd") or {}).get("external") is None
 
 

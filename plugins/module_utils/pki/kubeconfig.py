@@ -42,9 +42,14 @@ class KubeconfigResult:
 
 
 def ensure_kubeconfig(
-    store: Store, cluster: Object, control_plane: Object, endpoint: t.Mapping[str, t.Any] | None, now: str
+    store: Store,
+    cluster: Object,
+    control_plane: Object,
+    endpoint: t.Mapping[str, t.Any] | None,
+    now: str,
+    renew_before: timedelta = RENEW_BEFORE,
 ) -> KubeconfigResult:
-    """Make ``<cluster>-kubeconfig`` where it is missing; renew ours when less than half a year is left.
+    """Make ``<cluster>-kubeconfig`` where it is missing; renew ours when less than half a year is left (``renew_before``).
 
     A renewed one keeps its server's URL (kcp-behaviour.md §1.3). ``endpoint`` is the Cluster's ``{host, port}``.
     """
@@ -55,7 +60,7 @@ def ensure_kubeconfig(
         return KubeconfigResult(False, "userSupplied", f"the Secret {name} is the user's own and stays as it is")
     text = secrets.value(stored, "value")
     remaining = _remaining(text, now)
-    if remaining is not None and remaining >= RENEW_BEFORE:
+    if remaining is not None and remaining >= renew_before:
         return KubeconfigResult(False, "present", f"the Secret {name} is valid for {remaining.days} more days")
     server = server_url(text) or _endpoint_url(endpoint)
     ca = secrets.read_pair(store, cluster, "ca")

@@ -36,6 +36,47 @@ def kubeconfig_text(cluster_name: str, server: str, ca_pem: str, client: KeyPair
     )
 
 
+def changed(text: str, ca_pem: str = "", client: KeyPair | None = None) -> str:
+    """Return a kubeconfig with other authorities, and another client certificate, for its current context. Secret.
+
+    Raises:
+        ValueError: it is none, or its current context leads nowhere.
+    """
+    try:
+        config = yaml_text.from_yaml(text)
+        context = _named(config["contexts"], config["current-context"])["context"]
+        cluster = _named(config["clusters"], context["cluster"])["cluster"]
+        user = _named(config["users"], context["user"])["user"]
+    except (KeyError, TypeError, StopIteration):
+        raise ValueError("this is no kubeconfig with a current context") from None
+    if ca_pem:
+        cluster["certificate-authority-data"] = _b64(ca_pem)
+    if client is not None:
+        user.update({"client-certificate-data": _b64(client.crt), "client-key-data": _b64(client.key or "")})
+    return yaml_text.to_yaml(config)
+
+
+def authorities(text: str) -> str:
+    """Return the PEM authorities that every cluster of a kubeconfig names, one after the other; "" where it names none."""
+    try:
+        clusters = yaml_text.from_yaml(text)["clusters"]
+        found = [each["cluster"].get("certificate-authority-data") or "" for each in clusters]
+        return "".join(base64.b64decode(each).decode() for each in found)
+    except (ValueError, KeyError, TypeError):
+        return ""
+
+
+def with_authorities(text: str, ca_pem: str) -> str:
+    """Return a kubeconfig whose clusters all name these authorities; the one of cluster-info has no context. Raises ValueError."""
+    try:
+        config = yaml_text.from_yaml(text)
+        for each in config["clusters"]:
+            each["cluster"]["certificate-authority-data"] = _b64(ca_pem)
+    except (KeyError, TypeError):
+        raise ValueError("this is no kubeconfig") from None
+    return yaml_text.to_yaml(config)
+
+
 def client_certificate(text: str) -> str | None:
     """Return the PEM client certificate that a kubeconfig carries for its current context, or None."""
     try:

@@ -105,6 +105,21 @@ def test_only_the_step_from_one_voter_to_two_is_exempt() -> None:
     assert found["quorum"]["longest_gap_seconds"] == 1.0
 
 
+def test_so_is_its_gap_where_the_run_was_killed_before() -> None:
+    """kubeadm adds the member when the step is over, as the journal has it; a later gap counts."""
+    samples = [voters(0.1, 1), voters(4.1, 2)]
+    for what in ("etcd", "endpoint"):
+        samples += every_quarter(what, 0, 4) + every_quarter(what, 7, 11) + every_quarter(what, 12, 20)
+    found = summarize(samples, step(1, "join", 1, 2) + step(2, "join", 9, 10), BEGIN + 20, 0.25)
+    assert [each["exempt"] for each in found["steps"]] == [False, False]
+    assert found["quorum"]["longest_gap_seconds"] == found["endpoint"]["longest_gap_seconds"] == 1.0
+
+
+def test_a_gap_in_which_no_second_voter_came_counts() -> None:
+    samples = [voters(0.1, 1), *every_quarter("etcd", 0, 4), *every_quarter("etcd", 7, 20), voters(9.5, 2)]
+    assert summarize(samples, [], BEGIN + 20, 0.25)["quorum"]["longest_gap_seconds"] == 3.0
+
+
 def test_a_removal_that_leaves_one_voter_is_not_exempt() -> None:
     samples = [voters(0.1, 2), voters(3.1, 1), *every_quarter("etcd", 0, 3), *every_quarter("etcd", 5, 11)]
     found = summarize(samples, step(1, "remove", 1, 7), BEGIN + 11, 0.25)

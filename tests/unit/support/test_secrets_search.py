@@ -55,6 +55,12 @@ FORMS: dict[str, t.Callable[[str], str]] = {
 }
 
 
+def test_what_goes_away_meanwhile_holds_nothing(secrets: Secrets, tmp_path: Path) -> None:
+    search = Search(secrets, tmp_path)
+    search.file("a folder", tmp_path / "gone")
+    assert search.found == [] and secrets.found_in(tmp_path / "gone") == []
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_is_found(secrets: Secrets, key: str, tmp_path: Path, form: str) -> None:
     search = Search(secrets, tmp_path)

@@ -125,7 +125,7 @@ def test_no_annotation_is_no_window() -> None:
     assert maintenance(None, "2026-01-31T00:30:00Z") is None
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(
     minutes=st.integers(0, 525600),
     schedule=st.sampled_from(

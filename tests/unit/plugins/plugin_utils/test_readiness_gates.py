@@ -120,7 +120,7 @@ EXPRESSIONS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 @given(expression=EXPRESSIONS, value=VALUES)
 def test_nothing_of_an_object_gets_into_a_message(expression: str, value: t.Any) -> None:
     [found] = gates(expression).results([{"found": True, "object": {"a": value, "b": value}}], "")

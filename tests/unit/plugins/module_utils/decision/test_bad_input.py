@@ -92,7 +92,7 @@ def owner_of(draw: Any, document: dict[str, Any]) -> tuple[Any, Any]:
         owner = owner[key]
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(snapshots(), st.data())
 def test_one_odd_field(snapshot: dict[str, Any], data: st.DataObject) -> None:
     owner, key = owner_of(data.draw, snapshot)

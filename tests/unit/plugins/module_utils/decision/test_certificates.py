@@ -39,7 +39,8 @@ def test_ended_everywhere_blocks_at_once_and_says_how_to_renew(count: int) -> No
             f"machine {name} (admin.conf {ENDED}, apiserver.crt {ENDED}, etcd/peer.crt {ENDED} and 1 more)"
             in found["message"]
         )
-    assert found["fix"].startswith(f"On {', then '.join(names)}: kubeadm certs renew all")
+    assert found["fix"].startswith("Run kubeadm.control_plane.action") and "renewCertificates" in found["fix"]
+    assert f"By hand, on {', then '.join(names)}: kubeadm certs renew all" in found["fix"]
     assert "/etc/kubernetes/manifests" in found["fix"] and "remediate" not in found["fix"]
 
 

@@ -111,7 +111,7 @@ def test_no_name_is_explained_that_is_gone() -> None:
 def test_what_decisions_carry_is_explained() -> None:
     reasons, seen = table("Reasons"), checks()
 
-    @settings(max_examples=400, deadline=None, database=None, derandomize=True)
+    @settings(max_examples=400, database=None, derandomize=True)
     @given(snapshots())
     def look(snapshot: dict[str, Any]) -> None:
         decision = decide.decide(snapshot)

@@ -20,7 +20,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.sna
 ENDINGS = ("none", "wait", "postponed", "blocked")
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(snapshots())
 def test_invariants(snapshot: dict[str, Any]) -> None:
     assert check_snapshot(snapshot) == []
@@ -272,7 +272,7 @@ def _write(owner: dict[str, Any], status: dict[str, Any], conditions: list[dict[
     stored["conditions"] = list(kept.values())
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(snapshots())
 def test_writing_status_comes_to_rest(snapshot: dict[str, Any]) -> None:
     """I9: with nothing else changing, a second pass writes nothing and decides the same."""
@@ -283,7 +283,7 @@ def test_writing_status_comes_to_rest(snapshot: dict[str, Any]) -> None:
     assert decide(third) == decide(second)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(snapshots())
 def test_every_plan_ends(snapshot: dict[str, Any]) -> None:
     """I10: bounded, and never because of the bound; every planned step keeps the invariants of its figures."""
@@ -302,7 +302,7 @@ def test_every_plan_ends(snapshot: dict[str, Any]) -> None:
 def test_the_generator_reaches_every_kind_of_decision() -> None:
     seen: set[str] = set()
 
-    @settings(max_examples=1500, deadline=None, database=None, derandomize=True)
+    @settings(max_examples=1500, database=None, derandomize=True)
     @given(snapshots())
     def collect(snapshot: dict[str, Any]) -> None:
         decision = decide(snapshot)

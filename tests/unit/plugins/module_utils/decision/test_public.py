@@ -98,7 +98,7 @@ SECRETS = st.text(alphabet=st.characters(min_codepoint=33, max_codepoint=0x2FF),
 )
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(
     SECRETS | st.sampled_from([TOKEN, HEX, f"-----BEGIN RSA PRIVATE KEY-----\n{HEX}\n-----END RSA PRIVATE KEY-----"])
 )
@@ -109,7 +109,7 @@ def test_no_secret_survives(secret: str) -> None:
     assert digest(secret) in text
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(SECRETS)
 def test_a_public_snapshot_stays_as_it_is(secret: str) -> None:
     public = public_snapshot(holding(secret).build())

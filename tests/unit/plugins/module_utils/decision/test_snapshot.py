@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 import pytest
 from builders import NOW, at, cluster, healthy, member_id
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import (
@@ -190,7 +190,6 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(
     value=JSON,
     path=st.sampled_from(
@@ -218,7 +217,6 @@ def test_the_check_never_raises(value: Any, path: str) -> None:
     check_snapshot(snapshot)
 
 
-@settings(deadline=None)
 @given(value=JSON, path=st.sampled_from(["nodes", "pods", "etcd", "endpoint", "workerNodes", "via", "initialized"]))
 def test_the_check_never_raises_inside_the_workload(value: Any, path: str) -> None:
     snapshot = healthy(2).build()

@@ -95,7 +95,7 @@ def test_the_corpus_passes_both(document: Any) -> None:
     assert check_snapshot(document) == []
 
 
-@settings(deadline=None, max_examples=600)
+@settings(max_examples=600)
 @given(place=st.sampled_from(PLACES), value=VALUES)
 def test_what_the_schema_refuses_the_check_refuses(place: tuple[int, tuple[Any, ...]], value: Any) -> None:
     document = changed(*place, value)
@@ -107,7 +107,7 @@ def test_what_the_schema_refuses_the_check_refuses(place: tuple[int, tuple[Any, 
         json.dumps(decide(document))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(place=st.sampled_from(PLACES))
 def test_a_field_that_is_null_is_a_field_that_is_absent(place: tuple[int, tuple[Any, ...]]) -> None:
     number, path = place

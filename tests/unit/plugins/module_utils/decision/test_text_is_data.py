@@ -149,7 +149,7 @@ def test_text_stays_text(where: str, text: str) -> None:
         assert len(each["message"]) < 5000
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.sampled_from(WHERE), st.text(max_size=300))
 def test_any_text(where: str, text: str) -> None:
     snapshot = place(healthy(3), where, text).build()

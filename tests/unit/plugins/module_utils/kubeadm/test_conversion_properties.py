@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from kubeadm_values import HUB_KEY, MINORS, MOVED, get, hubs, rows, values, without_empty
 
@@ -30,7 +30,7 @@ CASES = [
     for api in (1, 2, 3, 4)
     if any(row.kind in group and api in row.versions for row in TABLE)
 ]
-QUICK = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(max_examples=20)
 
 
 @pytest.mark.parametrize(("group", "api"), CASES)

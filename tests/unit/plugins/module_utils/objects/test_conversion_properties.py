@@ -27,9 +27,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.sche
 
 Object = dict[str, Any]
 OLDER = ("v1alpha3", "v1alpha4", "v1beta1")
-QUICK = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+QUICK = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 WORDS = st.sampled_from(["a", "b-c", "v1.20.2", "10.0.0.0/16", "{{ x }}", "0644", "yes", "1e3", "ä"])
 TEXTS = st.one_of(st.just(""), WORDS)

@@ -97,7 +97,7 @@ _texts = st.text(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.integers(0, 99),
     st.integers(0, 99),

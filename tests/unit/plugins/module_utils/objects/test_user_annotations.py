@@ -192,13 +192,12 @@ def test_every_name_of_ours_is_known() -> None:
     assert ours - {kinds.ANNOTATION_PREFIX} == set(KNOWN)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.text(alphabet=st.sampled_from("ab.()[]'`\"&|!<>=*@{},:0-1 \\é"), max_size=30))
 def test_any_text_is_an_expression_or_said_not_to_be_one(text: str) -> None:
     assert isinstance(expression_fault(text), str)
 
 
-@settings(deadline=None)
 @given(st.text(max_size=40), st.sampled_from(sorted(KNOWN)))
 def test_any_text_is_a_value_or_refused(text: str, key: str) -> None:
     report = Report("x")

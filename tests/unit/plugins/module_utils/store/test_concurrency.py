@@ -175,7 +175,5 @@ def test_any_order_of_operations(tmp_path):
     machine = type("Machine", (StoreAgainstModel,), {"directory": str(tmp_path)})
     run_state_machine_as_test(
         machine,
-        settings=settings(
-            max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
-        ),
+        settings=settings(max_examples=40, stateful_step_count=25, suppress_health_check=list(HealthCheck)),
     )

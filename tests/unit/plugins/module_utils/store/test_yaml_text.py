@@ -28,7 +28,7 @@ VALUE = st.recursive(
 
 
 @given(st.dictionaries(TEXT, VALUE, max_size=5))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_what_is_written_is_read(obj):
     read = from_yaml(to_yaml(obj))
     assert read == obj

@@ -53,7 +53,7 @@ def paths(document: t.Any, prefix: tuple[t.Any, ...] = ()) -> list[tuple[t.Any, 
 
 
 @given(st.sampled_from(paths(SHAPE)), JSON)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_any_value_in_any_place_gives_the_same_shape(path: tuple[t.Any, ...], value: t.Any) -> None:
     document = json.loads(json.dumps(SHAPE))
     if path:

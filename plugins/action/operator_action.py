@@ -1,0 +1,130 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Begin an Action: read and check it, freeze its plan, keep both; or find one that has begun."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import freeze, objects, text
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import ClusterFacts, RefusedAction
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import operator_request, operator_respect
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
+    ControlPlaneAction,
+    ControlPlaneFailure,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_facts import Facts, workers_group
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_store import Executions
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_swap import SwapFailure
+
+
+class ActionModule(ControlPlaneAction):
+    """See the documentation of the module kubeadm.control_plane.operator_action."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "manifest": {"type": "path"},
+        "spec": {"type": "dict"},
+        "name": {"type": "str", "default": ""},
+        "mode": {"type": "str", "choices": ["", *objects.MODES], "default": ""},
+        "run": {"type": "str", "default": ""},
+        "fencing": {"type": "int"},
+    }
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Return the Action's name; ``act`` says whether there is something to run."""
+        store = self.open_store(arguments)
+        cluster_objects = self.open_objects(arguments, store)
+        executions = Executions(store, arguments["namespace"], arguments["cluster"])
+        root = operator_request.wanted(arguments, executions)
+        if objects.finished(root):
+            return self._ended(cluster_objects.name, root)
+        if objects.started(root):
+            said = f"{objects.label(root)} has begun, and is gone on with"
+            self.progress(cluster_objects.name, said)
+            if self.check_mode:
+                self.display.display("\n" + text.plan_text(root, root["status"]["plan"]))
+            return {**self._answer(root, root["status"]["plan"], act=not self.check_mode), "msg": said}
+        if root["spec"].get("abort"):
+            return self._ended(cluster_objects.name, executions.give_up(root))
+        self._refuse_others(executions, root)
+        plan = self._plan(arguments, cluster_objects, root)
+        shown = text.plan_text(root, plan)
+        dry = self.check_mode or root["spec"].get("executionMode") == objects.DRY_RUN
+        if dry or root["spec"].get("executionMode") == objects.CONTROLLED or not plan["groups"]:
+            self.display.display("\n" + shown)
+        else:
+            self.progress(cluster_objects.name, shown.splitlines()[0])
+        if self.check_mode:
+            return {**self._answer(root, plan, act=False), "changed": bool(plan["groups"]), "msg": shown}
+        self.check_lock(arguments)
+        if "uid" not in root["metadata"]:
+            root = executions.put(root)
+        root = executions.begin(root, plan)
+        said = shown if objects.finished(root) else f"{objects.label(root)} has begun"
+        return {**self._answer(root, plan, act=not objects.finished(root)), "changed": True, "msg": said}
+
+    @staticmethod
+    def _refuse_others(executions: Executions, root: Object) -> None:
+        others = [
+            each for each in executions.unfinished() if each["metadata"].get("uid") != root["metadata"].get("uid")
+        ]
+        if others:
+            name = str(others[0]["metadata"]["name"])
+            raise ControlPlaneFailure(
+                f"{objects.label(others[0])} of this cluster has not ended ({(others[0].get('status') or {}).get('phase')}), and one cluster "
+                f"has one Action at a time. Nothing was started. Finish it (kubeadm.control_plane.action -e operator_action={name}), or give "
+                f"it up (kubeadm.control_plane.abort -e operator_action={name}), then run this again."
+            )
+
+    def _plan(self, arguments: dict[str, t.Any], cluster_objects: ClusterObjects, root: Object) -> Object:
+        busy = operator_respect.under_way(cluster_objects, objects.what(root))
+        hosts = (self._task_vars.get("groups") or {}).get(workers_group(cluster_objects.name)) or []
+        gatherer = Facts(
+            cluster_objects, self.machine_caller(arguments, cluster_objects), [str(each) for each in hosts]
+        )
+        try:
+            facts = gatherer.gather(root)
+            self._refuse_busy(cluster_objects, root, facts, busy)
+            return freeze.freeze(root, facts, now_rfc3339())
+        except SwapFailure as error:
+            raise ControlPlaneFailure(f"{objects.label(root)}: {error}. Nothing was started.") from error
+        except RefusedAction as refused:
+            self._refuse_busy(cluster_objects, root, None, busy)
+            raise ControlPlaneFailure(
+                f"{objects.label(root)} can't be carried out on {cluster_objects.name}, so nothing was started: {refused}"
+            ) from refused
+
+    @staticmethod
+    def _refuse_busy(cluster_objects: ClusterObjects, root: Object, facts: t.Optional[ClusterFacts], busy: str) -> None:
+        # A rollout can't end where every certificate has expired: then only a renewal helps.
+        what = objects.what(root)
+        offline = facts is not None and not facts.api_answers and what == "renewCertificates"
+        if busy and not offline:
+            raise ControlPlaneFailure(
+                f"{objects.label(root)}: {busy}, and Actions keep out of its way. Nothing was started. Let it end first "
+                f"(kubeadm.control_plane.reconcile --limit {cluster_objects.name}), then run this again."
+            )
+        amid = operator_respect.amid_rotation(cluster_objects, what)
+        if amid and not offline:
+            raise ControlPlaneFailure(f"{objects.label(root)}: {amid}")
+
+    def _ended(self, cluster: str, root: Object) -> dict[str, t.Any]:
+        status = root["status"]
+        how = f"is complete since {status['completionTime']}" if status.get("completionTime") else "was aborted"
+        said = f"{objects.label(root)} {how}. What has ended never runs again; to do it anew, give a new Action another name."
+        self.progress(cluster, said)
+        return {**self._answer(root, status.get("plan") or {"groups": []}, act=False), "msg": said}
+
+    @staticmethod
+    def _answer(root: Object, plan: Object, *, act: bool) -> dict[str, t.Any]:
+        return {
+            "changed": False,
+            "act": act,
+            "action": str(root["metadata"]["name"]),
+            "kind": root["kind"],
+            "groups": [{key: each[key] for key in ("name", "nodes", "maxUnavailable")} for each in plan["groups"]],
+            "msg": "",
+        }

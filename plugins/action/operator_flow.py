@@ -1,0 +1,177 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a person says of an Action under way: approve, pause, resume, retry, skip, abort."""
+
+from __future__ import annotations
+
+import getpass
+import socket
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import objects, phases
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.matching import Execution
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
+    ControlPlaneAction,
+    ControlPlaneFailure,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import Object
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_records import TASK
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_store import Executions
+
+APPROVE, PAUSE, RESUME, RETRY, SKIP, ABORT = VERBS = ("approve", "pause", "resume", "retry", "skip", "abort")
+# Whom and what a person's word came from, for whoever reads the object later.
+SAID_BY = "kubeadm.control-plane/said-by"
+_SHOWN = 20
+
+
+class ActionModule(ControlPlaneAction):
+    """See the documentation of the module kubeadm.control_plane.operator_flow."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "verb": {"type": "str", "required": True, "choices": list(VERBS)},
+        "name": {"type": "str", "default": ""},
+        "task": {"type": "str", "default": ""},
+        "node": {"type": "str", "default": ""},
+    }
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Write the word into the object; the running pass, or the next, sees it before its next Task."""
+        store = self.open_store(arguments)
+        executions = Executions(store, arguments["namespace"], arguments["cluster"])
+        root = executions.needed(arguments["name"])
+        verb = arguments["verb"]
+        if objects.finished(root):
+            raise ControlPlaneFailure(
+                f"{objects.label(root)} has ended ({root['status'].get('phase')}), so there is nothing to {verb}; nothing was done."
+            )
+        if not objects.started(root) and verb != ABORT:
+            raise ControlPlaneFailure(
+                f"{objects.label(root)} has not begun, so there is nothing to {verb}; nothing was done. "
+                "kubeadm.control_plane.action begins it."
+            )
+        execution = executions.load(root) if objects.started(root) else Execution(root)
+        changed, said = getattr(self, f"_{verb}")(executions, execution, arguments)
+        self.progress(executions.cluster, said)
+        return {
+            "changed": changed,
+            "go_on": verb != PAUSE,
+            "action": str(root["metadata"]["name"]),
+            "msg": said,
+        }
+
+    def _approve(self, executions: Executions, execution: Execution, arguments: Object) -> tuple[bool, str]:
+        waiting = [
+            each
+            for each in self._tasks(execution, arguments["task"])
+            if not (each.get("status") or {}).get("startTime") and not (each.get("status") or {}).get("completionTime")
+        ]
+        if execution.root["spec"].get("executionMode") != objects.CONTROLLED or not waiting:
+            raise ControlPlaneFailure(
+                f"no Task of {objects.label(execution.root)} waits for approval; nothing was done. Only in the mode Controlled does it "
+                "stop before each Task."
+            )
+        names = [self._say(executions, each, "approve", _approved) for each in waiting]
+        return True, f"approved: {', '.join(names)}"
+
+    def _pause(self, executions: Executions, execution: Execution, _arguments: Object) -> tuple[bool, str]:
+        root = execution.root
+        if root["spec"].get("paused"):
+            return False, f"{objects.label(root)} is paused already"
+        self._say(executions, root, PAUSE, lambda each: each["spec"].update(paused=True))
+        return True, f"{objects.label(root)} pauses before its next Task; one that runs now is not interrupted"
+
+    def _resume(self, executions: Executions, execution: Execution, _arguments: Object) -> tuple[bool, str]:
+        root = execution.root
+        if not root["spec"].get("paused"):
+            return False, f"{objects.label(root)} was not paused by a person; it goes on as far as it can"
+        self._say(executions, root, RESUME, lambda each: each["spec"].pop("paused", None))
+        return True, f"{objects.label(root)} goes on"
+
+    def _retry(self, executions: Executions, execution: Execution, arguments: Object) -> tuple[bool, str]:
+        failed = self._failed(execution, arguments["task"], RETRY)
+        names = [self._say(executions, each, RETRY, _mode(objects.RETRY)) for each in failed]
+        return True, f"the failed command is run again: {', '.join(names)}"
+
+    def _skip(self, executions: Executions, execution: Execution, arguments: Object) -> tuple[bool, str]:
+        node = arguments["node"]
+        if node:
+            return self._leave_out(executions, execution, node)
+        failed = self._failed(execution, arguments["task"], SKIP)
+        if len(failed) > 1:
+            names = ", ".join(str(each["metadata"]["name"]) for each in failed)
+            raise ControlPlaneFailure(
+                f"several Tasks have failed: {names}; nothing was done. Say which is meant with -e operator_task=NAME."
+            )
+        name = self._say(executions, failed[0], SKIP, _mode(objects.SKIP))
+        return True, f"the failed command is left out: {name}"
+
+    def _leave_out(self, executions: Executions, execution: Execution, node: str) -> tuple[bool, str]:
+        root = execution.root
+        if node in execution.left_out:
+            return False, f"Node {node} is left out of {objects.label(root)} already"
+
+        def change(each: Object) -> None:
+            each["spec"]["leftOut"] = sorted({*(each["spec"].get("leftOut") or []), node})
+
+        self._say(executions, root, f"skip {node}", change)
+        return True, f"Node {node} is left out of {objects.label(root)}: nothing more is run there"
+
+    def _abort(self, executions: Executions, execution: Execution, _arguments: Object) -> tuple[bool, str]:
+        root = execution.root
+        if root["spec"].get("abort"):
+            return False, f"{objects.label(root)} is being aborted already"
+        self._say(executions, root, ABORT, lambda each: each["spec"].update(abort=True))
+        return True, f"{objects.label(root)} is given up before its next Task; what is done stays done"
+
+    def _failed(self, execution: Execution, task: str, verb: str) -> list[Object]:
+        failed = [
+            each
+            for each in self._tasks(execution, task)
+            if (each.get("status") or {}).get("errorReason") and not each["status"].get("completionTime")
+        ]
+        # An Action's own inconsistency is nobody's command.
+        failed = [each for each in failed if each["status"]["errorReason"] != phases.INVALID_STATE]
+        if not failed:
+            raise ControlPlaneFailure(
+                f"no Task of {objects.label(execution.root)} has failed, so there is nothing to {verb}; nothing was done."
+            )
+        return failed
+
+    @staticmethod
+    def _tasks(execution: Execution, name: str) -> list[Object]:
+        tasks = [execution.root] if execution.root["kind"] == objects.TASK else list(execution.tasks.values())
+        if not name:
+            return tasks
+        found = [each for each in tasks if each["metadata"]["name"] == name]
+        if not found:
+            known = ", ".join(str(each["metadata"]["name"]) for each in tasks[-_SHOWN:]) or "none"
+            raise ControlPlaneFailure(
+                f"{objects.label(execution.root)} has no Task {name}; nothing was done. It has: {known}."
+            )
+        return found
+
+    @staticmethod
+    def _say(executions: Executions, obj: Object, word: str, change: t.Callable[[Object], t.Any]) -> str:
+        who = f"{getpass.getuser()}@{socket.gethostname()}"
+
+        def whole(each: Object) -> None:
+            change(each)
+            said = each["metadata"].setdefault("annotations", {})
+            said[SAID_BY] = f"{now_rfc3339()} {word} by {who}"
+
+        kind = TASK if obj["kind"] == objects.TASK else objects.kind_ref(obj["kind"])
+        executions.store.modify(kind, executions.namespace, obj["metadata"]["name"], whole)
+        return str(obj["metadata"]["name"])
+
+
+def _approved(task: Object) -> None:
+    task["spec"]["approved"] = True
+
+
+def _mode(mode: str) -> t.Callable[[Object], None]:
+    def change(task: Object) -> None:
+        task["spec"]["recoveryMode"] = mode
+
+    return change

@@ -1,0 +1,48 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Show a cluster's Actions, or one with its Tasks, their commands and logs."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import objects, overview
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
+    ControlPlaneAction,
+    ControlPlaneFailure,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_store import Executions
+
+
+class ActionModule(ControlPlaneAction):
+    """See the documentation of the module kubeadm.control_plane.operator_info."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "name": {"type": "str", "default": ""},
+        "task": {"type": "str", "default": ""},
+        "logs": {"type": "bool", "default": False},
+    }
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Read and show; nothing is written."""
+        executions = Executions(self.open_store(arguments), arguments["namespace"], arguments["cluster"])
+        roots = [executions.needed(arguments["name"])] if arguments["name"] else executions.roots()
+        rows = [overview.row(executions.load(each)) for each in roots]
+        if not arguments["name"]:
+            shown = overview.table(executions.cluster, rows)
+        else:
+            execution = executions.load(roots[0])
+            names = [each["name"] for each in overview.tasks(execution)]
+            if arguments["task"] and arguments["task"] not in names:
+                raise ControlPlaneFailure(
+                    f"{objects.label(roots[0])} has no Task {arguments['task']}; it has: {', '.join(names) or 'none'}."
+                )
+            shown = overview.details(execution, task=arguments["task"], logs=arguments["logs"])
+        self.display.display("\n" + shown)
+        result: dict[str, t.Any] = {"changed": False, "actions": rows, "msg": shown}
+        if arguments["name"]:
+            wanted = arguments["task"]
+            tasks = overview.tasks(executions.load(roots[0]))
+            result["tasks"] = [each for each in tasks if wanted in ("", each["name"])]
+        return result

@@ -1,0 +1,62 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Decide what comes next of an Action, and do whatever of that needs no node."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import flow, objects, text
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import operator_respect
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import Object
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.journal_entries import close_intents
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_pass import Looks
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_store import Executions
+
+_FAILS = (flow.FAILED, flow.INCONSISTENT)
+
+
+class ActionModule(ControlPlaneAction):
+    """See the documentation of the module kubeadm.control_plane.operator_next."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "name": {"type": "str", "default": ""},
+        "run": {"type": "str", "default": ""},
+        "fencing": {"type": "int"},
+    }
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Return the step; ``act`` says whether Tasks are to be run, ``fails`` whether a person must act."""
+        store = self.open_store(arguments)
+        cluster_objects = self.open_objects(arguments, store)
+        executions = Executions(store, arguments["namespace"], arguments["cluster"])
+        root = executions.needed(arguments["name"])
+        if not objects.started(root) and not objects.finished(root):
+            said = f"{objects.label(root)} has not begun; the playbook kubeadm.control_plane.action begins it."
+            return self._answer(root, "pending", [], said)
+        if not self.check_mode:
+            close_intents(self.journal(arguments), arguments["run"], "succeeded", "the Task came to its end")
+        execution, step = Looks(self, arguments, cluster_objects, executions).look(root)
+        if step.kind == flow.RUN:
+            return self._answer(execution.root, step.kind, list(step.tasks), "")
+        said = text.ending(execution, step, cluster_objects.name)
+        if step.kind == flow.ABORTED and objects.what(root) == operator_respect.ROTATION:
+            said += operator_respect.left_behind(cluster_objects)
+        if step.kind not in _FAILS:
+            self.progress(cluster_objects.name, said)
+        return self._answer(execution.root, step.kind, list(step.tasks), said)
+
+    @staticmethod
+    def _answer(root: Object, step: str, tasks: list[str], said: str) -> dict[str, t.Any]:
+        return {
+            "changed": False,
+            "step": step,
+            "act": step == flow.RUN,
+            "fails": step in _FAILS,
+            "action": str(root["metadata"]["name"]),
+            "tasks": tasks,
+            "phase": str((root.get("status") or {}).get("phase") or ""),
+            "msg": said,
+        }

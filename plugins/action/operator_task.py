@@ -1,0 +1,65 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Run Tasks of an Action on their nodes."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import flow
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
+    ControlPlaneAction,
+    ControlPlaneFailure,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import Object
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_pass import Looks
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_store import Executions
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_tasks import TASK, TaskRunner
+
+
+class ActionModule(ControlPlaneAction):
+    """See the documentation of the module kubeadm.control_plane.operator_task."""
+
+    _supports_check_mode = False
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "name": {"type": "str", "required": True},
+        "tasks": {"type": "list", "elements": "str", "required": True},
+        "manifests": {"type": "list", "elements": "path", "default": []},
+        "run": {"type": "str", "default": ""},
+        "fencing": {"type": "int", "required": True},
+    }
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Run them, and then the other Tasks of their TaskGroup; what fails is in their records, and is told by operator_next."""
+        store = self.open_store(arguments)
+        cluster_objects = self.open_objects(arguments, store)
+        executions = Executions(store, arguments["namespace"], arguments["cluster"])
+        root = executions.needed(arguments["name"])
+        if not root.get("status", {}).get("plan"):
+            raise ControlPlaneFailure(f"{root['kind']} {arguments['name']} has not begun; nothing was run.")
+        looks = Looks(self, arguments, cluster_objects, executions)
+        runner = TaskRunner(self, arguments, cluster_objects, root)
+        ran = runner.run(arguments["tasks"])
+        group = self._group(executions, root, ran)
+        while True:
+            # Before each Task everything is looked at anew, as operator_next does: a pause, an edit, a Node that came or went.
+            execution, step = looks.look(root)
+            root = execution.root
+            if step.kind != flow.RUN or group is None or t.cast(Object, step.group)["name"] != group:
+                break
+            ran += runner.run(step.tasks)
+        phases = {}
+        for name in ran:
+            task = store.get(TASK, arguments["namespace"], name) or {}
+            phases[name] = str((task.get("status") or {}).get("phase") or "")
+        return {"changed": True, "phases": phases, "msg": ", ".join(f"{name}: {each}" for name, each in phases.items())}
+
+    @staticmethod
+    def _group(executions: Executions, root: Object, names: t.Sequence[str]) -> t.Optional[str]:
+        """The planned group that Tasks belong to."""
+        execution = executions.load(root)
+        for group in execution.plan["groups"]:
+            if any(each["metadata"]["name"] in names for each in execution.tasks_of(group)):
+                return str(group["name"])
+        return None

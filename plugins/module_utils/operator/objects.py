@@ -1,0 +1,209 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action, TaskGroup and Task: kinds, labels, and every written form brought to one (seed 004; kubeadm.md A0, A1)."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import FieldError
+
+Object = dict[str, Any]
+
+GROUP = "operator.kubeadm.x-k8s.io"
+API_VERSION = GROUP + "/v1alpha1"
+ACTION = "Action"
+TASK_GROUP = "TaskGroup"
+TASK = "Task"
+KINDS = (ACTION, TASK_GROUP, TASK)
+# The names of the proof of concept that followed the proposal (kubeadm.md A0).
+LATER_NAMES: Mapping[str, str] = {"Operation": ACTION, "RuntimeTaskGroup": TASK_GROUP, "RuntimeTask": TASK}
+
+LABEL_ACTION = GROUP + "/action"
+LABEL_UID = GROUP + "/uid"
+LABEL_TASK_GROUP = GROUP + "/taskgroup"
+LABEL_ORDER = GROUP + "/order"
+
+AUTO = "Auto"
+CONTROLLED = "Controlled"
+DRY_RUN = "DryRun"
+MODES = (AUTO, CONTROLLED, DRY_RUN)
+RETRY = "RetryFailedCommand"
+SKIP = "SkipFailedCommand"
+
+UPGRADE = "upgrade"
+CUSTOM = "custom"
+ACTIONS = (UPGRADE, "renewCertificates", "rotateCertificateAuthorities", "changeConfiguration", CUSTOM)
+
+# What a person changes while an Action goes on; everything else is frozen.
+FLOW_FIELDS = ("paused", "abort", "leftOut", "recoveryMode", "approved")
+
+COMMAND_ALIASES: Mapping[str, str] = {
+    "alphaCertsRenew": "kubeadmRenewCertificates",
+    "upgradeKubeletAndKubeactl": "upgradeKubeletAndKubectl",
+}
+_GROUP_FIELDS = ("nodeSelector", "nodeNames", "nodeFilter", "selector", "template", "policy", "maxUnavailable")
+_ROOT_FIELDS = ("executionMode", "paused", "abort", "leftOut")
+GROUP_FIELDS = (*_GROUP_FIELDS, *_ROOT_FIELDS)
+TASK_FIELDS = ("nodeName", "commands", "recoveryMode", "approved", *_ROOT_FIELDS)
+ACTION_FIELDS = (*ACTIONS, *_ROOT_FIELDS)
+
+
+def is_operator_object(data: Mapping[str, Any]) -> bool:
+    """Whether a document is of this API's group, or says that it is by its kind."""
+    return str(data.get("apiVersion", "")).partition("/")[0] == GROUP
+
+
+def to_hub(data: Mapping[str, Any]) -> tuple[Object, list[FieldError]]:
+    """A written object in the one form that is worked with, and what stands in the way of that.
+
+    The form: seed 004's kinds; an upgrade's ``targetVersion``; commands in lists, each a mapping of one name to its parameters.
+    """
+    errors: list[FieldError] = []
+    made: Object = copy.deepcopy(dict(data))
+    kind = str(made.get("kind"))
+    made["kind"] = LATER_NAMES.get(kind, kind)
+    if made["kind"] not in KINDS:
+        known = ", ".join((*KINDS, *LATER_NAMES))
+        return made, [FieldError("kind", kind, f"must be one of {known}", "Correct it.")]
+    if made.get("apiVersion") != API_VERSION:
+        return made, [FieldError("apiVersion", made.get("apiVersion"), f"must be {API_VERSION}", "Correct it.")]
+    made.pop("status", None)
+    spec = made.get("spec")
+    if not isinstance(spec, dict):
+        rule = "must be a mapping that says what is to be done"
+        return made, [FieldError("spec", None, rule, "Write such as: spec: {renewCertificates: {}}.")]
+    if made["kind"] == ACTION:
+        _action(spec, errors)
+    elif made["kind"] == TASK_GROUP:
+        made["spec"] = group_spec(spec, "spec", errors)
+    else:
+        made["spec"] = _task_spec(spec, "spec", TASK_FIELDS, errors)
+    return made, errors
+
+
+def _action(spec: Object, errors: list[FieldError]) -> None:
+    upgrade = spec.get(UPGRADE)
+    if isinstance(upgrade, dict) and "kubernetesVersion" in upgrade:
+        later = upgrade.pop("kubernetesVersion")
+        if upgrade.setdefault("targetVersion", later) != later:
+            rule = "targetVersion and kubernetesVersion are two names of one field and differ"
+            errors.append(FieldError("spec.upgrade.kubernetesVersion", later, rule, "Give targetVersion alone."))
+    custom = spec.get(CUSTOM)
+    if isinstance(custom, dict) and isinstance(custom.get("workflow"), list):
+        custom["workflow"] = [
+            _workflow_group(each, f"spec.custom.workflow[{index}]", errors)
+            for index, each in enumerate(custom["workflow"])
+        ]
+
+
+def _workflow_group(entry: Any, path: str, errors: list[FieldError]) -> Any:
+    """A group of a custom workflow, as {name, spec}; written so, or as a TaskGroup with metadata, or flat."""
+    if not isinstance(entry, dict):
+        errors.append(FieldError(path, None, "must be a mapping", "Write a TaskGroup: name, nodeSelector, template."))
+        return entry
+    metadata = entry.get("metadata")
+    name = entry.get("name", metadata.get("name") if isinstance(metadata, dict) else None)
+    if isinstance(entry.get("spec"), dict):
+        return {"name": name, "spec": group_spec(entry["spec"], f"{path}.spec", errors)}
+    flat = {key: value for key, value in entry.items() if key not in ("name", "metadata", "apiVersion", "kind")}
+    return {"name": name, "spec": group_spec(flat, path, errors)}
+
+
+def group_spec(spec: Mapping[str, Any], path: str, errors: list[FieldError]) -> Object:
+    """A TaskGroup's spec in the one form."""
+    made = {key: value for key, value in spec.items() if key not in ("createStrategy", "commands")}
+    if "createStrategy" in spec:
+        made.setdefault("policy", spec["createStrategy"])
+    template = made.get("template", {})
+    if "commands" in spec:
+        template = {"spec": {"commands": spec["commands"]}, **(template if isinstance(template, dict) else {})}
+    if not isinstance(template, dict):
+        errors.append(
+            FieldError(f"{path}.template", None, "must be a mapping", "Write template: {spec: {commands: []}}.")
+        )
+        return made
+    inner = template.get("spec", {key: value for key, value in template.items() if key != "metadata"})
+    metadata = template.get("metadata")
+    made["template"] = {"spec": _task_spec(inner, f"{path}.template.spec", ("commands",), errors)}
+    if isinstance(metadata, dict) and metadata:
+        made["template"]["metadata"] = metadata
+    return made
+
+
+def _task_spec(spec: Any, path: str, known: tuple[str, ...], errors: list[FieldError]) -> Object:
+    """What a Task is to do, with its commands in a list; the proposal has one command right in the spec."""
+    if not isinstance(spec, dict):
+        errors.append(FieldError(path, None, "must be a mapping", "Write commands: [...] in it."))
+        return {"commands": []}
+    inline = [key for key in spec if key not in known]
+    made = {key: value for key, value in spec.items() if key in known}
+    commands = made.get("commands", [])
+    if not isinstance(commands, list):
+        errors.append(FieldError(f"{path}.commands", None, "must be a list", "Write one command an entry."))
+        commands = []
+    if inline and commands:
+        rule = f"has commands and, beside them, {', '.join(sorted(inline))}"
+        errors.append(FieldError(path, None, rule, "Put all of them into commands, in their order."))
+    elif len(inline) > 1:
+        rule = f"names {len(inline)} commands ({', '.join(sorted(inline))}), whose order nobody can tell"
+        errors.append(FieldError(path, None, rule, "Put them into a list commands, in their order."))
+    elif inline:
+        commands = [{inline[0]: spec[inline[0]]}]
+    made["commands"] = [_descriptor(each) for each in commands]
+    return made
+
+
+def _descriptor(descriptor: Any) -> Any:
+    if isinstance(descriptor, str):
+        descriptor = {descriptor: {}}
+    if not isinstance(descriptor, dict):
+        return descriptor
+    return {COMMAND_ALIASES.get(name, name): value if value is not None else {} for name, value in descriptor.items()}
+
+
+def kind_ref(kind: str) -> tuple[str, str]:
+    """The (apiGroup, kind) by which a store knows a kind."""
+    return GROUP, kind
+
+
+def label(obj: Mapping[str, Any]) -> str:
+    """ "Task prod-upgrade-1-01-upgrade-cp-1-node-a", as messages name an object."""
+    return f"{obj['kind']} {obj['metadata']['name']}"
+
+
+def what(root: Mapping[str, Any]) -> str:
+    """What an Action (a detached TaskGroup, a detached Task) is, in a word: the field that says it."""
+    if root["kind"] != ACTION:
+        return str(root["kind"])
+    return next((each for each in ACTIONS if each in root["spec"]), ACTION)
+
+
+def finished(root: Mapping[str, Any]) -> bool:
+    """Whether it has ended for good: completed, or given up by a person."""
+    status = root.get("status") or {}
+    return bool(status.get("completionTime") or status.get("abortTime"))
+
+
+def started(root: Mapping[str, Any]) -> bool:
+    """Whether its plan is frozen."""
+    return bool((root.get("status") or {}).get("plan"))
+
+
+def of_cluster(root: Mapping[str, Any], uid: str) -> bool:
+    """Whether it is of the cluster with that uid, not of an earlier one of the same name."""
+    own = (root.get("status") or {}).get("clusterUID")
+    return not own or not uid or own == uid
+
+
+def under_way(root: Mapping[str, Any], uid: str) -> bool:
+    """Whether it has begun on that cluster and not ended."""
+    return started(root) and not finished(root) and of_cluster(root, uid)
+
+
+def detached(obj: Mapping[str, Any]) -> bool:
+    """Whether an object stands by itself: an Action always, a TaskGroup or Task without a parent."""
+    return obj["kind"] == ACTION or not obj["metadata"].get("ownerReferences")

@@ -1,0 +1,133 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Actions for people who look: a table of all, one with its Tasks, and what their commands said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import objects, phases
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.matching import Execution
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.objects import Object
+
+_COLUMNS = ("name", "kind", "mode", "phase", "tasks", "started", "ended")
+
+
+def row(execution: Execution) -> Object:
+    """One line of the table."""
+    root = execution.root
+    status = root.get("status") or {}
+    planned, done = [], []
+    if objects.started(root):
+        for group in execution.plan["groups"]:
+            planned += group["nodes"]
+            done += [each for each in execution.tasks_of(group) if (each.get("status") or {}).get("completionTime")]
+    return {
+        "name": str(root["metadata"]["name"]),
+        "kind": objects.what(root),
+        "mode": str(root["spec"].get("executionMode") or objects.AUTO),
+        "phase": phases.phase(root),
+        "tasks": f"{len(done)}/{len(planned)}",
+        "started": str(status.get("startTime") or ""),
+        "ended": str(status.get("completionTime") or status.get("abortTime") or ""),
+        "message": str(status.get("errorMessage") or status.get("message") or ""),
+    }
+
+
+def table(cluster: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    """All Actions of a cluster."""
+    if not rows:
+        return f"{cluster} has had no Action"
+    lines = [[each.upper() for each in _COLUMNS], *([str(each[column]) or "-" for column in _COLUMNS] for each in rows)]
+    widths = [max(len(line[index]) for line in lines) for index in range(len(_COLUMNS))]
+    text = []
+    for number, line in enumerate(lines):
+        text.append("  ".join(part.ljust(width) for part, width in zip(line, widths)).rstrip())
+        if number and rows[number - 1]["message"]:
+            text += [f"    {part}" for part in str(rows[number - 1]["message"]).splitlines()]
+    return "\n".join(text)
+
+
+def tasks(execution: Execution) -> list[Object]:
+    """The Tasks that were made, in the plan's order, without their outputs."""
+    if not objects.started(execution.root):
+        return []
+    found = []
+    for group in execution.plan["groups"]:
+        for each in execution.tasks_of(group):
+            status = each.get("status") or {}
+            found.append(
+                {
+                    "name": str(each["metadata"]["name"]),
+                    "group": str(group["name"]),
+                    "node": str(each["spec"]["nodeName"]),
+                    "phase": phases.phase(each),
+                    "progress": str(status.get("commandProgress") or ""),
+                    "started": str(status.get("startTime") or ""),
+                    "ended": str(status.get("completionTime") or ""),
+                    "message": str(status.get("errorMessage") or ""),
+                    "commands": status.get("commands") or [],
+                }
+            )
+    return found
+
+
+def details(execution: Execution, task: str = "", *, logs: bool = False) -> str:
+    """One Action with its Tasks and their commands; with ``logs`` also what was kept of their outputs."""
+    shown = row(execution)
+    root = execution.root
+    lines = [f"{objects.label(root)} ({shown['kind']}, {shown['mode']}): {shown['phase']}, {shown['tasks']} Tasks done"]
+    if shown["message"]:
+        lines.append(f"  {shown['message']}")
+    if not objects.started(root):
+        return "\n".join([*lines, "  it has not begun"])
+    made = {each["name"]: each for each in tasks(execution)}
+    for group in execution.plan["groups"]:
+        names = [str(each["metadata"]["name"]) for each in execution.tasks_of(group)]
+        if task and task not in names:
+            continue
+        lines.append(f"  {group['order']} {group['name']}")
+        for node in group["nodes"]:
+            obj = execution.task(group, node)
+            if obj is None:
+                if not task:
+                    lines.append(f"    {node}: {'left out' if node in execution.left_out else 'not yet'}")
+                continue
+            name = str(obj["metadata"]["name"])
+            if task in ("", name):
+                lines += _task(obj, made[name], logs=logs)
+    return "\n".join(lines)
+
+
+def _task(obj: Mapping[str, Any], shown: Mapping[str, Any], *, logs: bool) -> list[str]:
+    times = f", {shown['started']} to {shown['ended'] or 'now'}" if shown["started"] else ""
+    lines = [f"    {shown['node']}: {shown['phase']} {shown['progress']}{times} ({shown['name']})"]
+    for index, descriptor in enumerate(obj["spec"]["commands"]):
+        record = shown["commands"][index] if index < len(shown["commands"]) else {}
+        lines.append(f"      {index + 1}. {', '.join(descriptor)}: {_state(record)}")
+        lines += [f"         {each}" for note in record.get("notes") or [] for each in note.splitlines()]
+        for output in record.get("outputs") or []:
+            where = f", log {output['logPath']}" if output.get("logPath") else ""
+            said = f"exit {output['exitCode']}, {output['size']} bytes, sha256 {output['sha256'][:12]}{where}"
+            lines.append(f"         $ {' '.join(output['argv'])}  ({said})")
+            if logs:
+                lines += [f"         | {each}" for each in _kept(output)]
+    return lines
+
+
+def _kept(output: Mapping[str, Any]) -> list[str]:
+    head, tail = str(output.get("head") or ""), str(output.get("tail") or "")
+    gap = int(output.get("size") or 0) > len(head.encode()) + len(tail.encode()) and tail
+    return [*head.splitlines(), *(["[...]"] if gap else []), *tail.splitlines()]
+
+
+def _state(record: Mapping[str, Any]) -> str:
+    if record.get("skipped"):
+        return "left out by a person"
+    if record.get("error"):
+        return f"failed: {record['error']}"
+    if record.get("completionTime"):
+        return "done"
+    return "under way" if record.get("startTime") else "not yet"

@@ -1,0 +1,129 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""An Action's plan, its state and its ways out, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import catalogue, flow, objects
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.flow import Step
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.matching import Execution
+
+PLAYBOOK = "kubeadm.control_plane."
+
+
+def plan_text(root: Mapping[str, Any], plan: Mapping[str, Any]) -> str:
+    """Every Task in its exact order with what it would run, as DryRun and check mode show it."""
+    groups = plan["groups"]
+    count = sum(len(each["nodes"]) for each in groups)
+    head = f"{objects.label(root)} of {plan['facts']['cluster']}: {objects.what(root)}"
+    if not groups:
+        return f"{head}: there is nothing to do"
+    lines = [f"{head}, {_many(count, 'Task')} in {_many(len(groups), 'TaskGroup')}, one TaskGroup at a time"]
+    number = 0
+    for group in groups:
+        how = "one Node at a time"
+        if int(group["maxUnavailable"]) > 1:
+            how = f"at most {group['maxUnavailable']} Nodes at a time"
+        lines.append(f"  {group['order']} {group['name']} ({how})")
+        for node in group["nodes"]:
+            number += 1
+            lines.append(f"    {number:>3}. {node}")
+            lines += [f"           {line}" for line in catalogue.describe(group["commands"], node)]
+    return "\n".join(lines)
+
+
+def task_text(task: Mapping[str, Any]) -> str:
+    """What a Task would run, for the person who is to approve it."""
+    node = str(task["spec"]["nodeName"])
+    lines = [f"{objects.label(task)} on Node {node}:"]
+    return "\n".join([*lines, *(f"  {line}" for line in catalogue.describe(task["spec"]["commands"], node))])
+
+
+def ending(execution: Execution, step: Step, cluster: str) -> str:
+    """What is said when a run ends here: what stands, and what to type."""
+    root = execution.root
+    name = str(root["metadata"]["name"])
+    option = f"--limit {cluster} -e operator_action={name}"
+    label = objects.label(root)
+    if step.kind == flow.COMPLETED:
+        return f"{label} is complete since {(root.get('status') or {}).get('completionTime')}: {_progress(execution)}"
+    if step.kind == flow.ABORTED:
+        return f"{label} was aborted at {(root.get('status') or {}).get('abortTime')}: {_progress(execution)}"
+    if step.kind == flow.PAUSED:
+        half = f" {', '.join(step.tasks)} had begun and will be gone on with." if step.tasks else ""
+        return (
+            f"{label} is paused: {_progress(execution)}{half}\n"
+            f"What to type: {PLAYBOOK}resume {option} to go on, {PLAYBOOK}abort {option} to give it up."
+        )
+    if step.kind == flow.APPROVAL:
+        tasks = [
+            task_text(execution.root if root["kind"] == objects.TASK else execution.tasks[each]) for each in step.tasks
+        ]
+        shown = "\n".join(tasks)
+        return (
+            f"{label} waits for approval: {_progress(execution)}\n{shown}\n"
+            f"What to type: {PLAYBOOK}approve {option} to run it, {PLAYBOOK}abort {option} to reject it."
+        )
+    if step.kind == flow.FAILED:
+        return _failed(execution, step, label, option)
+    problems = "\n".join(f"  {each}" for each in step.problems)
+    return (
+        f"{label} is paused, because something is not as its frozen plan has it. No further Task was started: {_progress(execution)}\n"
+        f"{problems}\n"
+        f"What to type: undo that and {PLAYBOOK}resume {option}; {PLAYBOOK}skip {option} -e operator_node=NAME to go on without a Node that "
+        f"came or is gone; {PLAYBOOK}abort {option} to give it up and begin a new one."
+    )
+
+
+def _failed(execution: Execution, step: Step, label: str, option: str) -> str:
+    lines = [f"{label} has paused, because a Task failed. Nothing else was started: {_progress(execution)}"]
+    for name in step.tasks:
+        task = execution.root if execution.root["kind"] == objects.TASK else execution.tasks[name]
+        status = task["status"]
+        lines += [
+            "",
+            f"Task {name} on Node {task['spec']['nodeName']}, command {status['currentCommand']} of "
+            f"{len(task['spec']['commands'])}: {status['errorMessage']}",
+        ]
+        output = last_output(task)
+        if output:
+            lines += ["Last output:", *(f"  {line}" for line in output["text"].splitlines()[-30:])]
+            lines.append(f"The whole output is in {output['logPath']} on that Node.")
+    chosen = f" -e operator_task={step.tasks[0]}" if len(step.tasks) > 1 else ""
+    return "\n".join(
+        [
+            *lines,
+            "",
+            "What to type, once you have mended it:",
+            f"  {PLAYBOOK}retry {option}   to run the failed command again",
+            f"  {PLAYBOOK}skip {option}{chosen}   to leave that command out and go on with the next",
+            f"  {PLAYBOOK}abort {option}   to give the Action up; what is done stays done",
+        ]
+    )
+
+
+def last_output(task: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The last program's output of the command that a Task is at: {text, logPath}; None where it ran none."""
+    status = task.get("status") or {}
+    index = int(status.get("currentCommand") or 1) - 1
+    records = status.get("commands") or []
+    outputs = records[index].get("outputs") if index < len(records) else None
+    if not outputs:
+        return None
+    last = outputs[-1]
+    return {"text": last.get("tail") or last.get("head") or "", "logPath": last.get("logPath", "")}
+
+
+def _progress(execution: Execution) -> str:
+    planned = [node for group in execution.plan["groups"] for node in group["nodes"]]
+    tasks = [task for group in execution.plan["groups"] for task in execution.tasks_of(group)]
+    done = [each for each in tasks if (each.get("status") or {}).get("completionTime")]
+    return f"{len(done)} of {_many(len(planned), 'Task')} {'is' if len(done) == 1 else 'are'} done."
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -1,0 +1,109 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Objects of the workload cluster read on one of several nodes, worked out here, and written there by compare and swap."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.compare_and_swap import Read, Write
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.plan import Plan, WorkloadError
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm_filters import plain
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.workload_action import (
+    ATTEMPTS,
+    MODULE,
+    PAUSE_SECONDS,
+    Planner,
+)
+
+# Runs workload_objects on a Node of that name.
+Ask = t.Callable[[str, dict[str, t.Any]], Answer]
+
+
+class SwapFailure(Exception):
+    """What was to be written could not be: why, and how much was."""
+
+
+def converge(
+    ask: Ask,
+    nodes: t.Sequence[str],
+    reads: t.Sequence[Read],
+    planner: Planner,
+    check_lock: t.Callable[[], None],
+) -> dict[str, t.Any]:
+    """Bring objects to what a planner works out from them.
+
+    Args:
+        ask: calls a Node.
+        nodes: those that may be asked, the best first.
+        reads: the objects.
+        planner: objects by path -> plan.
+        check_lock: called before every write.
+
+    Returns:
+        the plan's facts, ``msg``, ``warnings`` and ``changed``.
+
+    Raises:
+        SwapFailure: no Node answers, the API refused, or somebody else keeps writing there.
+    """
+    wanted = {"read": [{"path": each.path, "keep": list(each.keep)} for each in reads]}
+    changed, conflict = False, ""
+    for attempt in range(ATTEMPTS):
+        if attempt:
+            time.sleep(PAUSE_SECONDS * attempt)
+        answer = _asked(ask, nodes, wanted)
+        try:
+            plan = planner(plain(answer["objects"]))
+        except WorkloadError as error:
+            raise SwapFailure(str(error)) from error
+        result = {**plan.facts, "msg": plan.message, "warnings": list(plan.warnings), "changed": changed}
+        if not plan.writes:
+            return result
+        check_lock()
+        done = _asked(ask, nodes, {"write": [_write(each) for each in plan.writes]}, plan)
+        changed = changed or done["written"] > 0
+        if not done["conflict"]:
+            return {**result, "changed": changed}
+        conflict = str(done["conflict"])
+    raise SwapFailure(
+        f"somebody else changed what was to be written, {ATTEMPTS} times in a row: {conflict}. Find out who writes there all the time."
+    )
+
+
+def read(ask: Ask, nodes: t.Sequence[str], reads: t.Sequence[Read]) -> dict[str, t.Any]:
+    """Objects by path, None where there is none. Raises SwapFailure where no Node answers."""
+    wanted = {"read": [{"path": each.path, "keep": list(each.keep)} for each in reads]}
+    found: dict[str, t.Any] = plain(_asked(ask, nodes, wanted)["objects"])
+    return found
+
+
+def _asked(ask: Ask, nodes: t.Sequence[str], call: dict[str, t.Any], plan: t.Optional[Plan] = None) -> dict[str, t.Any]:
+    failures = []
+    for name in nodes:
+        answer = ask(name, call)
+        if not answer.failed:
+            return answer.result
+        if answer.reached and plan is not None:
+            # The API has taken a part of it, or nothing of it; either way it would say the same on another Node.
+            written = int(answer.result.get("written") or 0)
+            raise SwapFailure(
+                f"Node {name}: {redact(answer.message)} {written} of {len(plan.writes)} changes were made."
+            )
+        failures.append(f"{name}: {redact(answer.message)}")
+    raise SwapFailure(f"no control plane Node could be asked: {'; '.join(failures) or 'there is none'}")
+
+
+def _write(change: Write) -> dict[str, t.Any]:
+    return {
+        "path": change.path,
+        "method": change.method,
+        "document": dict(change.document),
+        "resource_version": change.resource_version,
+    }
+
+
+__all__ = ["MODULE", "Ask", "SwapFailure", "converge", "read"]

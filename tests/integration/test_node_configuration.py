@@ -1,0 +1,398 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A changed ClusterConfiguration on one machine: the real kubeadm and kubectl, a stand-in for the kubelet and the components."""
+
+from __future__ import annotations
+
+import copy
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import typing as t
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from api_server import find_binary
+from etcd_cluster import free_port, until
+from stand_in_components import BAD_FLAG, StandInComponents
+from systemd import StandInSystemd
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import control_plane_change
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.alternative_names import alternative_names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.configuration_change import (
+    FAILED,
+    ROLLED_BACK,
+    RUNNING,
+    SUCCEEDED,
+    UNIT_PREFIX,
+    Places,
+    Works,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.control_plane_change import ControlPlaneChange
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.rendered_manifests import Tools
+
+KUBEADM, KUBECTL = find_binary("kubeadm"), find_binary("kubectl")
+pytestmark = [
+    pytest.mark.skipif(KUBEADM is None or KUBECTL is None, reason="kubeadm and kubectl are not on this machine"),
+    pytest.mark.skipif(os.geteuid() != 0, reason="mount namespaces need root"),
+]
+MANAGER, SCHEDULER = "kube-controller-manager", "kube-scheduler"
+# Where kubeadm looks for /etc/kubernetes is the test's folder, in the namespace alone.
+UNSHARE = """\
+#!/bin/sh
+shift 4
+exec unshare --mount --propagation private -- /bin/sh -c 'mount -t tmpfs none /etc && ln -s "$0" /etc/kubernetes && exec "$@"' {kubernetes} "$@"
+"""
+
+
+@dataclass
+class Machine:
+    """A machine of a cluster; ``stored`` is the ClusterConfiguration that it was made with."""
+
+    places: Places
+    stored: dict[str, t.Any]
+    systemd: StandInSystemd
+    kubelet: StandInComponents
+
+    @property
+    def works(self) -> Works:
+        """The machine's works."""
+        return Works({"control_plane": ControlPlaneChange}, self.places, self.systemd)
+
+    def configuration(self, **sections: t.Any) -> dict[str, t.Any]:
+        """The stored configuration with further arguments of components: controllerManager={"v": "3"}."""
+        changed = copy.deepcopy(self.stored)
+        for section, arguments in sections.items():
+            changed[section]["extraArgs"].update(arguments)
+        return changed
+
+    def request(self, configuration: dict[str, t.Any], *components: str, certificates: t.Sequence[str] = ()) -> t.Any:
+        """What a work is asked for."""
+        return {
+            "node": "node",
+            "patches": "",
+            "timeout": 20,
+            "configuration": configuration,
+            "previous": self.stored,
+            "components": list(components),
+            "certificates": list(certificates),
+        }
+
+    def run(self, step: str, configuration: dict[str, t.Any], *components: str) -> t.Any:
+        """Carry a work out to its end."""
+        works = self.works
+        works.start(step, "control_plane", self.request(configuration, *components), ["a change"])
+        return works.wait(step, 60)
+
+    def compared(self, configuration: dict[str, t.Any], *components: str, **more: t.Any) -> t.Any:
+        """What a configuration would change."""
+        folder = Path(self.places.state) / "compare"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        return control_plane_change.compare(self.request(configuration, *components, **more), self.places, str(folder))
+
+    def manifest(self, component: str) -> Path:
+        """A static pod's manifest in use."""
+        return Path(self.places.kubernetes) / "manifests" / f"{component}.yaml"
+
+    def flag(self, component: str, name: str) -> str:
+        """A flag of the newest process, "" where it does not have it."""
+        words = next(words for words in reversed(self.kubelet.starts) if words[0] == component)
+        return next((word.partition("=")[2] for word in words if word.startswith(f"--{name}=")), "")
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> t.Iterator[Machine]:
+    """A machine as kubeadm made it, with its controller manager and scheduler running."""
+    kubernetes = tmp_path / "kubernetes"
+    for name in ("kubernetes/manifests", "kubernetes/pki", "proc", "logs", "etcd"):
+        (tmp_path / name).mkdir(parents=True)
+    unshare = tmp_path / "unshare"
+    unshare.write_text(UNSHARE.format(kubernetes=kubernetes))
+    unshare.chmod(0o755)
+    places = Places(
+        state=str(tmp_path / "state"),
+        kubernetes=str(kubernetes),
+        proc=str(tmp_path / "proc"),
+        pod_logs=str(tmp_path / "logs"),
+        unit_of_kubelet="",
+        tools=Tools(str(KUBEADM), str(KUBECTL), str(unshare)),
+    )
+    (tmp_path / "state").mkdir()
+    pki = kubernetes / "pki"
+    stored: dict[str, t.Any] = {
+        "apiVersion": "kubeadm.k8s.io/v1beta2",
+        "kind": "ClusterConfiguration",
+        "kubernetesVersion": "v1.20.2",
+        "certificatesDir": str(pki),
+        "controlPlaneEndpoint": "10.0.0.10:6443",
+        "networking": {"serviceSubnet": "10.96.0.0/12", "podSubnet": "10.244.0.0/16", "dnsDomain": "cluster.local"},
+        "etcd": {"local": {"dataDir": str(tmp_path / "etcd")}},
+        "apiServer": {"extraArgs": {}, "certSANs": ["old.example.com"]},
+        "controllerManager": {"extraArgs": {"secure-port": str(free_port())}},
+        "scheduler": {"extraArgs": {"secure-port": str(free_port())}},
+    }
+    # The endpoint of an API server is all that is known before there are manifests.
+    (kubernetes / "manifests" / "kube-apiserver.yaml").write_text("# --advertise-address=10.0.0.1 --secure-port=6443\n")
+    made = [str(KUBEADM), "init", "phase", "certs", "ca", "--cert-dir", str(pki), "--kubernetes-version", "v1.20.2"]
+    subprocess.run(made, check=True, capture_output=True)
+    make = control_plane_change.renderer({"configuration": stored, "node": "node"}, places)
+    for component, text in make.manifests_of(stored, str(tmp_path / "made")).items():
+        (kubernetes / "manifests" / f"{component}.yaml").write_text(text)
+    for source in make.certificate("apiserver", stored, str(tmp_path / "made")):
+        shutil.copy(source, pki)
+    served = tmp_path / "served"
+    served.mkdir()
+    for component in ("kube-apiserver", "etcd"):
+        # They are compared, not run: their ports are real ones.
+        (kubernetes / "manifests" / f"{component}.yaml").rename(served / f"{component}.yaml")
+    kubelet = StandInComponents(
+        kubernetes / "manifests", tmp_path / "proc", tmp_path / "logs", pki / "apiserver.crt", pki / "apiserver.key"
+    )
+    until("both components", lambda: len(kubelet.starts) == 2)
+    kubelet.ignored = {"kube-apiserver", "etcd"}
+    for each in served.iterdir():
+        each.rename(kubernetes / "manifests" / each.name)
+    systemd = StandInSystemd()
+    yield Machine(places, stored, systemd, kubelet)
+    systemd.end()
+    kubelet.stop()
+
+
+def test_what_is_as_wanted_is_left_alone(machine: Machine) -> None:
+    """The same configuration makes the same manifests and certificates."""
+    found = machine.compared(machine.stored, "etcd", "kube-apiserver", MANAGER, SCHEDULER, certificates=["apiserver"])
+    assert (found.components, found.certificates, found.lines, found.manual, found.missing) == ([], [], [], [], [])
+
+
+def test_components_change_one_after_the_other(machine: Machine) -> None:
+    """Both run with their new flags at the end; the unit's work is found by its name afterwards."""
+    configuration = machine.configuration(controllerManager={"v": "3"}, scheduler={"v": "4"})
+    found = machine.compared(configuration, MANAGER, SCHEDULER)
+    assert found.lines == [f"{MANAGER} --v: not set -> '3'", f"{SCHEDULER} --v: not set -> '4'"]
+    report = machine.run("first", configuration, MANAGER, SCHEDULER)
+    assert (report.state, report.message) == (SUCCEEDED, "")
+    assert [words[0] for words in machine.kubelet.starts[2:]] == [MANAGER, SCHEDULER]
+    assert (machine.flag(MANAGER, "v"), machine.flag(SCHEDULER, "v")) == ("3", "4")
+    assert machine.compared(configuration, MANAGER, SCHEDULER).lines == []
+    again = machine.works.start("first", "control_plane", {}, [])
+    assert again.state == SUCCEEDED
+    assert machine.systemd.started == [f"{UNIT_PREFIX}first.service"]
+
+
+def test_a_flag_that_is_none_is_rolled_back_with_all_that_came_before(machine: Machine) -> None:
+    """The first component had changed and was well: it goes back too, and the reason is the component's own."""
+    before = {each: machine.manifest(each).read_text() for each in (MANAGER, SCHEDULER)}
+    configuration = machine.configuration(controllerManager={"v": "3"}, scheduler={BAD_FLAG[2:]: "1"})
+    report = machine.run("bad", configuration, MANAGER, SCHEDULER)
+    assert report.state == ROLLED_BACK
+    assert re.match(rf"{SCHEDULER} was started \d+ times .* It says: Error: unknown flag: {BAD_FLAG}", report.message)
+    assert {each: machine.manifest(each).read_text() for each in before} == before
+    assert machine.flag(MANAGER, "v") == ""
+    assert machine.flag(SCHEDULER, BAD_FLAG[2:]) == ""
+    # Told once, the same step is a new attempt.
+    assert not machine.works.may_begin_again("bad")
+    machine.works.tell("bad")
+    assert machine.works.may_begin_again("bad")
+    assert machine.run("bad", machine.configuration(scheduler={"v": "5"}), SCHEDULER).state == SUCCEEDED
+    assert machine.flag(SCHEDULER, "v") == "5"
+
+
+def test_the_old_process_that_still_answers_is_not_taken_for_the_new_one(machine: Machine) -> None:
+    """A kubelet may start the new one beside it."""
+    machine.kubelet.lingering = True
+    configuration = machine.configuration(scheduler={"v": "4"})
+    machine.works.start("beside", "control_plane", machine.request(configuration, SCHEDULER), [])
+    until("the new one is started", lambda: len(machine.kubelet.starts) == 3)
+    assert machine.works.wait("beside", 3).state == RUNNING
+    machine.kubelet.lingering = False
+    assert machine.works.wait("beside", 60).state == SUCCEEDED
+    assert machine.flag(SCHEDULER, "v") == "4"
+
+
+def test_a_unit_that_was_killed_is_gone_on_with(machine: Machine) -> None:
+    """A machine that boots in between: the next call starts the unit again, which does what is left."""
+    configuration = machine.configuration(controllerManager={"v": "3"}, scheduler={"v": "4"})
+    request = machine.request(configuration, MANAGER, SCHEDULER)
+    machine.works.start("killed", "control_plane", request, [])
+    process = machine.systemd.processes[f"{UNIT_PREFIX}killed.service"]
+    until("the first step", lambda: machine.works.look("killed").stage == MANAGER)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert machine.works.look("killed").state == RUNNING
+    machine.works.start("killed", "control_plane", {}, [])
+    assert machine.works.wait("killed", 60).state == SUCCEEDED
+    assert (machine.flag(MANAGER, "v"), machine.flag(SCHEDULER, "v")) == ("3", "4")
+
+
+def test_a_rollback_that_was_killed_is_completed(machine: Machine) -> None:
+    """It does not go forward again."""
+    configuration = machine.configuration(controllerManager={"v": "3"}, scheduler={BAD_FLAG[2:]: "1"})
+    machine.works.start("back", "control_plane", machine.request(configuration, MANAGER, SCHEDULER), [])
+    process = machine.systemd.processes[f"{UNIT_PREFIX}back.service"]
+    until("a rollback", lambda: machine.works.look("back").stage.startswith("rollback"))
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    machine.works.start("back", "control_plane", {}, [])
+    assert machine.works.wait("back", 60).state == ROLLED_BACK
+    assert machine.flag(MANAGER, "v") == ""
+
+
+def test_a_rollback_that_was_killed_is_not_taken_for_done(machine: Machine) -> None:
+    """The manifest was back already; the process is awaited all the same."""
+    before = machine.manifest(SCHEDULER).read_text()
+    request = machine.request(machine.configuration(scheduler={BAD_FLAG[2:]: "1"}), SCHEDULER)
+    machine.works.start("half", "control_plane", request, [])
+    process = machine.systemd.processes[f"{UNIT_PREFIX}half.service"]
+    until("a rollback", lambda: machine.works.look("half").stage.startswith("rollback"))
+    machine.kubelet.held = True
+    until("the manifest is back", lambda: machine.manifest(SCHEDULER).read_text() == before)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    if machine.works.look("half").state == RUNNING:
+        machine.works.start("half", "control_plane", {}, [])
+        assert machine.works.wait("half", 3).state == RUNNING
+    machine.kubelet.held = False
+    assert machine.works.wait("half", 60).state == ROLLED_BACK
+    assert machine.flag(SCHEDULER, BAD_FLAG[2:]) == ""
+
+
+def test_one_work_at_a_time(machine: Machine) -> None:
+    """A second one is refused while the first runs."""
+    configuration = machine.configuration(scheduler={BAD_FLAG[2:]: "1"})
+    machine.works.start("one", "control_plane", machine.request(configuration, SCHEDULER), [])
+    with pytest.raises(NodeError, match="under way on this machine: one"):
+        machine.works.start("two", "control_plane", machine.request(configuration, SCHEDULER), [])
+    assert machine.works.wait("one", 60).state == ROLLED_BACK
+
+
+def test_changes_by_hand_are_not_lost_unseen(machine: Machine) -> None:
+    """What the patch itself says is meant; everything else by hand is refused, or overwritten with the user's word."""
+    manifest = machine.manifest(MANAGER)
+    manifest.write_text(
+        manifest.read_text().replace("    - --leader-elect=true\n", "    - --leader-elect=true\n    - --v=9\n")
+    )
+    found = machine.compared(machine.configuration(controllerManager={"profiling": "false"}), MANAGER)
+    assert found.manual == [f"{MANAGER} --v is '9' here, and not set by kubeadm-config"]
+    with pytest.raises(NodeError, match="--v is '9' here"):
+        found.require("Refuse")
+    found.require("Overwrite")
+    assert machine.compared(machine.configuration(controllerManager={"v": "5"}), MANAGER).manual == []
+    kept = machine.compared(machine.configuration(controllerManager={"v": "9"}), MANAGER)
+    assert (kept.manual, kept.components) == ([], [])
+
+
+def test_a_file_that_the_machine_lacks_is_found_before_anything_changes(machine: Machine, tmp_path: Path) -> None:
+    """A flag's file outside of all mounts, a mounted one that isn't there, a volume's folder."""
+    policy = tmp_path / "audit" / "policy.yaml"
+    configuration = machine.configuration(apiServer={"audit-policy-file": str(policy)})
+    found = machine.compared(configuration, "kube-apiserver")
+    assert "needs an entry of extraVolumes" in found.missing[0]
+    volume = {"name": "audit", "hostPath": str(policy.parent), "mountPath": str(policy.parent), "pathType": "Directory"}
+    configuration["apiServer"]["extraVolumes"] = [volume]
+    found = machine.compared(configuration, "kube-apiserver")
+    assert len(found.missing) == 2
+    with pytest.raises(NodeError, match="Nothing was changed"):
+        found.require("Refuse")
+    policy.parent.mkdir()
+    policy.write_text("rules: []\n")
+    assert machine.compared(configuration, "kube-apiserver").missing == []
+
+
+def test_a_new_name_makes_a_new_certificate(machine: Machine) -> None:
+    """Only where names differ; the key of the authority is not copied anywhere."""
+    configuration = machine.configuration()
+    configuration["apiServer"]["certSANs"] = ["new.example.com"]
+    found = machine.compared(configuration, "kube-apiserver", certificates=["apiserver"])
+    assert (found.components, found.certificates) == ([], ["apiserver"])
+    assert found.lines == ["certificate apiserver: a new one with new.example.com and without old.example.com"]
+    pki = Path(machine.places.kubernetes) / "pki"
+    made = Path(machine.places.state) / "compare" / "new" / "certificates"
+    assert alternative_names((made / "apiserver.crt").read_text()) >= {
+        "new.example.com",
+        "10.96.0.1",
+        "10.0.0.10",
+        "node",
+    }
+    assert (made / "ca.key").is_symlink()
+    key = (pki / "ca.key").read_text()
+    copies = [each for each in Path(machine.places.state).rglob("*") if each.is_file() and not each.is_symlink()]
+    assert all(key not in each.read_text(errors="replace") for each in copies)
+    (pki / "ca.key").unlink()
+    make = control_plane_change.renderer({"configuration": configuration, "node": "node"}, machine.places)
+    with pytest.raises(NodeError, match=r"ca\.key is not on this machine"):
+        make.certificate("apiserver", configuration, str(Path(machine.places.state) / "compare"))
+
+
+def test_what_kubeadm_refuses_is_told_in_its_words(machine: Machine) -> None:
+    """The phases are kubeadm's own, and so are their refusals."""
+    configuration = machine.configuration()
+    configuration["networking"]["podSubnet"] = "nonsense"
+    with pytest.raises(NodeError, match="podSubnet"):
+        machine.compared(configuration, MANAGER)
+
+
+def test_etcd_keeps_what_its_manifest_says_of_its_first_start(machine: Machine) -> None:
+    """A member that had joined must not make a new cluster should its data get lost."""
+    joined = "    - --initial-cluster=a=https://10.0.0.2:2380,node=https://10.0.0.1:2380\n    - --initial-cluster-state=existing\n"
+    manifest = machine.manifest("etcd")
+    text = manifest.read_text()
+    line = next(each for each in text.splitlines(keepends=True) if "--initial-cluster=" in each)
+    manifest.write_text(text.replace(line, joined))
+    configuration = machine.configuration()
+    configuration["etcd"]["local"]["extraArgs"] = {"quota-backend-bytes": "4294967296"}
+    found = machine.compared(configuration, "etcd")
+    assert found.lines == ["etcd --quota-backend-bytes: not set -> '4294967296'"]
+    assert found.manual == []
+    new = (Path(machine.places.state) / "compare" / "new" / "manifests" / "etcd.yaml").read_text()
+    kept = control_plane_change.keep_first_start(new, manifest.read_text())
+    assert joined in kept
+    assert "--quota-backend-bytes=4294967296" in kept
+    assert kept.count("--initial-cluster=") == 1
+
+
+def test_proxies_of_whoever_runs_it_do_not_get_into_manifests(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """kubeadm copies its own environment's proxies; those in use stay, others don't come."""
+    monkeypatch.setenv("HTTPS_PROXY", "http://of-the-controller:3128")
+    assert machine.compared(machine.stored, "kube-apiserver", MANAGER).lines == []
+
+
+def test_an_outcome_that_could_not_be_put_back_is_told(machine: Machine) -> None:
+    """The manifest in use had a flag that is none as well: both ways it does not run."""
+    manifest = machine.manifest(SCHEDULER)
+    manifest.write_text(
+        manifest.read_text().replace("    - --leader-elect=true\n", f"    - --leader-elect=true\n    - {BAD_FLAG}=2\n")
+    )
+    until("the bad flag", lambda: any(f"{BAD_FLAG}=2" in words for words in machine.kubelet.starts))
+    report = machine.run("both", machine.configuration(scheduler={BAD_FLAG[2:]: "1"}), SCHEDULER)
+    assert report.state == FAILED
+    assert "could not be taken back" in report.message
+
+
+def test_secrets_of_a_work_are_gone_when_it_was_told(machine: Machine) -> None:
+    """The configuration may hold some; what stays is the record and what was in use before."""
+    report = machine.run("told", machine.configuration(scheduler={"v": "2"}), SCHEDULER)
+    machine.works.tell("told")
+    left = sorted(str(each.relative_to(report.folder)) for each in Path(report.folder).rglob("*") if each.is_file())
+    assert left == [f"backup/{SCHEDULER}.yaml", "record.json"]
+    assert Path(report.folder).stat().st_mode & 0o777 == 0o700
+
+
+def test_the_unit_needs_nothing_of_ansible(machine: Machine) -> None:
+    """What the unit runs is the sources that were carried along, with Python alone."""
+    machine.run("alone", machine.configuration(scheduler={"v": "2"}), SCHEDULER)
+    code = Path(machine.works.look("alone").folder) / "code"
+    names = {each.name for each in (code / "lib" / "ansible_collections").iterdir()}
+    assert names == {"__init__.py", "kubeadm"} or names == {"kubeadm"}
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(code / "run.py")], check=False, capture_output=True, timeout=60
+    )
+    assert done.returncode == 0

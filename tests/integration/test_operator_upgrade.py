@@ -1,0 +1,121 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Upgrades in place and renewals of certificates through the real playbooks, on stand-ins for the machines: who does what, in which order."""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+import pytest
+import yaml
+from operator_workspace import NAME, WORKERS, OperatorWorkspace
+from workspace import kill_run
+
+OLD, NEW = "v1.20.2", "v1.21.0"
+CONFIG = "/api/v1/namespaces/kube-system/configmaps/kubeadm-config"
+FILES = {"source": "files", "path": "/opt/{version}"}
+UPGRADE: dict[str, t.Any] = {"upgrade": {"targetVersion": NEW, "binaries": FILES}}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> OperatorWorkspace:
+    """Three control plane nodes and two workers, whose configuration kubeadm keeps."""
+    workspace = OperatorWorkspace(tmp_path_factory.mktemp("operator") / "workspace")
+    workspace.create()
+    world = workspace.world()
+    text = f"apiVersion: kubeadm.k8s.io/v1beta2\nkind: ClusterConfiguration\nkubernetesVersion: {OLD}\n"
+    metadata = {"name": "kubeadm-config", "namespace": "kube-system", "resourceVersion": "1"}
+    world["objects"][CONFIG] = {"metadata": metadata, "data": {"ClusterConfiguration": text}}
+    workspace.put_world(world)
+    return workspace
+
+
+@pytest.fixture
+def workspace(made: OperatorWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OperatorWorkspace:
+    """A copy of that cluster, whose machines answer."""
+    copied = made.copied(tmp_path / "workspace")
+    for name, value in copied.machines_answer().items():
+        monkeypatch.setenv(name, value)
+    return copied
+
+
+def upgraded(workspace: OperatorWorkspace) -> None:
+    """Everything and every record has the new version; kubeadm was run once on each Node, in order."""
+    nodes = [*workspace.control_planes, *WORKERS]
+    runs = [words for words in workspace.ran() if words[1:3] == ["kubeadm", "upgrade"] and words[3] != "plan"]
+    assert [words[0] for words in runs] == nodes
+    assert [words[3] for words in runs] == ["apply", *["node"] * (len(nodes) - 1)]
+    world = workspace.world()
+    assert {each["version"] for each in world["nodes"].values()} == {NEW}
+    assert {each["api"] for name, each in world["nodes"].items() if name not in WORKERS} == {NEW}
+    assert world["violations"] == []
+    assert {each["spec"]["version"] for each in workspace.objects("Machine")} == {NEW}
+    assert [each["spec"]["version"] for each in workspace.objects("KubeadmControlPlane")] == [NEW]
+    documents = yaml.safe_load_all((workspace.folder / "clusters" / f"{NAME}.yaml").read_text())
+    assert [each["spec"]["version"] for each in documents if each["kind"] == "KubeadmControlPlane"] == [NEW]
+
+
+def test_an_upgrade_that_is_killed_and_gone_on_with(workspace: OperatorWorkspace) -> None:
+    """The run dies while the second Node is at work; the same command goes on, and what follows is no rollout."""
+    workspace.action(UPGRADE, name="up")
+    second = workspace.control_planes[1]
+    process = workspace.start("action", "-e", "operator_manifest=up.yml")
+    workspace.until(lambda: any(each[0] == second for each in workspace.world().get("steps", [])))
+    kill_run(process)
+    run = workspace.playbook("action", "-e", "operator_manifest=up.yml").succeeded()
+    assert "has begun, and is gone on with" in run.text
+    assert workspace.stored("Action", "up")["status"]["phase"] == "Succeeded"
+    upgraded(workspace)
+    kubelets = [each for each in workspace.world()["steps"] if "kubelet" in each]
+    assert [each[0] for each in kubelets] == [*workspace.control_planes, *WORKERS]
+
+
+def test_an_upgrade_whose_files_are_missing_on_a_node(workspace: OperatorWorkspace) -> None:
+    """It pauses there with the ways out; the others are as they were. Put there, and retried, it goes on to the end."""
+    world = workspace.world()
+    first, second, _third = workspace.control_planes
+    workspace.put_world({**world, "lacks": second})
+    workspace.action(UPGRADE, name="up")
+    run = workspace.playbook("action", "-e", "operator_manifest=up.yml").failed()
+    assert f"Node {second}" in run.text and "can't be read" in run.text and "retry" in run.text
+    versions = {name: each["version"] for name, each in workspace.world()["nodes"].items()}
+    assert {name for name, version in versions.items() if version == NEW} == {first}
+    world = workspace.world()
+    del world["lacks"]
+    workspace.put_world(world)
+    workspace.playbook("retry", "-e", "operator_action=up").succeeded()
+    upgraded(workspace)
+
+
+def test_what_an_upgrade_would_do(workspace: OperatorWorkspace) -> None:
+    """Each line, in the order of the Nodes; nothing is changed. What can't be is refused, and nothing is kept of it."""
+    workspace.action(UPGRADE, name="up")
+    run = workspace.playbook("action", "--check", "-e", "operator_manifest=up.yml").succeeded()
+    assert f"kubeadm upgrade apply {NEW} --yes" in run.text and "systemctl restart kubelet" in run.text
+    places = [run.text.index(f" {name} ") for name in [*workspace.control_planes, *WORKERS]]
+    assert places == sorted(places)
+    workspace.action({"upgrade": {"targetVersion": "v1.22.0"}}, name="far")
+    assert (
+        "no minor version may be skipped"
+        in workspace.playbook("action", "-e", "operator_manifest=far.yml").failed().text
+    )
+    assert workspace.objects("Action") == [] and workspace.world().get("steps") is None
+
+
+def test_a_renewal(workspace: OperatorWorkspace) -> None:
+    """All files first, then one component after the other, Node by Node; the Node whose certificates have ended first of all."""
+    world = workspace.world()
+    ended = workspace.control_planes[2]
+    workspace.put_world({**world, "ends": {ended: "2026-01-01T00:00:00Z"}})
+    workspace.action({"renewCertificates": {"names": ["etcd-peer", "apiserver", "kubelet.conf"]}}, name="renew")
+    workspace.playbook("action", "-e", "operator_manifest=renew.yml").succeeded()
+    order = [ended, *workspace.control_planes[:2]]
+    runs = [words for words in workspace.ran() if words[1] == "kubeadm"]
+    assert runs == [[node, "kubeadm", "certs", "renew", name] for node in order for name in ("etcd-peer", "apiserver")]
+    steps = workspace.world()["steps"]
+    assert steps == [
+        *([node, "renewed", "kubelet.conf"] for node in order),
+        *([node, "restart", component] for node in order for component in ("etcd", "kube-apiserver")),
+    ]

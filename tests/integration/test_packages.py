@@ -1,0 +1,153 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""kubeadm and kubectl from packages, by the module and the real apt and dpkg, in a system of the test's own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import typing as t
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = ROOT / "tests" / "support" / "private_system.py"
+MODULE = ROOT / "plugins" / "modules" / "kubernetes_binaries.py"
+TOOLS = ("apt-get", "dpkg-deb", "unshare", "setpriv")
+NAMES = ("kubeadm", "kubectl")
+OLD, NEW = "1.20.2-1.1", "1.21.0-1.1"
+Object = dict[str, t.Any]
+pytestmark = [
+    pytest.mark.once,
+    pytest.mark.skipif(os.geteuid() != 0, reason="dpkg and mounts need root"),
+    pytest.mark.skipif(any(shutil.which(each) is None for each in TOOLS), reason="this host has no apt"),
+]
+
+
+class System:
+    """A system whose packages are its own; the host's stay as they are."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._environment = {**os.environ, "PYTHONPATH": self._collections(), "PYTHONDONTWRITEBYTECODE": "1"}
+        self.sources = "/etc/apt/sources.list.d/kubernetes.list"
+
+    @staticmethod
+    def _collections() -> str:
+        first = os.environ.get("ANSIBLE_COLLECTIONS_PATH", "").partition(os.pathsep)[0]
+        return first or str(ROOT.parents[2])
+
+    def run(self, *words: str, check: bool = True) -> str:
+        """Run a program in it and return what it printed."""
+        own = [
+            "setpriv",
+            "--pdeathsig",
+            "KILL",
+            "unshare",
+            "--mount",
+            sys.executable,
+            str(PROGRAM),
+            str(self.folder / "system"),
+        ]
+        done = subprocess.run(
+            [*own, *words], env=self._environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
+        if check:
+            assert done.returncode == 0, f"{' '.join(words)}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    def repository(self, version: str) -> None:
+        """A repository for the minor of this package version, as the community lays them out, with a package for each program."""
+        minor = ".".join(version.split(".")[:2])
+        folder = self.folder / "core:" / "stable:" / f"v{minor}" / "deb"
+        folder.mkdir(parents=True, exist_ok=True)
+        entries = []
+        for name in NAMES:
+            tree = self.folder / "trees" / f"{name}-{version}"
+            program = tree / "usr" / "local" / "bin" / name
+            program.parent.mkdir(parents=True)
+            program.write_text(f"#!/bin/sh\necho v{version.partition('-')[0]}\n")
+            program.chmod(0o755)
+            (tree / "DEBIAN").mkdir()
+            control = (
+                f"Package: {name}\nVersion: {version}\nArchitecture: all\nMaintainer: nobody\nDescription: {name}\n"
+            )
+            (tree / "DEBIAN" / "control").write_text(control)
+            package = folder / f"{name}_{version}_all.deb"
+            subprocess.run(["dpkg-deb", "--build", str(tree), str(package)], check=True, capture_output=True)
+            content = package.read_bytes()
+            digest = hashlib.sha256(content).hexdigest()
+            entries.append(f"{control}Filename: ./{package.name}\nSize: {len(content)}\nSHA256: {digest}\n")
+        listed = folder / "Packages"
+        before = listed.read_text() if listed.exists() else ""
+        listed.write_text(before + "\n".join(entries) + "\n")
+
+    def set_up(self) -> None:
+        """Version 1.20.2 is installed and held, from the repository of its minor alone."""
+        line = f"deb [trusted=yes] file:{self.folder}/core:/stable:/v1.20/deb/ ./"
+        command = (
+            # What the host has of these names is gone here alone.
+            f"dpkg --purge --force-all {' '.join(NAMES)}; "
+            # Nobody but root may look into the tests' folder.
+            "echo 'APT::Sandbox::User \"root\";' > /etc/apt/apt.conf.d/99-sandbox && "
+            f"rm -rf /etc/apt/sources.list /etc/apt/sources.list.d/* && echo '{line}' > {self.sources} && apt-get update && "
+            f"apt-get install -y kubeadm={OLD} kubectl={OLD} && apt-mark hold kubeadm kubectl"
+        )
+        self.run("sh", "-c", command)
+
+    def module(self, **arguments: t.Any) -> Object:
+        """Run the module and return its result."""
+        path = self.folder / "arguments.json"
+        path.write_text(json.dumps({"ANSIBLE_MODULE_ARGS": {**arguments, "_ansible_remote_tmp": "/tmp"}}))
+        said = self.run(sys.executable, str(MODULE), str(path), check=False)
+        return dict(json.loads(said.splitlines()[-1]))
+
+    def installed(self) -> dict[str, str]:
+        """The packages' versions, by what dpkg says."""
+        lines = self.run("dpkg-query", "--show", *NAMES).splitlines()
+        return dict(line.split("\t") for line in lines)
+
+
+@pytest.fixture(name="system")
+def _system(tmp_path: Path) -> System:
+    made = System(tmp_path)
+    made.repository(OLD)
+    made.repository(NEW)
+    made.repository("1.21.0-1.2")
+    made.set_up()
+    return made
+
+
+def test_one_after_the_other(system: System) -> None:
+    """The repository of the new minor, kubeadm alone first, then kubectl at its newest build; both held, and a second call changes nothing."""
+    done = system.module(version="v1.21.0", names=["kubeadm"], package_version=NEW)
+    assert (done.get("failed"), done["changed"], done["versions"]) == (None, True, {"kubeadm": "v1.21.0"})
+    assert system.installed() == {"kubeadm": NEW, "kubectl": OLD}
+    assert "/v1.21/deb/" in system.run("cat", system.sources)
+    done = system.module(version="v1.21.0", names=["kubectl"])
+    assert system.installed() == {"kubeadm": NEW, "kubectl": "1.21.0-1.2"}
+    assert system.run("apt-mark", "showhold").split() == ["kubeadm", "kubectl"]
+    again = system.module(version="v1.21.0", names=list(NAMES))
+    assert (again["changed"], again["msg"]) == (False, "kubeadm, kubectl already are v1.21.0")
+
+
+def test_a_version_that_is_not_there(system: System) -> None:
+    """What there is instead is told; the packages stay, and stay held."""
+    done = system.module(version="v1.21.9", names=["kubeadm"])
+    assert done["failed"] and "No package kubeadm 1.21.9-*" in done["msg"] and "1.21.0-1.2" in done["msg"]
+    assert system.installed() == dict.fromkeys(NAMES, OLD)
+    assert system.run("apt-mark", "showhold").split() == ["kubeadm", "kubectl"]
+
+
+def test_check_mode(system: System) -> None:
+    """Nothing is changed, the repository's file neither."""
+    done = system.module(version="v1.21.0", names=["kubeadm"], _ansible_check_mode=True)
+    assert (done["changed"], done["msg"]) == (True, "kubeadm v1.20.2 → v1.21.0")
+    assert system.installed() == dict.fromkeys(NAMES, OLD)
+    assert "/v1.20/deb/" in system.run("cat", system.sources)

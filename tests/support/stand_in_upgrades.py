@@ -1,0 +1,93 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The part of the stand-in for machines that is upgraded in place, and whose certificates end and are renewed."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Optional
+
+from stand_in_programs import Programs
+
+Object = dict[str, Any]
+CONFIG = "/api/v1/namespaces/kube-system/configmaps/kubeadm-config"
+LATER = "2037-01-01T00:00:00Z"
+
+
+class Upgrades(Programs):
+    """What kubeadm does to the world, the programs that a machine has, and when its certificates end.
+
+    What a run did in which order is in the state's ``steps``; ``ends`` in a machine's entry of the cloud is when its certificates end.
+    """
+
+    state: Object
+    here: Optional[Object]
+
+    def node_command(self, arguments: Object) -> Object:
+        """A program of kubeadm's has its effect once it has ended."""
+        answer = super().node_command(arguments)
+        if answer["state"] == "Ended" and arguments["name"] not in self.state.setdefault("had", []):
+            self.state["had"].append(arguments["name"])
+            known = self.state["commands"][self._name][arguments["name"]]["argv"]
+            self._effect([str(word) for word in known])
+        return answer
+
+    def _effect(self, words: list[str]) -> None:
+        node = self.state["nodes"].get(self._name) or {}
+        config = self.state["objects"].get(CONFIG) or {"data": {"ClusterConfiguration": ""}}
+        if words[:3] == ["kubeadm", "upgrade", "apply"]:
+            text = config["data"]["ClusterConfiguration"]
+            found = re.sub(r"kubernetesVersion: \S+", f"kubernetesVersion: {words[3]}", text)
+            config["data"]["ClusterConfiguration"] = found
+            node["api"] = words[3]
+        elif words[:3] == ["kubeadm", "upgrade", "node"] and not node.get("worker"):
+            found = re.search(r"kubernetesVersion: (\S+)", config["data"]["ClusterConfiguration"])
+            node["api"] = found.group(1) if found else ""
+        elif words[:3] == ["kubeadm", "certs", "renew"]:
+            self.state.setdefault("ends", {})[self._name] = LATER
+
+    @property
+    def _name(self) -> str:
+        assert self.here is not None
+        return str(self.here["name"])
+
+    def _step(self, *words: str) -> None:
+        self.state.setdefault("steps", []).append([self._name, *words])
+
+    def preflight(self, _arguments: Object) -> Object:
+        """All is well."""
+        return {"changed": False, "checks": [], "fit": True, "msg": "fit"}
+
+    def kubernetes_binaries(self, arguments: Object) -> Object:
+        """A program has the version that was asked for last; "lacks" names a machine without the files."""
+        if self.state.get("lacks") == self._name:
+            return {"failed": True, "msg": f"{arguments['path']}/kubeadm can't be read"}
+        names = arguments["names"]
+        self._step(*names, arguments["version"])
+        if "kubelet" in names:
+            self.state["nodes"][self._name]["version"] = arguments["version"]
+        return {
+            "changed": True,
+            "msg": f"{', '.join(names)} {arguments['version']}",
+            "versions": {},
+            "restarted": False,
+        }
+
+    def static_pod(self, arguments: Object) -> Object:
+        """A component is restarted once for each name of a request."""
+        done = self.state.setdefault("restarts", [])
+        key = [self._name, arguments["component"], arguments["once"]]
+        if key not in done:
+            done.append(key)
+            self._step("restart", arguments["component"])
+        return {"changed": True, "msg": f"{arguments['component']} was restarted"}
+
+    def kubeadm_certificates(self, arguments: Object) -> Object:
+        """When they end."""
+        if arguments.get("state", "read") != "read":
+            self._step(arguments["state"], "kubelet.conf")
+        end = self.state.get("ends", {}).get(self._name, "2027-01-01T00:00:00Z")
+        ends = dict.fromkeys(("apiserver", "etcd-peer", "kubelet.conf"), end)
+        file = "/run/kubeadm/renew.yaml"
+        return {"changed": False, "certificates": ends, "configuration_file": file, "msg": "done"}

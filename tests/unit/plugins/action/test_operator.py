@@ -1,0 +1,241 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Actions by the collection's own action plugins, with commands that need no node."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+from pathlib import Path
+
+import pytest
+from actions import run_action
+from ansible.errors import AnsibleActionFail
+from operator_cases import action, facts, group, hub, node
+from operator_workspace import NAME, OperatorWorkspace
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import freeze, objects
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_records import delete_records
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_store import Executions
+
+Object = dict[str, t.Any]
+
+
+class Bench:
+    """A cluster whose API nobody asks, and an Action on it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.workspace = OperatorWorkspace(folder)
+        self.workspace.create()
+        self.where = Executions(FileStore(str(self.workspace.store)), "default", NAME)
+        self.common: Object = {"cluster": NAME, "store": {"path": str(self.workspace.store)}}
+        nodes = [node(each, machine=each) for each in self.workspace.control_planes]
+        nodes += [node(f"w-{number}", "") for number in range(1, 7)]
+        self.facts = dataclasses.replace(facts(*nodes), api_answers=False)
+
+    def begin(self, *groups: Object, **spec: t.Any) -> Object:
+        obj = hub(action(*groups, **spec))
+        return self.where.begin(self.where.put(obj), freeze.freeze(obj, self.facts, "2026-01-01T00:00:00Z"))
+
+    def run(self) -> Object:
+        """As the role does it."""
+        lease = run_action("cluster_lock", **self.common)
+        common = {**self.common, "name": "first", "fencing": lease["fencing"]}
+        try:
+            while True:
+                step = run_action("operator_next", **common)
+                if step.get("failed") or not step["act"]:
+                    return step
+                done = run_action("operator_task", tasks=step["tasks"], **common)
+                assert not done.get("failed"), done
+        finally:
+            run_action("cluster_lock", state="absent", **self.common)
+
+    def say(self, verb: str, **more: t.Any) -> Object:
+        return run_action("operator_flow", verb=verb, **self.common, **more)
+
+    def task(self, name: str) -> Object:
+        found = self.where.store.get(objects.kind_ref("Task"), "default", name)
+        assert found is not None
+        return found
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path / "workspace")
+
+
+def test_a_fault_is_kept_and_told_and_the_ways_out_lead_out(bench: Bench) -> None:
+    bench.begin(group("a", "pass", {"fail": {"message": "the disk is full"}}, "pass"))
+    step = bench.run()
+    assert step["fails"] and step["step"] == "failed" and step["phase"] == "Failed"
+    assert "command 2 of 3: fail: the disk is full" in step["msg"]
+    assert bench.say("approve")["failed"] and bench.say("retry", task="none")["failed"]
+    assert bench.say("retry")["go_on"]
+    assert bench.run()["step"] == "failed"
+    for _each in range(3):
+        assert not bench.say("skip").get("failed")
+        step = bench.run()
+    assert step["step"] == "completed" and "3 of 3 Tasks are done" in step["msg"]
+    assert bench.say("pause")["failed"], "what has ended can't be paused"
+    shown = run_action("operator_info", name="first", **bench.common)
+    assert [each["phase"] for each in shown["tasks"]] == ["Succeeded"] * 3
+    assert (
+        shown["msg"].count("left out by a person") == 3
+        and "first" in run_action("operator_info", **bench.common)["msg"]
+    )
+
+
+def test_an_index_out_of_range_is_told_and_runs_nothing(bench: Bench) -> None:
+    """A3.1 #3."""
+    bench.begin(group("a", {"fail": {}}))
+    bench.run()
+    name = f"first-01-a-{bench.workspace.control_planes[0]}"
+
+    def edit(task: Object) -> None:
+        for key in ("errorReason", "errorMessage"):
+            task["status"].pop(key)
+        task["status"]["currentCommand"] = 9
+
+    bench.where.store.modify(objects.kind_ref("Task"), "default", name, edit)
+    step = bench.run()
+    assert step["step"] == "failed" and "currentCommand is 9, and the Task has 1 commands" in step["msg"]
+    assert bench.task(name)["status"]["errorReason"] == "IndexOutOfRange"
+    bench.say("retry")
+    assert bench.task(name)["status"]["currentCommand"] == 9
+    assert "command 1 of 1: fail" in bench.run()["msg"]
+
+
+def test_a_command_of_another_release_is_no_success(bench: Bench) -> None:
+    """A3.1 #13: what nobody wrote here fails, and what comes after it does not run."""
+    bench.begin(group("a", {"ofAnotherRelease": {}}, "pass"))
+    step = bench.run()
+    assert step["step"] == "failed" and "ofAnotherRelease: this release does not know the command" in step["msg"]
+    [first] = bench.task(f"first-01-a-{bench.workspace.control_planes[0]}")["status"]["commands"]
+    assert first["error"] and "completionTime" not in first
+
+
+def test_tasks_beside_each_other(bench: Bench) -> None:
+    """Each in a process of its own; never more than the budget, and all of them in the end."""
+    workers = {"matchExpressions": [{"key": "node-role.kubernetes.io/master", "operator": "DoesNotExist"}]}
+    bench.begin(group("w", {"wait": {"seconds": 1}}, "pass", selector=workers, policy="Parallel", maxUnavailable=3))
+    assert bench.run()["step"] == "completed"
+    times = []
+    for number in range(1, 7):
+        status = bench.task(f"first-01-w-w-{number}")["status"]
+        assert status["phase"] == "Succeeded" and status["commandProgress"] == "2/2"
+        times += [(status["commands"][0]["startTime"], 1), (status["commands"][1]["completionTime"], -1)]
+    busy = most = 0
+    for _time, change in sorted(times, key=lambda each: (each[0], each[1])):
+        busy += change
+        most = max(most, busy)
+    assert 1 <= most <= 3
+
+
+def test_a_failure_beside_others_is_told_with_all_of_them(bench: Bench) -> None:
+    bench.begin(group("w", {"fail": {}}, selector={}, policy="Parallel", maxUnavailable=2))
+    step = bench.run()
+    assert step["step"] == "failed" and len(step["tasks"]) == 2
+    assert "-e operator_task=" in step["msg"]
+    assert "several Tasks have failed" in bench.say("skip")["msg"]
+    assert not bench.say("skip", task=step["tasks"][0]).get("failed")
+
+
+def test_words_of_people(bench: Bench) -> None:
+    bench.begin(group("a"), executionMode="Controlled")
+    assert bench.run()["step"] == "approval"
+    assert bench.say("pause")["changed"]
+    assert not bench.say("pause")["changed"] and not bench.say("pause")["go_on"]
+    assert bench.run()["step"] == "paused"
+    assert bench.say("resume")["changed"] and not bench.say("resume")["changed"]
+    assert bench.say("approve")["changed"] and bench.run()["step"] == "approval"
+    assert "nothing to retry" in bench.say("retry")["msg"]
+    assert bench.say("abort")["changed"] and not bench.say("abort")["changed"]
+    step = bench.run()
+    assert step["step"] == "aborted" and not step["fails"] and "1 of 3 Tasks is done" in step["msg"]
+
+
+def test_check_mode_says_nothing_to_an_action(bench: Bench) -> None:
+    bench.begin(group("a"))
+    assert run_action("operator_flow", check=True, verb="pause", **bench.common)["changed"]
+    stored = bench.where.find("first")
+    assert stored is not None and "paused" not in stored["spec"]
+
+
+def test_a_run_that_lost_its_lock_runs_nothing(bench: Bench) -> None:
+    bench.begin(group("a"))
+    lease = run_action("cluster_lock", **bench.common)
+    common = {**bench.common, "name": "first", "fencing": lease["fencing"]}
+    step = run_action("operator_next", **common)
+    run_action("cluster_lock", state="absent", **bench.common)
+    done = run_action("operator_task", tasks=step["tasks"], **common)
+    assert done["failed"] and "does not hold the lock" in done["msg"]
+    assert not bench.task(step["tasks"][0]).get("status")
+    assert run_action("operator_next", **common)["failed"]
+
+
+def test_one_that_has_not_begun_is_given_up_without_asking_anybody(bench: Bench) -> None:
+    bench.where.put(hub(action(group("a"))))
+    assert "has not begun" in bench.say("pause", name="first")["msg"]
+    assert bench.say("abort", name="first")["go_on"]
+    lease = run_action("cluster_lock", **bench.common)
+    ended = run_action("operator_action", name="first", fencing=lease["fencing"], **bench.common)
+    assert not ended["act"] and "was aborted" in ended["msg"]
+    stored = bench.where.find("first")
+    assert stored is not None and stored["status"]["phase"] == "Aborted"
+
+
+def test_the_same_request_without_a_name_goes_on_with_the_one_under_way(bench: Bench) -> None:
+    bench.begin(group("a"))
+    spec = action(group("a"))["spec"]
+    again = run_action("operator_action", spec=spec, **bench.common)
+    assert again["act"] and again["action"] == "first" and "is gone on with" in again["msg"]
+    refused = run_action("operator_action", spec=spec, mode="Controlled", **bench.common)
+    assert refused["failed"] and "Action first of this cluster has not ended" in refused["msg"]
+    for more, said in (
+        ({"spec": {**spec, "renewCertificates": {}}}, "asks for 2 actions at once"),
+        ({"spec": {"reboot": {}}}, "asks for no action that is known"),
+        ({"spec": action(group("b"))["spec"], "name": "first"}, "an Action can't be edited"),
+        ({"manifest": "/nowhere/a.yml"}, "cannot be read"),
+        ({"manifest": "/nowhere/a.yml", "spec": spec}, "Give one of them"),
+        ({"name": "other"}, "has no Action other"),
+    ):
+        found = run_action("operator_action", **bench.common, **more)
+        assert found["failed"] and said in found["msg"], found
+
+
+def test_a_file_with_anything_else_in_it_is_refused(bench: Bench) -> None:
+    path = bench.workspace.folder / "a.yml"
+    for text, said in (
+        ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", "must hold exactly one Action, TaskGroup or Task"),
+        ("{{ nothing }}", "a mapping's key is not text"),
+        (
+            "apiVersion: operator.kubeadm.x-k8s.io/v1alpha1\nkind: Job\nmetadata: {name: a}\n",
+            "a.yml:2: Job default/a: kind",
+        ),
+    ):
+        path.write_text(text)
+        found = run_action("operator_action", manifest=str(path), **bench.common)
+        assert found["failed"] and said in found["msg"], found
+
+
+def test_actions_outlive_their_cluster(bench: Bench) -> None:
+    """A3.1 #18: they are never deleted."""
+    bench.begin(group("a"))
+    bench.run()
+    found = ClusterObjects.read(bench.where.store, "default", NAME)
+    assert found is not None
+    delete_records(found)
+    left = {kind: len(bench.where.store.list(objects.kind_ref(kind), "default")) for kind in objects.KINDS}
+    assert left == {"Action": 1, "TaskGroup": 1, "Task": 3}
+
+
+@pytest.mark.parametrize("missing", ["name", "tasks", "fencing"])
+def test_what_an_action_needs_must_be_given(bench: Bench, missing: str) -> None:
+    """A3.1 #17."""
+    given = {**bench.common, "name": "first", "tasks": ["a"], "fencing": 1}
+    with pytest.raises(AnsibleActionFail, match=missing):
+        run_action("operator_task", **{key: each for key, each in given.items() if key != missing})

@@ -1,0 +1,128 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The order in which a work does its steps and takes them back, also where it was interrupted."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.configuration_change import (
+    FAILED,
+    ROLLED_BACK,
+    SUCCEEDED,
+    Change,
+    Places,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+
+
+class Steps(Change):
+    """A work of three steps, of which some fail."""
+
+    def __init__(self, folder: Path, fails: t.Sequence[str] = (), stuck: t.Sequence[str] = (), why: str = "") -> None:
+        super().__init__(Places(), str(folder))
+        self.fails, self.stuck, self.why = fails, stuck, why
+        self.done: list[str] = []
+
+    def steps(self) -> t.Iterator[tuple[str, t.Callable[[], None], t.Callable[[], None]]]:
+        """One after the other."""
+        if self.why:
+            raise NodeError(self.why)
+        for name in ("etcd", "kube-apiserver", "kube-scheduler"):
+            yield name, lambda name=name: self._do(name), lambda name=name: self._back(name)
+
+    def _do(self, name: str) -> None:
+        self.done.append(name)
+        if name == "kube-scheduler" and "nothing like it" in self.fails:
+            raise KeyError(name)
+        if name in self.fails:
+            raise NodeError(f"{name} is not well: token=abcdefghijklmnopqrstuvwxyz0123456789")
+
+    def _back(self, name: str) -> None:
+        self.done.append(f"-{name}")
+        if name in self.stuck:
+            raise NodeError(f"{name} is still not well")
+
+
+def begun(folder: Path, **more: t.Any) -> None:
+    """A record of a work that was begun."""
+    (folder / "record.json").write_text(json.dumps({"state": "Started", **more}))
+
+
+def test_all_goes_well(tmp_path: Path) -> None:
+    """Each step once; a second run does nothing."""
+    begun(tmp_path)
+    work = Steps(tmp_path)
+    assert work.perform()["state"] == SUCCEEDED
+    assert work.done == ["etcd", "kube-apiserver", "kube-scheduler"]
+    assert work.perform()["state"] == SUCCEEDED
+    assert len(work.done) == 3
+
+
+def test_the_last_is_taken_back_first(tmp_path: Path) -> None:
+    """The step that failed too; steps that never began are left alone."""
+    begun(tmp_path)
+    work = Steps(tmp_path, fails=["kube-apiserver"])
+    record = work.perform()
+    assert (record["state"], record["failedAt"]) == (ROLLED_BACK, "kube-apiserver")
+    assert work.done == ["etcd", "kube-apiserver", "-kube-apiserver", "-etcd"]
+    assert "is not well" in record["message"]
+    assert "abcdefghijklmnopqrstuvwxyz" not in record["message"]
+
+
+def test_what_could_not_be_taken_back_is_told_and_the_rest_is(tmp_path: Path) -> None:
+    """One that stays ill keeps no other from going back."""
+    begun(tmp_path)
+    work = Steps(tmp_path, fails=["kube-scheduler"], stuck=["kube-apiserver"])
+    record = work.perform()
+    assert record["state"] == FAILED
+    assert work.done[-3:] == ["-kube-scheduler", "-kube-apiserver", "-etcd"]
+    assert "could not be taken back: kube-apiserver: kube-apiserver is still not well" in record["message"]
+
+
+def test_a_rollback_that_was_interrupted_goes_on_back(tmp_path: Path) -> None:
+    """All steps are looked at; none is done."""
+    begun(tmp_path, failedAt="kube-apiserver", message="why", stage="rollback of kube-apiserver")
+    work = Steps(tmp_path)
+    record = work.perform()
+    assert (record["state"], record["message"]) == (ROLLED_BACK, "why")
+    assert work.done == ["-kube-scheduler", "-kube-apiserver", "-etcd"]
+
+
+def test_a_mistake_in_a_step_is_taken_back_like_any_failure(tmp_path: Path) -> None:
+    """It must not leave the machine half changed."""
+    begun(tmp_path)
+    work = Steps(tmp_path, fails=["nothing like it"])
+    record = work.perform()
+    assert (record["state"], record["message"]) == (ROLLED_BACK, "unexpected KeyError: 'kube-scheduler'")
+    assert work.done[-3:] == ["-kube-scheduler", "-kube-apiserver", "-etcd"]
+
+
+@pytest.mark.parametrize(("stage", "state"), [("", ROLLED_BACK), ("etcd", FAILED), ("rollback of etcd", FAILED)])
+def test_steps_that_cannot_be_told_are_no_rollback_where_something_had_begun(
+    tmp_path: Path, stage: str, state: str
+) -> None:
+    """Nothing was changed, or nobody knows what."""
+    begun(tmp_path, stage=stage)
+    record = Steps(tmp_path, why="request.json can't be read").perform()
+    assert (record["state"], record["message"]) == (state, "request.json can't be read")
+
+
+def test_a_record_that_cannot_be_read(tmp_path: Path) -> None:
+    """Nothing is done on a guess."""
+    (tmp_path / "record.json").write_text("{")
+    work = Steps(tmp_path)
+    with pytest.raises(NodeError, match="can't be read"):
+        work.perform()
+    assert work.done == []
+
+
+def test_places_travel_as_text() -> None:
+    """As the unit's program gets them."""
+    places = Places(state="/x", unit_of_kubelet="")
+    assert Places.of(places.text()) == places
