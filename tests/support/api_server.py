@@ -95,7 +95,8 @@ class ApiServer:
 
     def client(self) -> ApiClient:
         """Return a client with the admin's credentials."""
-        return ApiClient(read_access(self.kubeconfig, self.kubectl), self.url, 10.0)
+        # Seconds of a machine that other tests keep busy, too.
+        return ApiClient(read_access(self.kubeconfig, self.kubectl), self.url, 60.0)
 
     def wait_ready(self) -> ApiServer:
         """Wait until the server says that it is ready and its first namespaces are there."""

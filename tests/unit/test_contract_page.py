@@ -54,7 +54,17 @@ def test_every_rule_has_its_row() -> None:
     assert [row[0] for row in rows("The contract's table")] == RULES
 
 
-@pytest.mark.parametrize("heading", ["The contract's table", "What else other tools rely on"])
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "The contract's table",
+        "What else other tools rely on",
+        "Conditions",
+        "Terminal failures",
+        "What v1beta2 of the contract changes",
+        "Beside Cluster API",
+    ],
+)
 def test_every_row_has_a_test(heading: str) -> None:
     found = rows(heading)
     assert found

@@ -11,9 +11,12 @@ from typing import Any
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import (
     NOT_ESTABLISHED,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import (
+    condition,
+    find,
     paused_condition,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import condition, find
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import View
 
 Object = dict[str, Any]

@@ -17,6 +17,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.hea
     find,
     health_conditions,
     is_true,
+    paused_condition,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import (
     MachineView,
@@ -327,13 +328,3 @@ def _deleting(view: View, facts: Facts) -> Object:
         return condition("Deleting", names.FALSE, "NotDeleting")
     reason, text = facts.deletion
     return condition("Deleting", names.TRUE, reason or "WaitingForMachineDeletion", text)
-
-
-def paused_condition(view: View) -> Object:
-    """Whether one of the switches says that nothing is to be done."""
-    found = view.paused
-    return (
-        condition("Paused", names.TRUE, "Paused", ", ".join(found))
-        if found
-        else condition("Paused", names.FALSE, "NotPaused")
-    )

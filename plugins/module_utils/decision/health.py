@@ -25,6 +25,14 @@ Object = dict[str, Any]
 INSPECTION_FAILED = "InspectionFailed"
 CONNECTION_DOWN = "ConnectionDown"
 _SECONDS = re.compile(r"[0-9]{1,6}")
+_NODE_REASONS = {
+    "NodeHealthy": {
+        names.TRUE: "NodeHealthy",
+        names.FALSE: "NodeNotHealthy",
+        names.UNKNOWN: "NodeHealthUnknown",
+    },
+    "NodeReady": {names.TRUE: "NodeReady", names.FALSE: "NodeNotReady", names.UNKNOWN: "NodeReadyUnknown"},
+}
 _UNREACHABLE_TAINT = "node.kubernetes.io/unreachable"
 
 
@@ -75,6 +83,7 @@ def machine_conditions(view: View, machine: MachineView, outdated: Sequence[Outd
     found.append(_judge(view, machine, "NodeKubeadmLabelsAndTaintsSet") or _labels_and_taints(view, machine))
     found.append(_up_to_date(machine, outdated))
     found += _machine_api(view, machine)
+    found += [_deleting(machine), paused_condition(view)]
     gates = [
         "InfrastructureReady",
         "BootstrapConfigReady",
@@ -265,11 +274,26 @@ def _machine_api(view: View, machine: MachineView) -> list[Object]:
     else:
         text = "kubeadm is at work" if machine.bootstrap == names.RUNNING else "Waiting for kubeadm to be started"
         bootstrap = condition("BootstrapConfigReady", names.FALSE, "NotReady", text)
-    return [infrastructure, bootstrap, _node_healthy(view, machine)]
+    return [infrastructure, bootstrap, _node_healthy(view, machine), _node_healthy(view, machine, "NodeReady")]
 
 
-def _node_healthy(view: View, machine: MachineView) -> Object:
-    kind = "NodeHealthy"
+def _deleting(machine: MachineView) -> Object:
+    if machine.deleting:
+        return condition("Deleting", names.TRUE, "Deleting", "Machine metadata.deletionTimestamp is set")
+    return condition("Deleting", names.FALSE, "NotDeleting")
+
+
+def paused_condition(view: View) -> Object:
+    """Whether one of the switches says that nothing is to be done, to whatever belongs to the cluster."""
+    found = view.paused
+    if found:
+        return condition("Paused", names.TRUE, "Paused", ", ".join(found))
+    return condition("Paused", names.FALSE, "NotPaused")
+
+
+def _node_healthy(view: View, machine: MachineView, kind: str = "NodeHealthy") -> Object:
+    """What the Node's own condition Ready says, in Cluster API's two conditions for it; the others of a Node are health checks' to judge."""
+    reasons = _NODE_REASONS[kind]
     if not view.reachable and not machine.deleting:
         return _kept(view, machine, kind)
     if machine.node is None:
@@ -280,10 +304,10 @@ def _node_healthy(view: View, machine: MachineView) -> Object:
         return condition(kind, names.UNKNOWN, "NodeInspectionFailed", "Waiting for the machine's Node")
     why = clip(machine.node.get("readyReason"), 80) or "no reason given"
     if machine.node.get("ready") == names.TRUE:
-        return condition(kind, names.TRUE, "NodeHealthy")
+        return condition(kind, names.TRUE, reasons[names.TRUE])
     if machine.node.get("ready") == names.FALSE:
-        return condition(kind, names.FALSE, "NodeNotHealthy", f"Node is not Ready ({why})")
-    return condition(kind, names.UNKNOWN, "NodeHealthUnknown", f"Node's Ready condition is Unknown ({why})")
+        return condition(kind, names.FALSE, reasons[names.FALSE], f"Node is not Ready ({why})")
+    return condition(kind, names.UNKNOWN, reasons[names.UNKNOWN], f"Node's Ready condition is Unknown ({why})")
 
 
 def _ready(machine: MachineView, conditions: list[Object], gates: Sequence[str]) -> Object:

@@ -66,10 +66,7 @@ def control_plane_status(view: View, facts: Facts, conditions: Sequence[Object])
         status["etcdClusterID"] = identity
     if view.leader is not None and view.leader.name:
         status["etcdLeader"] = view.leader.title
-    generation = (view.control_plane.get("metadata") or {}).get("generation")
-    if isinstance(generation, int):
-        status["observedGeneration"] = generation
-    return status
+    return {**status, **_observed(view.control_plane)}
 
 
 def cluster_status(view: View, control_plane: Object, conditions: Sequence[Object]) -> Object:
@@ -96,6 +93,7 @@ def cluster_status(view: View, control_plane: Object, conditions: Sequence[Objec
         "deprecated": {
             "v1beta1": {"conditions": older_conditions.cluster(view.cluster, conditions, summary, view.now)}
         },
+        **_observed(view.cluster),
     }
 
 
@@ -111,6 +109,7 @@ def machine_status(view: View, machine: MachineView, conditions: Sequence[Object
             "bootstrapDataSecretCreated": bool(stored.get("bootstrapDataSecretCreated")) or bool(machine.bootstrap),
         },
         "deprecated": {"v1beta1": {"conditions": older_conditions.machine(machine.machine, conditions, view.now)}},
+        **_observed(machine.machine),
     }
     if machine.node is not None:
         status["nodeRef"] = {"name": machine.node["name"]}
@@ -118,6 +117,11 @@ def machine_status(view: View, machine: MachineView, conditions: Sequence[Object
     if expiry is not None:
         status["certificatesExpiryDate"] = format_time(expiry)
     return status
+
+
+def _observed(obj: Object) -> Object:
+    generation = (obj.get("metadata") or {}).get("generation")
+    return {"observedGeneration": generation} if isinstance(generation, int) else {}
 
 
 def _phase(machine: MachineView, conditions: Sequence[Object]) -> str:

@@ -272,6 +272,19 @@ def test_a_machine_is_its_templates_and_its_control_planes(runs: Runs, kubernete
     assert [each["metadata"]["name"] for each in found.document["items"]] == [machine["metadata"]["name"]]
 
 
+def test_a_machine_follows_its_infrastructure(runs: Runs, kubernetes_store: KubernetesStore) -> None:
+    """Its provider ID, its addresses and that it is provisioned, as Cluster API's core takes them over."""
+    name = machines_of(runs, kubernetes_store)["metadata"]["name"]
+    addresses = [{"type": "InternalIP", "address": "192.0.2.7"}]
+    status = {"initialization": {"provisioned": True}, "addresses": addresses}
+    spec = {"providerID": f"nspawn:///{name}"}
+    done = runs("infrastructure_status", kind="NspawnMachine", name=name, spec=spec, status=status)
+    assert not done.get("failed"), done
+    machine = there(kubernetes_store, MACHINE, name)
+    assert machine["spec"]["providerID"] == spec["providerID"] and machine["status"]["addresses"] == addresses
+    assert machine["status"]["initialization"]["infrastructureProvisioned"] is True
+
+
 def test_metadata_reaches_machines_without_a_rollout(runs: Runs, kubernetes_store: KubernetesStore) -> None:
     """Labels, annotations, timeouts and gates; what leaves the template leaves the Machine, what others set stays."""
     name = machines_of(runs, kubernetes_store)["metadata"]["name"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from builders import Builder, cluster, healthy
-from rules import upgrade
+from rules import lasting, outdate, replaces, surge, upgrade
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 
@@ -37,11 +37,40 @@ def with_workers() -> Builder:
     return builder
 
 
+def without_window() -> Builder:
+    """A replacement is due, and when it may be nobody can tell."""
+    builder = upgrade(healthy(3))
+    builder.snapshot["maintenance"] = {"open": None, "message": "there is no such weekday"}
+    return builder
+
+
+def without_infrastructure() -> Builder:
+    """The Cluster refers to an infrastructure cluster that isn't there."""
+    builder = cluster(3).bare()
+    builder.snapshot["infrastructureCluster"] = None
+    return builder
+
+
+def tried_enough() -> Builder:
+    """The machine that a rollout makes failed, and so did the one before it; no more are wanted."""
+    builder = outdate(healthy(3), "m1", "m2", "m3").wants(remediation={"maxRetry": 1})
+    builder.snapshot["controlPlane"]["status"]["rollout"] = {"replicas": 3}
+    return replaces(builder.machine("m4", "Failed", age=50), "m4", 100, 1)
+
+
 FAILURES: dict[str, tuple[Any, str]] = {
     "an even number": (lambda: healthy(3).wants(replicas=2), "InvalidConfiguration"),
+    "no machine may go and none may come": (lambda: surge(upgrade(healthy(1)), 0), "InvalidConfiguration"),
+    "a window that is none": (without_window, "InvalidConfiguration"),
+    "no infrastructure cluster": (without_infrastructure, "InvalidConfiguration"),
     "a version back": (lambda: upgrade(healthy(3), "v1.19.1"), "UnsupportedChange"),
     "a version skipped": (lambda: upgrade(healthy(3), "v1.22.1"), "UnsupportedChange"),
     "the first machine failed": (lambda: cluster(3).machine("x", "Failed").endpoint(True), "CreateError"),
+    "a machine failed as often as it may": (tried_enough, "UpdateError"),
+    "etcd lost its quorum": (
+        lambda: lasting(upgrade(healthy(3)).sick_member("m2").sick_member("m3")),
+        "UpdateError",
+    ),
     "every machine is gone": (lost, "UpdateError"),
     "the only machine is to go": (lambda: healthy(1).marked("m1"), "UpdateError"),
     "workers while it is deleted": (with_workers, "DeleteError"),

@@ -32,9 +32,36 @@ def test_a_working_machine() -> None:
         "InfrastructureReady": ("True", "Ready"),
         "BootstrapConfigReady": ("True", "Ready"),
         "NodeHealthy": ("True", "NodeHealthy"),
+        "NodeReady": ("True", "NodeReady"),
+        "Deleting": ("False", "NotDeleting"),
+        "Paused": ("False", "NotPaused"),
         "Ready": ("True", "Ready"),
         "Available": ("True", "Available"),
     }
+
+
+@pytest.mark.parametrize(
+    ("change", "healthy_reason", "ready"),
+    [
+        (lambda b: b.node("m2", ready="False"), "NodeNotHealthy", ("False", "NodeNotReady")),
+        (lambda b: b.node("m2", ready="Unknown"), "NodeHealthUnknown", ("Unknown", "NodeReadyUnknown")),
+    ],
+)
+def test_a_node_that_is_not_ready(change: Change, healthy_reason: str, ready: tuple[str, str]) -> None:
+    """In both of Cluster API's conditions."""
+    builder = healthy(3)
+    change(builder)
+    found = conditions(builder)
+    assert found["NodeHealthy"] == (ready[0], healthy_reason) and found["NodeReady"] == ready
+
+
+def test_a_machine_that_goes_and_one_that_is_paused() -> None:
+    found = conditions(healthy(3).deleting("m2"))
+    assert found["Deleting"] == ("True", "Deleting") and found["Paused"] == ("False", "NotPaused")
+    assert conditions(healthy(3).deleting("m2"), "m1")["Deleting"] == ("False", "NotDeleting")
+    builder = healthy(3)
+    builder.snapshot["cluster"]["spec"]["paused"] = True
+    assert conditions(builder)["Paused"] == ("True", "Paused")
 
 
 @pytest.mark.parametrize(

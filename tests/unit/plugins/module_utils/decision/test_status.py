@@ -23,7 +23,7 @@ class TestStatus:
     def test_a_healthy_control_plane(self) -> None:
         status = decide(healthy(3).build())["status"]
         for part in (status["controlPlane"], status["cluster"], *status["machines"].values()):
-            # test_older_conditions.py
+            # test_contract_conditions.py
             assert part["deprecated"]["v1beta1"].pop("conditions")
         assert status["controlPlane"] == {
             "selector": "cluster.x-k8s.io/cluster-name=prod,cluster.x-k8s.io/control-plane=",
@@ -177,4 +177,8 @@ def test_the_cluster_follows() -> None:
 def test_it_is_about_the_generation_that_was_read() -> None:
     builder = healthy(3)
     builder.snapshot["controlPlane"]["metadata"]["generation"] = 7
-    assert status(builder)["observedGeneration"] == 7
+    builder.snapshot["cluster"]["metadata"]["generation"] = 8
+    builder.entry("m2")["machine"]["metadata"]["generation"] = 9
+    found = decide(builder.build())["status"]
+    observed = [each.get("observedGeneration") for each in (found["controlPlane"], found["cluster"])]
+    assert [*observed, found["machines"]["m2"].get("observedGeneration")] == [7, 8, 9]
