@@ -16,6 +16,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.nam
     JOIN_BOUND,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import parse_time
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import origin
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.conditions import is_true
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import objects as operator
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import certificate_facts
@@ -106,7 +107,7 @@ def _unfinished(objects: ClusterObjects) -> Object:
         each
         for kind in operator.KINDS
         for each in objects.store.list(operator.kind_ref(kind), objects.namespace, {CLUSTER_LABEL: objects.name})
-        if operator.detached(each) and operator.under_way(each, str(objects.cluster["metadata"].get("uid") or ""))
+        if operator.detached(each) and operator.under_way(each, origin.uid(objects.cluster))
     ]
     rotation = unfinished_rotation(objects)
     unfinished: Object = {} if rotation is None else {"unfinishedRotation": rotation}

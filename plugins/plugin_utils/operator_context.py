@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from ansible.plugins.loader import action_loader
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds, origin
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import freeze
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import NodeFacts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import NotFound
@@ -223,7 +223,7 @@ class TaskContext:
     def _name(self, words: t.Sequence[str], step: str, attempt: int) -> str:
         metadata = self.task["metadata"]
         # The uid: a later Action of the same name would otherwise find this one's programs.
-        key = json.dumps([metadata.get("uid"), self.index, step, attempt, list(words)])
+        key = json.dumps([origin.uid(self.task) or None, self.index, step, attempt, list(words)])
         shown = re.sub(r"[^A-Za-z0-9_.-]", "-", step or words[0].rpartition("/")[2]).strip("-.")[:40] or "program"
         return f"{metadata['name']}-{self.index + 1}-{shown}-{attempt}-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
 

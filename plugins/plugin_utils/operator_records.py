@@ -164,7 +164,10 @@ def _record(status: Object, index: int) -> Object:
 def recover(task: Object, now: str) -> None:
     """Do once what a person said of a failed Task, in place: run its command again, or leave it out (kubeadm.md A3 "Recovery")."""
     status, spec = task["status"], task["spec"]
-    mode = spec.pop("recoveryMode")
+    mode = spec.pop("recoveryMode", None)
+    if not status.get("errorReason") or status.get("completionTime"):
+        # A Kubernetes API has the status first: what was said was done by a run that was killed before it could take it off.
+        return
     index = min(max(int(status["currentCommand"]), 1), len(spec["commands"])) - 1
     status["currentCommand"] = index + 1
     record = _record(status, index)

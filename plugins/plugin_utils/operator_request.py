@@ -32,9 +32,7 @@ def wanted(arguments: t.Mapping[str, t.Any], executions: Executions) -> Object:
             "an Action is given by a manifest and by a spec at once; nothing was done. Give one of them."
         )
     if not given:
-        stored = executions.needed(name)
-        _refuse(validate.validate(stored), objects.label(stored))
-        return stored
+        return _as_stored(executions, executions.needed(name))
     if given == ["manifest"]:
         obj = _from_file(str(arguments["manifest"]))
         if name and obj["metadata"]["name"] != name:
@@ -46,6 +44,15 @@ def wanted(arguments: t.Mapping[str, t.Any], executions: Executions) -> Object:
     _with_mode(obj, str(arguments.get("mode") or ""))
     _check_cluster(obj, executions)
     return _matched(obj, executions)
+
+
+def _as_stored(executions: Executions, stored: Object) -> Object:
+    """A stored object, which somebody may have applied with kubectl in another written form than the one that is worked with."""
+    if objects.started(stored):
+        return stored
+    hub, errors = objects.to_hub(stored)
+    _refuse(errors or validate.validate(hub), objects.label(stored))
+    return stored if hub["spec"] == stored["spec"] else executions.put_spec(stored, hub["spec"])
 
 
 def _from_file(path: str) -> Object:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import typing as t
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import origin
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import flow, freeze, objects, phases
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.flow import Step
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.matching import Execution, NodeNow
@@ -32,7 +33,7 @@ class Executions:
         self.store = store
         self.namespace = namespace
         self.cluster = cluster
-        self._uid = str(((store.get(CLUSTER, namespace, cluster) or {}).get("metadata") or {}).get("uid") or "")
+        self._uid = origin.uid(store.get(CLUSTER, namespace, cluster) or {})
 
     def roots(self) -> list[Object]:
         """The Actions and the detached TaskGroups and Tasks of this cluster, the oldest first."""
@@ -93,6 +94,10 @@ class Executions:
         """Store a person's object."""
         return self.store.create(freeze.new_root(obj, self.cluster, self.namespace))
 
+    def put_spec(self, root: Object, spec: Object) -> Object:
+        """Bring a person's object, as it was read, into the one form."""
+        return self.store.update({**copy.deepcopy(root), "spec": spec})
+
     def begin(self, root: Object, plan: Object) -> Object:
         """Freeze an object's plan; from now on it is under way."""
         now = now_rfc3339()
@@ -123,7 +128,7 @@ class Executions:
         """An Action with everything that was made from it."""
         metadata = root["metadata"]
         root = self.store.get(objects.kind_ref(root["kind"]), self.namespace, metadata["name"]) or root
-        labels = {objects.LABEL_UID: str(metadata["uid"])}
+        labels = {objects.LABEL_UID: origin.uid(root)}
 
         def made(kind: str) -> dict[str, Object]:
             found = self.store.list(objects.kind_ref(kind), self.namespace, labels)
@@ -199,7 +204,7 @@ class Executions:
         except AlreadyExists as error:
             name = obj["metadata"]["name"]
             stored = self.store.get(objects.kind_ref(obj["kind"]), self.namespace, name) or {"metadata": {}}
-            if (stored["metadata"].get("labels") or {}).get(objects.LABEL_UID) == root["metadata"]["uid"]:
+            if (stored["metadata"].get("labels") or {}).get(objects.LABEL_UID) == origin.uid(root):
                 return stored
             raise ControlPlaneFailure(
                 f"{objects.label(root)} needs the name {name} for a {obj['kind']} of its own, but the store has one of that name that is "

@@ -12,6 +12,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator imp
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.flow import Step
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.matching import Execution, NodeNow
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import ClusterFacts, NodeFacts
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_records import (
     TASK,
@@ -64,9 +65,9 @@ def hub(data: Object) -> Object:
     return made
 
 
-def executions(folder: Path) -> Executions:
-    """A cluster's Actions in a new store."""
-    store = FileStore(str(folder / "store"))
+def executions(where: t.Union[Path, Store]) -> Executions:
+    """A cluster's Actions in a store that is empty, or in a new one in a folder."""
+    store = where if isinstance(where, Store) else FileStore(str(where / "store"))
     metadata = {"name": CLUSTER, "namespace": "default"}
     store.create({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": metadata, "spec": {}})
     return Executions(store, "default", CLUSTER)

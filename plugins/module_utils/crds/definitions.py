@@ -13,10 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import names, operator_kinds, rules, statuses
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import names, rules, statuses
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds.structural import open_schema_of, schema_of
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import health_check, kinds, schemas
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.schema import MapOf
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import objects as operator
 
 Object = dict[str, Any]
 
@@ -41,7 +42,7 @@ Column = tuple[str, str, str, int]
 class Kind:
     """One kind: its spec's description, its status's (None: it has none), and how kubectl shows it.
 
-    ``open``: its spec may hold more than is described.
+    ``open``: its spec may hold more than is described, and null means something there.
     """
 
     name: str
@@ -107,6 +108,7 @@ _OPERATOR_COLUMNS: Sequence[Column] = (
     _AGE,
 )
 _CORE, _CONTROL_PLANE, _BOOTSTRAP = "cluster-api", "control-plane-kubeadm", "bootstrap-kubeadm"
+_OPERATOR = "operator-kubeadm"
 _TEMPLATE_METADATA = {"labels": MapOf("string"), "annotations": MapOf("string")}
 
 
@@ -171,16 +173,8 @@ KINDS: Sequence[Kind] = (
     *_infrastructure("Inventory", "infrastructure-inventory"),
     *_infrastructure("Nspawn", "infrastructure-nspawn"),
     *(
-        Kind(
-            each,
-            operator_kinds.PROVIDER,
-            operator_kinds.SPECS[each],
-            operator_kinds.STATUS,
-            (),
-            _OPERATOR_COLUMNS,
-            open=True,
-        )
-        for each in operator_kinds.NAMES
+        Kind(each, _OPERATOR, operator.SPECS[each], operator.STATUS, (), _OPERATOR_COLUMNS, open=True)
+        for each in operator.KINDS
     ),
 )
 
@@ -196,18 +190,23 @@ def group_of(kind: str) -> str:
         return kinds.GROUP_CONTROL_PLANE
     if kind == "KubeadmConfigTemplate":
         return kinds.GROUP_BOOTSTRAP
-    if kind in operator_kinds.NAMES:
-        return operator_kinds.GROUP
+    if kind in operator.KINDS:
+        return operator.GROUP
     return kinds.group(kinds.api_version(kind))
 
 
 def version_of(kind: str) -> str:
     """The version of a stored kind: v1beta2, v1beta1 for infrastructure, v1alpha1 for Actions, v1 for what the API server brings."""
-    if kind in operator_kinds.NAMES:
-        return operator_kinds.VERSION
+    if kind in operator.KINDS:
+        return operator.VERSION
     if kind in ("KubeadmControlPlaneTemplate", "KubeadmConfigTemplate"):
         return kinds.api_version(kinds.KUBEADM_CONTROL_PLANE).rpartition("/")[2]
     return kinds.api_version(kind).rpartition("/")[2]
+
+
+def keeps_null(kind: str) -> bool:
+    """Tell whether null and an absent field are two things in a kind: in a patch, null takes a field away."""
+    return kind in operator.KINDS
 
 
 def definition(kind: Kind, minor: int = 0) -> Object:
@@ -244,7 +243,7 @@ def definition(kind: Kind, minor: int = 0) -> Object:
     if kind.short_names:
         spelled["shortNames"] = list(kind.short_names)
     labels = {MANAGED_BY: MANAGER, PROVIDER_LABEL: kind.provider, "clusterctl.cluster.x-k8s.io": ""}
-    if kind.name not in operator_kinds.NAMES:
+    if kind.name not in operator.KINDS:
         labels[CONTRACT_LABEL] = version
     return {
         "apiVersion": "apiextensions.k8s.io/v1",

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import operator_kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import objects as operator
 
 Schema = dict[str, Any]
 
@@ -56,9 +56,11 @@ def with_rules(kind: str, schema: Schema, minor: int) -> Schema:
         schema["required"] = ["clusterName"]
     elif kind == kinds.MACHINE_HEALTH_CHECK:
         schema["required"] = ["clusterName", "selector"]
-    elif kind in operator_kinds.NAMES:
+    elif kind in operator.KINDS:
         # An empty one means the first.
-        _at(schema, ("executionMode",)).update(enum=["", *operator_kinds.EXECUTION_MODES])
+        _at(schema, ("executionMode",)).update(enum=["", *operator.MODES])
+        if kind == operator.TASK:
+            _at(schema, ("recoveryMode",)).update(enum=["", *operator.RECOVERIES])
     return schema
 
 

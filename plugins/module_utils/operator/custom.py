@@ -48,7 +48,7 @@ def validate(spec: Mapping[str, Any], path: str) -> list[FieldError]:
                 FieldError(f"{where}.name", name, "is the name of an earlier TaskGroup", "Give it another one.")
             )
         names.append(name)
-        unknown = sorted(set(each.get("spec") or {}) - set(objects.GROUP_FIELDS[:7]))
+        unknown = sorted(set(each.get("spec") or {}) - set(objects.WORKFLOW_FIELDS))
         found += [FieldError(f"{where}.{key}", None, "there is no such field", "Correct its name.") for key in unknown]
         found += group_errors(each.get("spec") or {}, where)
     return found

@@ -86,8 +86,9 @@ def _within(execution: Execution, group: Mapping[str, Any]) -> Step:
     if out:
         return Step(LEAVE_OUT, group, _names(out))
     failed = [each for each in tasks if _failed(each)]
-    recovering = [each for each in failed if each["spec"].get("recoveryMode")]
+    recovering = [each for each in tasks if each["spec"].get("recoveryMode") in objects.RECOVERIES and _begun(each)]
     if recovering:
+        # Of a Task that has not failed: a run was killed between doing what it says and taking it off.
         return Step(RECOVER, group, _names(recovering))
     if not _missing(execution, group) and all(_done(each) for each in tasks) and execution.root["kind"] != objects.TASK:
         return Step(COMPLETE_GROUP, group)
@@ -157,6 +158,10 @@ def _done(obj: Mapping[str, Any]) -> bool:
 
 def _failed(obj: Mapping[str, Any]) -> bool:
     return bool(_status(obj).get("errorReason")) and not _done(obj)
+
+
+def _begun(obj: Mapping[str, Any]) -> bool:
+    return _started(obj) or _failed(obj)
 
 
 def _started(obj: Mapping[str, Any]) -> bool:

@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import origin
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import custom, objects
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.objects import Object
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.planners import PLANNERS
@@ -192,11 +193,11 @@ def _child(
 ) -> Object:
     metadata = root["metadata"]
     labels = {**(metadata.get("labels") or {})}
-    labels[objects.LABEL_UID] = str(metadata["uid"])
+    labels[objects.LABEL_UID] = origin.uid(root)
     labels[objects.LABEL_ORDER] = group["order"]
     labels[objects.LABEL_TASK_GROUP] = _label_value(group["name"])
     if root["kind"] == objects.ACTION:
-        labels[objects.LABEL_ACTION] = str(metadata["name"])
+        labels[objects.LABEL_ACTION] = _label_value(str(metadata["name"]))
     reference = {
         "apiVersion": objects.API_VERSION,
         "kind": owner["kind"],

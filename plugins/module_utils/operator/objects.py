@@ -14,7 +14,8 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.pla
 Object = dict[str, Any]
 
 GROUP = "operator.kubeadm.x-k8s.io"
-API_VERSION = GROUP + "/v1alpha1"
+VERSION = "v1alpha1"
+API_VERSION = f"{GROUP}/{VERSION}"
 ACTION = "Action"
 TASK_GROUP = "TaskGroup"
 TASK = "Task"
@@ -33,6 +34,7 @@ DRY_RUN = "DryRun"
 MODES = (AUTO, CONTROLLED, DRY_RUN)
 RETRY = "RetryFailedCommand"
 SKIP = "SkipFailedCommand"
+RECOVERIES = (RETRY, SKIP)
 
 UPGRADE = "upgrade"
 CUSTOM = "custom"
@@ -45,11 +47,46 @@ COMMAND_ALIASES: Mapping[str, str] = {
     "alphaCertsRenew": "kubeadmRenewCertificates",
     "upgradeKubeletAndKubeactl": "upgradeKubeletAndKubectl",
 }
-_GROUP_FIELDS = ("nodeSelector", "nodeNames", "nodeFilter", "selector", "template", "policy", "maxUnavailable")
-_ROOT_FIELDS = ("executionMode", "paused", "abort", "leftOut")
-GROUP_FIELDS = (*_GROUP_FIELDS, *_ROOT_FIELDS)
-TASK_FIELDS = ("nodeName", "commands", "recoveryMode", "approved", *_ROOT_FIELDS)
-ACTION_FIELDS = (*ACTIONS, *_ROOT_FIELDS)
+# Every field of the one form, as objects/schema.py describes fields: what is checked, and what an API server is told. What one kind of
+# Action asks for inside its own field, and what a command's parameters are, is checked by whoever carries it out.
+_ROOT: Mapping[str, Any] = {
+    "executionMode": "string",
+    "paused": "boolean",
+    "abort": "boolean",
+    "leftOut": ["string"],
+}
+_GROUP: Mapping[str, Any] = {
+    "nodeSelector": "object",
+    "nodeNames": ["string"],
+    "nodeFilter": "string",
+    "selector": "object",
+    "template": "object",
+    "policy": "string",
+    "maxUnavailable": "integer",
+}
+SPECS: Mapping[str, Mapping[str, Any]] = {
+    ACTION: {**dict.fromkeys(ACTIONS, "object"), **_ROOT},
+    TASK_GROUP: {**_GROUP, **_ROOT},
+    TASK: {"nodeName": "string", "commands": ["object"], "recoveryMode": "string", "approved": "boolean", **_ROOT},
+}
+# A status has more than what people select by.
+STATUS: Mapping[str, Any] = {
+    "phase": "string",
+    "paused": "boolean",
+    "startTime": "timestamp",
+    "completionTime": "timestamp",
+    "abortTime": "timestamp",
+    "clusterUID": "string",
+    "commandProgress": "string",
+    "errorReason": "string",
+    "errorMessage": "string",
+    "message": "string",
+}
+# What a workflow says of each of its groups.
+WORKFLOW_FIELDS = tuple(_GROUP)
+GROUP_FIELDS = tuple(SPECS[TASK_GROUP])
+TASK_FIELDS = tuple(SPECS[TASK])
+ACTION_FIELDS = tuple(SPECS[ACTION])
 
 
 def is_operator_object(data: Mapping[str, Any]) -> bool:

@@ -9,6 +9,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import schema
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import Report
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import custom, objects
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.planners import PLANNERS
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import FieldError
@@ -28,7 +30,7 @@ def validate(obj: Mapping[str, Any]) -> list[FieldError]:
         found += _unknown(spec, objects.GROUP_FIELDS) + custom.group_errors(spec, "spec")
     else:
         found += custom.task_errors(spec, "spec")
-    return found + _flow(spec)
+    return found + _flow(obj)
 
 
 def _metadata(metadata: Mapping[str, Any]) -> list[FieldError]:
@@ -64,13 +66,15 @@ def _action(spec: Mapping[str, Any]) -> list[FieldError]:
     return unknown + PLANNERS[asked[0]][0](value, path)
 
 
-def _flow(spec: Mapping[str, Any]) -> list[FieldError]:
-    found = []
-    mode = spec.get("executionMode")
-    if mode not in (None, "", *objects.MODES):
-        rule = f"must be one of {', '.join(objects.MODES)}"
-        found.append(FieldError("spec.executionMode", mode, rule, "Correct it, or leave it out for Auto."))
-    for key in ("paused", "abort", "approved"):
-        if not isinstance(spec.get(key, False), bool):
-            found.append(FieldError(f"spec.{key}", spec[key], "must be true or false", "Correct it."))
+def _flow(obj: Mapping[str, Any]) -> list[FieldError]:
+    spec, described = obj["spec"], objects.SPECS[obj["kind"]]
+    fields = {key: described[key] for key in objects.FLOW_FIELDS if key in described}
+    report = Report(objects.label(obj))
+    schema.check({key: spec[key] for key in fields if key in spec}, fields, "spec", report)
+    found = [FieldError(each.path, each.value, each.rule, each.fix) for each in report.violations]
+    for key, known in (("executionMode", objects.MODES), ("recoveryMode", objects.RECOVERIES)):
+        value = spec.get(key)
+        if value not in (None, "", *known):
+            rule = f"must be one of {', '.join(known)}"
+            found.append(FieldError(f"spec.{key}", value, rule, "Correct it, or leave it out."))
     return found

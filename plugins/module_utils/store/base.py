@@ -29,6 +29,8 @@ MODIFY_ATTEMPTS = 50
 MODIFY_PAUSE_SECONDS = 0.1
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
+# As Kubernetes: a part of a subdomain may be longer than a label.
+_PART = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?\Z")
 _KIND = re.compile(r"[A-Z][A-Za-z0-9]{0,62}\Z")
 
 
@@ -88,6 +90,11 @@ class Store(abc.ABC):
         self, kind_ref: KindRef, namespace: str | None = None, labels: t.Mapping[str, str] | None = None
     ) -> Objects:
         """Return the objects of a kind that carry all of ``labels``, ordered by namespace and name."""
+
+    def names(self, kind_ref: KindRef, namespace: str | None = None) -> t.Sequence[tuple[str, str]]:
+        """Return namespace and name of every object of a kind, also of one that can't be read."""
+        listed = ((each["metadata"]["namespace"], each["metadata"]["name"]) for each in self.list(kind_ref, namespace))
+        return [(str(where), str(name)) for where, name in listed]
 
     @abc.abstractmethod
     def create(self, obj: Object) -> Object:
@@ -245,7 +252,7 @@ def check_name(name: str) -> None:
 
 def is_subdomain(text: t.Any) -> bool:
     """Tell whether a text is an RFC 1123 subdomain as Kubernetes asks of object names."""
-    return isinstance(text, str) and 0 < len(text) <= 253 and all(_LABEL.match(part) for part in text.split("."))
+    return isinstance(text, str) and 0 < len(text) <= 253 and all(_PART.match(part) for part in text.split("."))
 
 
 def plain(value: t.Any, path: str = "") -> t.Any:

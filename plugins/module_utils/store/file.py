@@ -18,6 +18,7 @@ import uuid
 from datetime import datetime, timezone
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.failpoints import around
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import origin
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import base, files, yaml_text
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import KindRef, Object, Objects
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.layout import (
@@ -26,6 +27,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.layout
     kind_folder,
     object_path,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.view import View
 
 FORMAT_VERSION = 1
 FORMAT_FILE = "store.yaml"
@@ -61,38 +63,81 @@ class FileStore(base.Store):
         self._decrypt = decrypt
         self._clock = clock or _utc_now
         self._format_checked = False
+        self._view: View | None = None
 
     def journal_directory(self) -> str | None:
         """Return the store's own directory."""
         return self.directory
+
+    @contextlib.contextmanager
+    def view(self, whole: str | None = None) -> t.Iterator[None]:
+        """Files are just read; only who needs everything of each kind gets each file read once."""
+        if whole is None or self._view is not None:
+            yield
+            return
+        self._view = View(whole)
+        try:
+            yield
+        finally:
+            self._view = None
 
     def get(self, kind_ref: KindRef, namespace: str, name: str) -> Object | None:
         """Return a copy of the object, or None where there is none."""
         path = object_path(self.directory, kind_ref, namespace, name)
         if not self._exists():
             return None
+        if self._view is not None and self._in_view(self._view, kind_ref, namespace):
+            return self._view.get(kind_ref, namespace, name)
         return self._read(path, kind_ref, namespace, name)
 
     def list(
         self, kind_ref: KindRef, namespace: str | None = None, labels: t.Mapping[str, str] | None = None
     ) -> Objects:
         """Return the objects of a kind that carry all of ``labels``, ordered by namespace and name."""
+        if self._view is not None and self._in_view(self._view, kind_ref, namespace):
+            return self._view.list(kind_ref, namespace, labels) or []
+        return self._listed(kind_ref, namespace, labels)
+
+    def _in_view(self, view: View, kind_ref: KindRef, namespace: str | None) -> bool:
+        asked_for = view.widened(namespace, None)[0]
+        if view.lists(kind_ref, asked_for):
+            return True
+        if (kind_ref, asked_for) in view.unreadable:
+            return False
+        try:
+            view.keep_list(kind_ref, asked_for, None, self._listed(kind_ref, asked_for, None))
+        except base.StoreError:
+            # A file that is damaged is told to who asks for what is in it, and to nobody else.
+            view.unreadable.add((kind_ref, asked_for))
+            return False
+        return True
+
+    def _listed(self, kind_ref: KindRef, namespace: str | None, labels: t.Mapping[str, str] | None) -> Objects:
+        found = []
+        folder_name = kind_folder(kind_ref)
+        for each, name in self.names(kind_ref, namespace):
+            path = f"{self.directory}/{each}/{folder_name}/{name}.yaml"
+            if labels and files.is_anothers(path, labels):
+                continue
+            # Gone meanwhile is no error: it was deleted while the folder was read.
+            obj = self._read(path, kind_ref, each, name)
+            if obj is not None and _has_labels(obj, labels or {}):
+                found.append(obj)
+        return found
+
+    def names(self, kind_ref: KindRef, namespace: str | None = None) -> t.Sequence[tuple[str, str]]:
+        """Return namespace and name of every object of a kind, those whose files are damaged among them."""
         folder_name = kind_folder(kind_ref)
         if namespace is not None:
             base.check_namespace(namespace)
         if not self._exists():
             return []
-        namespaces = [namespace] if namespace is not None else self._namespaces()
         found = []
-        for each in namespaces:
+        for each in [namespace] if namespace is not None else self._namespaces():
             for file_name in files.names_in(os.path.join(self.directory, each, folder_name)):
                 name, extension = os.path.splitext(file_name)
-                if extension != ".yaml" or not base.is_subdomain(name):
-                    continue
-                # Gone meanwhile is no error: it was deleted while the folder was read.
-                obj = self._read(object_path(self.directory, kind_ref, each, name), kind_ref, each, name)
-                if obj is not None and _has_labels(obj, labels or {}):
-                    found.append(obj)
+                if extension == ".yaml" and base.is_subdomain(name):
+                    found.append((each, name))
         return found
 
     def create(self, obj: Object) -> Object:
@@ -107,7 +152,7 @@ class FileStore(base.Store):
             uid=str(uuid.uuid4()),
             resourceVersion=str(time.time_ns() // 1000),
             generation=1,
-            creationTimestamp=self._clock(),
+            creationTimestamp=origin.created(metadata) or self._clock(),
         )
         with self.writing():
             if self._read(path, kind_ref, namespace, name) is not None:
@@ -250,6 +295,8 @@ class FileStore(base.Store):
                 f"the folder {parent} does not exist; it isn't made, since it may be a file system that isn't mounted",
                 f"Nothing was written. Mount it, correct the path, or make it: mkdir -p {parent}",
             )
+        if self._view is not None:
+            self._view.forget()
         # Looked at anew: the directory may have been removed, or replaced, since it was read.
         self._format_checked = False
         self._exists()

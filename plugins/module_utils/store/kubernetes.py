@@ -16,6 +16,7 @@ import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions, names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.failpoints import around
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import origin
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import base
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import KindRef, Object, Objects
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.dropped import refuse_loss
@@ -82,7 +83,7 @@ class KubernetesStore(base.Store):
         path = object_path(kind_ref, namespace, name)
         if self._view is not None:
             if self._view.reads_whole_kinds:
-                self.list(kind_ref, namespace)
+                self._ask_for(self._view, kind_ref, namespace, None)
             if self._view.knows(kind_ref, namespace, name):
                 return self._view.get(kind_ref, namespace, name)
         answer = self.api.send("get", path, accepted=(404,))
@@ -100,10 +101,14 @@ class KubernetesStore(base.Store):
             return self._listed(kind_ref, namespace, labels)
         found = self._view.list(kind_ref, namespace, labels)
         if found is None:
-            asked_for = self._view.widened(namespace, labels)
-            self._view.keep_list(kind_ref, *asked_for, self._listed(kind_ref, *asked_for))
+            self._ask_for(self._view, kind_ref, namespace, labels)
             found = self._view.list(kind_ref, namespace, labels)
         return found or []
+
+    def _ask_for(self, view: View, kind_ref: KindRef, namespace: str | None, labels: t.Mapping[str, str] | None) -> None:
+        asked_for = view.widened(namespace, labels)
+        if not view.lists(kind_ref, asked_for[0]):
+            view.keep_list(kind_ref, *asked_for, self._listed(kind_ref, *asked_for))
 
     def _listed(self, kind_ref: KindRef, namespace: str | None, labels: t.Mapping[str, str] | None) -> Objects:
         path = kind_path(kind_ref, namespace)
@@ -129,7 +134,7 @@ class KubernetesStore(base.Store):
 
     def create(self, obj: Object) -> Object:
         """Store a new object and return it as stored."""
-        obj = _without_nulls(base.plain_object(obj))
+        obj = as_kept(base.plain_object(obj))
         kind_ref, namespace, name = identity(obj)
         path = kind_path(kind_ref, namespace)
         for field in (*_OWN_FIELDS, "deletionTimestamp", "deletionGracePeriodSeconds"):
@@ -160,7 +165,7 @@ class KubernetesStore(base.Store):
 
     def update(self, obj: Object) -> Object:
         """Replace an object and return it as stored; where nothing differs nothing is written."""
-        obj = _without_nulls(base.plain_object(obj))
+        obj = as_kept(base.plain_object(obj))
         kind_ref, namespace, name = identity(obj)
         path = object_path(kind_ref, namespace, name)
         metadata = obj["metadata"]
@@ -186,6 +191,8 @@ class KubernetesStore(base.Store):
         return self._put(kind_ref, namespace, name, path, {**obj, "status": stored.get("status") or {}})
 
     def _put(self, kind_ref: KindRef, namespace: str, name: str, path: str, obj: Object) -> Object:
+        # The server's own, which may be another one than is told here (_stored).
+        obj["metadata"] = {key: value for key, value in obj["metadata"].items() if key != "creationTimestamp"}
         if not obj["status"]:
             del obj["status"]
         with around(f"store write {kind_ref[1]}"):
@@ -273,10 +280,14 @@ class KubernetesStore(base.Store):
         )
 
     def _stored(self, kind_ref: KindRef, document: Object, written: bool = False) -> Object:
-        obj: Object = _without_nulls(document)
+        obj = as_kept(document)
         # Says which fields whose requests set; nobody decides on it, and it is longer than the rest.
         obj["metadata"].pop("managedFields", None)
         obj["metadata"].setdefault("generation", 1)
+        # One that was moved here is as old as it was.
+        made = origin.created(obj["metadata"])
+        if made is not None:
+            obj["metadata"]["creationTimestamp"] = made
         self._known[object_path(kind_ref, obj["metadata"]["namespace"], obj["metadata"]["name"])] = copy.deepcopy(obj)
         if self._view is not None:
             self._view.keep(kind_ref, obj, written)
@@ -316,6 +327,19 @@ def object_path(kind_ref: KindRef, namespace: str, name: str) -> str:
     base.check_namespace(namespace)
     base.check_name(name)
     return f"{kind_path(kind_ref, namespace)}/{name}"
+
+
+def as_kept(obj: t.Mapping[str, t.Any]) -> Object:
+    """Return a copy of an object as an API keeps it: without null where it is the same as an absent field, which is nearly everywhere."""
+    if not definitions.keeps_null(str(obj.get("kind"))):
+        kept: Object = _without_nulls(obj)
+        return kept
+    # What is described of these kinds can't be null; what is inside may be.
+    parts = {key: part for key, part in obj.items() if part is not None}
+    for key in ("spec", "status"):
+        if isinstance(parts.get(key), dict):
+            parts[key] = {name: copy.deepcopy(value) for name, value in parts[key].items() if value is not None}
+    return {**parts, "metadata": _without_nulls(parts.get("metadata"))}
 
 
 def _without_nulls(value: t.Any) -> t.Any:

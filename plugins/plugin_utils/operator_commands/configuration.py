@@ -12,6 +12,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import origin
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError, Report
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import configuration_patch
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.change_configuration import affected
@@ -274,7 +275,7 @@ def _version(context: TaskContext) -> str:
 def _step(context: TaskContext) -> str:
     """The same name for every call of this command, and for no other's."""
     metadata = context.task["metadata"]
-    key = json.dumps([metadata.get("uid"), metadata["name"], context.index])
+    key = json.dumps([origin.uid(context.task) or None, metadata["name"], context.index])
     return f"{metadata['name'][:_LONGEST_NAME]}-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
 
 

@@ -17,6 +17,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.cert
     ETCD_SERVER,
     SERVICE_ACCOUNT,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import origin
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import authority_rotation as rotation
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.authority_rotation import (
     DROP,
@@ -207,7 +208,7 @@ def snapshot(ctx: TaskContext, parameters: Parameters) -> None:
         "name": f"{ctx.cluster}-rotation",
         "keep": SNAPSHOTS_KEPT,
         # A second try of this Task takes the first one's.
-        "purpose": f"Task {ctx.task['metadata']['name']} {ctx.task['metadata'].get('uid', '')}",
+        "purpose": f"Task {ctx.task['metadata']['name']} {origin.uid(ctx.task)}",
         "max_age": SNAPSHOT_SECONDS,
         "ca_file": f"{etcd}/ca.crt",
         "certificate_file": f"{etcd}/healthcheck-client.crt",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import origin
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.catalogue_upgrade import (
     PACKAGES,
     upgrade_arguments,
@@ -33,7 +34,7 @@ _NOT_HERE = ("ControlPlane", "Port-", "KubeadmVersion", "KubeletVersion")
 def once(context: TaskContext) -> str:
     """Names this command of this Task and attempt, so that a node knows what it has done for it already."""
     metadata = context.task["metadata"]
-    return f"{metadata['name']}/{metadata.get('uid') or ''}/{context.index}/{attempt_of(context)}"
+    return f"{metadata['name']}/{origin.uid(context.task)}/{context.index}/{attempt_of(context)}"
 
 
 def attempt_of(context: TaskContext) -> int:

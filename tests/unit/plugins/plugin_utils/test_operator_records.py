@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import base64
+import copy
 import typing as t
 from pathlib import Path
 
@@ -98,9 +99,20 @@ def test_a_failed_command_is_recovered_once(walk: Walk) -> None:
     operator_records.recover(failed, "now")
     assert "recoveryMode" not in failed["spec"] and failed["status"]["phase"] == "Running"
     assert failed["status"]["commands"][0]["attempt"] == 2 and failed["status"]["currentCommand"] == 1
+    failed["status"]["errorReason"] = "ExecutionError"
     failed["spec"]["recoveryMode"] = objects.SKIP
     operator_records.recover(failed, "now")
     assert failed["status"]["currentCommand"] == 2 and failed["status"]["commandProgress"] == "1/2"
+
+
+def test_what_was_recovered_already_is_only_taken_off(walk: Walk) -> None:
+    """A Kubernetes API has the status first: a run that was killed there would skip the next command that fails, unasked."""
+    record = TaskRecord(walk.where.store, "default", NAME, Secrets())
+    task = record.begin()
+    task["spec"]["recoveryMode"] = objects.SKIP
+    before = copy.deepcopy(task["status"])
+    operator_records.recover(task, "now")
+    assert "recoveryMode" not in task["spec"] and task["status"] == before
 
 
 def test_a_command_that_had_ended_is_not_the_next_one(walk: Walk) -> None:
