@@ -105,7 +105,9 @@ class KubernetesStore(base.Store):
             found = self._view.list(kind_ref, namespace, labels)
         return found or []
 
-    def _ask_for(self, view: View, kind_ref: KindRef, namespace: str | None, labels: t.Mapping[str, str] | None) -> None:
+    def _ask_for(
+        self, view: View, kind_ref: KindRef, namespace: str | None, labels: t.Mapping[str, str] | None
+    ) -> None:
         asked_for = view.widened(namespace, labels)
         if not view.lists(kind_ref, asked_for[0]):
             view.keep_list(kind_ref, *asked_for, self._listed(kind_ref, *asked_for))

@@ -32,6 +32,10 @@ class View:
         self._whole = whole
         self._objects: dict[_Place, Object | None] = {}
         self._lists: dict[_Listed, list[_Place]] = {}
+        # What could not be read as a whole.
+        self.unreadable: set[tuple[KindRef, str | None]] = set()
+        # Of each list, by a label's name and then its value: a fleet's clusters are asked for one after another.
+        self._labelled: dict[tuple[_Listed, str], dict[t.Any, list[_Place]]] = {}
 
     def widened(self, namespace: str | None, labels: Labels) -> tuple[str | None, Labels]:
         """Return what to ask for where this namespace and these labels are wanted."""
@@ -44,11 +48,13 @@ class View:
         """Whether an object is to be asked for with all others of its kind."""
         return self._whole is not None
 
+    def lists(self, kind_ref: KindRef, namespace: str | None) -> bool:
+        """Tell whether all objects of a kind are known."""
+        return any((kind_ref, each, ()) in self._lists for each in (namespace, None))
+
     def knows(self, kind_ref: KindRef, namespace: str, name: str) -> bool:
         """Tell whether it is known that an object is there, or that it isn't."""
-        return (kind_ref, namespace, name) in self._objects or any(
-            (kind_ref, each, ()) in self._lists for each in (namespace, None)
-        )
+        return (kind_ref, namespace, name) in self._objects or self.lists(kind_ref, namespace)
 
     def get(self, kind_ref: KindRef, namespace: str, name: str) -> Object | None:
         """Return a copy of a known object; None where there is none."""
@@ -59,9 +65,21 @@ class View:
         wanted = _sorted(labels)
         for key in ((kind_ref, namespace, wanted), (kind_ref, namespace, ()), (kind_ref, None, ())):
             if key in self._lists:
-                found = [self._objects[place] for place in sorted(self._lists[key]) if namespace in (None, place[1])]
+                places = self._places(key, wanted)
+                found = [self._objects[place] for place in sorted(places) if namespace in (None, place[1])]
                 return [copy.deepcopy(each) for each in found if each is not None and _carries(each, wanted)]
         return None
+
+    def _places(self, key: _Listed, wanted: tuple[tuple[str, str], ...]) -> list[_Place]:
+        if not wanted:
+            return self._lists[key]
+        name, value = wanted[0]
+        if (key, name) not in self._labelled:
+            by_value = self._labelled[(key, name)] = {}
+            for place in self._lists[key]:
+                labels = (self._objects[place] or {"metadata": {}})["metadata"].get("labels") or {}
+                by_value.setdefault(labels.get(name), []).append(place)
+        return self._labelled[(key, name)].get(value, [])
 
     def keep(self, kind_ref: KindRef, obj: Object, written: bool = False) -> None:
         """Take in an object as it is in the store now; ``written`` by this store itself, so that lists may have changed."""
@@ -72,8 +90,10 @@ class View:
         gone = bool(metadata.get("deletionTimestamp")) and not metadata.get("finalizers")
         self._objects[place] = None if gone else copy.deepcopy(obj)
         relabelled = before is None or (before["metadata"].get("labels") or {}) != (metadata.get("labels") or {})
-        if written and (gone or relabelled):
-            self._drop_lists(kind_ref)
+        if gone or relabelled:
+            self._labelled.clear()
+            if written:
+                self._drop_lists(kind_ref)
 
     def keep_missing(self, kind_ref: KindRef, namespace: str, name: str) -> None:
         """Take in that there is no such object."""
@@ -89,14 +109,18 @@ class View:
             place = (kind_ref, str(each["metadata"]["namespace"]), str(each["metadata"]["name"]))
             self._objects[place] = copy.deepcopy(each)
             places.append(place)
+        self._labelled.clear()
         self._lists[(kind_ref, namespace, _sorted(labels))] = places
 
     def forget(self) -> None:
         """Forget everything: somebody else changes the same objects."""
         self._objects.clear()
         self._lists.clear()
+        self._labelled.clear()
+        self.unreadable.clear()
 
     def _drop_lists(self, kind_ref: KindRef) -> None:
+        self._labelled.clear()
         for key in [each for each in self._lists if each[0] == kind_ref]:
             del self._lists[key]
 
