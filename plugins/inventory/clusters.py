@@ -27,6 +27,11 @@ description:
   - For a store of the type C(kubernetes) the options from O(store.kubeconfig) on are those of the collection kubernetes.core, and so are the environment variables
     (C(K8S_AUTH_KUBECONFIG), C(K8S_AUTH_HOST), C(K8S_AUTH_API_KEY) and so on) that stand in for what isn't given. What is given here becomes part of the
     hosts' variables, as C(ansible-inventory) shows them; a token or a password is better given in the environment.
+  - The hosts of clusters have the variables C(control_plane_cluster), C(control_plane_namespace) and C(control_plane_labels), of which O(keyed_groups),
+    O(groups) and O(compose) make groups and variables. C(control_plane_labels) are those of the manifest, else of the stored Cluster.
+  - One cluster that can't be read keeps no other from becoming a host.
+extends_documentation_fragment:
+  - ansible.builtin.constructed
 options:
   plugin:
     description: Must be C(kubeadm.control_plane.clusters).
@@ -55,6 +60,21 @@ options:
       - All clusters, labelled or not, where it is empty.
     type: str
     default: ""
+    version_added: 0.7.0
+  label_selector:
+    description:
+      - Only clusters with such labels become hosts, whether the manifest or the stored Cluster has them.
+      - As C(kubectl --selector) takes it, for example C(env=prod,region in (a, b),!retired).
+      - All clusters where it is empty.
+    type: str
+    default: ""
+    version_added: 0.7.0
+  machines:
+    description:
+      - Whether the clusters' machines become hosts, too. No playbook of this collection needs that.
+      - A fleet's inventory is read faster and takes less memory without, and each of its hosts is a cluster, as AWX needs for slicing a job.
+    type: bool
+    default: true
     version_added: 0.7.0
   store:
     description: Where the clusters' objects are kept.
@@ -141,6 +161,20 @@ store:
   type: file
   path: store
 
+# inventory.clusters.yml, of a fleet: the clusters in two namespaces that are in production, in groups by namespace and region
+# plugin: kubeadm.control_plane.clusters
+# namespaces: [team-a, team-b]
+# label_selector: env=prod
+# machines: false
+# keyed_groups:
+#   - key: control_plane_namespace
+#     prefix: namespace
+#   - key: control_plane_labels.region
+#     prefix: region
+# store:
+#   type: kubernetes
+#   path: journal
+
 # inventory.clusters.yml, with the objects in a management cluster
 # plugin: kubeadm.control_plane.clusters
 # manifests:
@@ -158,11 +192,12 @@ import os
 import re
 import sys
 import typing as t
+from collections import Counter
 
 from ansible.errors import AnsibleParserError
-from ansible.plugins.inventory import BaseInventoryPlugin
+from ansible.plugins.inventory import BaseInventoryPlugin, Constructable
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds, label_selector
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import list_clusters
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, StoreError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.view import OF_ALL, OF_NAMESPACE
@@ -175,9 +210,12 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.inventory_gr
 
 CLUSTERS_GROUP = "control_planes"
 MACHINES_GROUP = "control_plane_machines"
+Key = tuple[str, str]
+# Of a cluster; None where they can't be read.
+Labels = t.Optional[dict[str, str]]
 
 
-class InventoryModule(BaseInventoryPlugin):
+class InventoryModule(BaseInventoryPlugin, Constructable):
     """Clusters and machines as hosts."""
 
     NAME = "kubeadm.control_plane.clusters"
@@ -205,39 +243,68 @@ class InventoryModule(BaseInventoryPlugin):
 
     def _add_clusters(self, options: dict[str, t.Any], files: list[str], decrypt: t.Any) -> None:
         namespaces = [str(each) for each in self.get_option("namespaces") or []]
-        mine = str(self.get_option("watch_filter") or "")
-        clusters: dict[tuple[str, str], list[str]] = {}
-        # Whose a cluster is whose file can't be read nobody can tell, and all are told of it.
-        labelled: set[tuple[str, str]] = set()
+        manifests: dict[Key, list[str]] = {}
+        labels: dict[Key, Labels] = {}
         for entry in list_clusters(files):
             if not namespaces or entry.namespace in namespaces:
-                clusters[(entry.namespace, entry.name)] = list(entry.paths)
-                if entry.labels is None or entry.labels.get(kinds.LABEL_WATCH_FILTER) == mine:
-                    labelled.add((entry.namespace, entry.name))
+                manifests[(entry.namespace, entry.name)] = list(entry.paths)
+                labels[(entry.namespace, entry.name)] = entry.labels
         stores.check(options)
         store = stores.open_store(options, decrypt=decrypt) if stores.exists(options) else None
         with store.view(OF_NAMESPACE if namespaces else OF_ALL) if store is not None else contextlib.nullcontext():
             try:
                 for namespace in (namespaces or [None]) if store is not None else ():
-                    for cluster in store.list(CLUSTER, namespace):
-                        key = (cluster["metadata"]["namespace"], cluster["metadata"]["name"])
-                        clusters.setdefault(key, [])
-                        if (cluster["metadata"].get("labels") or {}).get(kinds.LABEL_WATCH_FILTER) == mine:
-                            labelled.add(key)
+                    for key, stored in self._stored(store, namespace).items():
+                        of_manifest = labels.get(key, {})
+                        unreadable = stored is None or of_manifest is None
+                        labels[key] = None if unreadable else {**stored, **of_manifest}
             except StoreError as error:
                 if not stores.is_not_installed(error):
                     raise
                 # The playbook that installs is run with this very inventory.
                 self.display.warning(str(error))
                 store = None
-            if mine:
-                clusters = {key: paths for key, paths in clusters.items() if key in labelled}
-            names = [name for _namespace, name in clusters]
-            for (namespace, name), paths in sorted(clusters.items()):
-                host = name if names.count(name) == 1 else f"{namespace}.{name}"
-                self._add_cluster(host, namespace, name, paths, options)
-                if store is not None:
+            chosen = self._chosen(labels)
+            names = Counter(name for _namespace, name in chosen)
+            for namespace, name in chosen:
+                host = name if names[name] == 1 else f"{namespace}.{name}"
+                key = (namespace, name)
+                self._add_cluster(host, namespace, name, manifests.get(key, []), options, labels[key] or {})
+                if store is not None and self.get_option("machines"):
                     self._add_machines(store, host, namespace, name)
+
+    def _stored(self, store: t.Any, namespace: str | None) -> dict[Key, Labels]:
+        """The stored clusters with their labels; None for those of one whose file is damaged, which no other is to suffer from."""
+        found: dict[Key, Labels] = {}
+        try:
+            for cluster in store.list(CLUSTER, namespace):
+                metadata = cluster["metadata"]
+                found[(metadata["namespace"], metadata["name"])] = metadata.get("labels") or {}
+        except StoreError as error:
+            if stores.is_not_installed(error):
+                raise
+            for key in store.names(CLUSTER, namespace):
+                try:
+                    cluster = store.get(CLUSTER, *key)
+                    if cluster is not None:
+                        found[key] = cluster["metadata"].get("labels") or {}
+                except StoreError as damaged:
+                    self.display.warning(str(damaged))
+                    found[key] = None
+        return found
+
+    def _chosen(self, labels: dict[Key, Labels]) -> list[Key]:
+        """The clusters that are to be hosts. Whose a cluster is that can't be read nobody can tell, and all are told of it."""
+        mine = str(self.get_option("watch_filter") or "")
+        try:
+            selected = label_selector.parse(str(self.get_option("label_selector") or ""))
+        except ValueError as error:
+            raise AnsibleParserError(f"label_selector: {error}") from error
+        return [
+            key
+            for key, found in sorted(labels.items())
+            if found is None or (mine in ("", found.get(kinds.LABEL_WATCH_FILTER)) and selected(found))
+        ]
 
     def _files(self, folder: str, path: str) -> list[str]:
         files: list[str] = []
@@ -260,7 +327,9 @@ class InventoryModule(BaseInventoryPlugin):
         vault = getattr(loader, "_vault", None)
         return vault.decrypt if vault is not None and vault.secrets else None
 
-    def _add_cluster(self, host: str, namespace: str, name: str, paths: list[str], store: dict[str, t.Any]) -> None:
+    def _add_cluster(
+        self, host: str, namespace: str, name: str, paths: list[str], store: dict[str, t.Any], labels: dict[str, str]
+    ) -> None:
         self.inventory.add_host(host, group=CLUSTERS_GROUP)
         variables = {
             # The play's host is the cluster: its tasks run on the controller, with the Python that runs Ansible.
@@ -270,14 +339,20 @@ class InventoryModule(BaseInventoryPlugin):
             "control_plane_namespace": namespace,
             "control_plane_manifests": paths,
             "control_plane_store": store,
+            "control_plane_labels": labels,
         }
         for key, value in variables.items():
             self.inventory.set_variable(host, key, value)
+        strict = self.get_option("strict")
+        self._set_composite_vars(self.get_option("compose"), variables, host, strict=strict)
+        self._add_host_to_composed_groups(self.get_option("groups"), variables, host, strict=strict)
+        self._add_host_to_keyed_groups(self.get_option("keyed_groups"), variables, host, strict=strict)
 
     def _add_machines(self, store: Store, host: str, namespace: str, name: str) -> None:
         try:
             objects = ClusterObjects.read(store, namespace, name)
-        except StoreError as error:
+        except (StoreError, LookupError, TypeError, AttributeError) as error:
+            # Whatever is wrong with the objects of one cluster.
             self.display.warning(f"machines of {namespace}/{name} are left out of the inventory: {error}")
             return
         if objects is None:

@@ -39,7 +39,7 @@ class Inventory:
     def hosts(self, pattern: str, *arguments: str) -> list[str]:
         """The hosts that `ansible` picks."""
         words = ["ansible", "-i", str(self.path), pattern, "--list-hosts", *arguments]
-        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True, timeout=60)
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True, timeout=120)
         self.said = done.stderr
         return sorted(line.strip() for line in done.stdout.splitlines()[1:])
 
@@ -101,3 +101,69 @@ def test_a_stored_cluster_is_whose_label_it_has(inventory: Inventory) -> None:
     FileStore(str(store)).modify(CLUSTER, "default", "prod", lambda found: found["metadata"].update(labels=label))
     assert inventory.hosts("control_planes") == ["prod"]
     assert inventory.hosts("prod_machines") == MACHINES
+
+
+@pytest.mark.parametrize(
+    ("selector", "found"),
+    [
+        ("env=prod", ["broken", "east", "west"]),
+        ("env=prod,region!=east", ["broken", "west"]),
+        ("env in (test, none)", ["broken", "try"]),
+        ("!env", ["bare", "broken"]),
+    ],
+)
+def test_clusters_by_their_labels(tmp_path: Path, selector: str, found: list[str]) -> None:
+    """One that is broken has none that can be read, and is told to everybody."""
+    _labelled(tmp_path, {"label_selector": selector})
+    assert Inventory.at(tmp_path).hosts("control_planes") == found
+
+
+def test_groups_of_namespaces_and_labels(tmp_path: Path) -> None:
+    """What --limit picks a part of a fleet by."""
+    keyed = [
+        {"key": "control_plane_namespace", "prefix": "namespace"},
+        {"key": "control_plane_labels.region", "prefix": "region"},
+    ]
+    _labelled(tmp_path, {"keyed_groups": keyed, "groups": {"production": "control_plane_labels.env == 'prod'"}})
+    inventory = Inventory.at(tmp_path)
+    assert inventory.hosts("region_east") == ["east"] and inventory.hosts("production") == ["east", "west"]
+    assert inventory.hosts("control_planes", "--limit", "namespace_default:!production") == ["bare", "broken", "try"]
+
+
+def test_a_selector_that_is_none(tmp_path: Path) -> None:
+    _labelled(tmp_path, {"label_selector": "env in prod"})
+    inventory = Inventory.at(tmp_path)
+    assert inventory.hosts("control_planes") == []
+    assert "label_selector: 'env in prod' is no requirement of a label" in inventory.said
+
+
+def _labelled(folder: Path, options: dict[str, object]) -> None:
+    clusters = {
+        "east": {"env": "prod", "region": "east"},
+        "west": {"env": "prod", "region": "west"},
+        "try": {"env": "test"},
+        "bare": {},
+    }
+    for name, labels in clusters.items():
+        documents = cluster_documents(name)
+        documents[0]["metadata"]["labels"] = labels
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump_all(documents))
+    (folder / "broken.yaml").write_text("kind: [")
+    source = {"plugin": "kubeadm.control_plane.clusters", "manifests": ["*.yaml"], **options}
+    (folder / "inventory.clusters.yml").write_text(yaml.safe_dump(source))
+
+
+def test_a_fleet_without_its_machines(inventory: Inventory) -> None:
+    source = yaml.safe_load(inventory.path.read_text())
+    inventory.path.write_text(yaml.safe_dump({**source, "machines": False}))
+    assert inventory.hosts("all") == ["prod"]
+
+
+def test_a_cluster_whose_file_is_damaged_keeps_no_other_away(inventory: Inventory) -> None:
+    """It is a host itself, so that its playbooks end with the error."""
+    store = inventory.path.parent / "store"
+    clusters = store / "default" / "cluster.cluster.x-k8s.io"
+    (clusters / "other.yaml").write_text("kind: [")
+    assert inventory.hosts("control_planes") == ["other", "prod"]
+    assert inventory.hosts("prod_machines") == MACHINES
+    assert "a file of the store is damaged" in " ".join(inventory.said.split())

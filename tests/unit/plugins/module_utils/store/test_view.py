@@ -100,3 +100,16 @@ def test_forgotten_is_unknown() -> None:
     view.keep_list(MACHINE, "default", None, [machine()])
     view.forget()
     assert not view.knows(MACHINE, "default", "m-1") and view.list(MACHINE, "default", None) is None
+
+
+def test_lists_by_one_label_after_another() -> None:
+    """Of a whole kind; an object that was read again with another value is found by that."""
+    view = View(OF_ALL)
+    view.keep_list(MACHINE, None, None, [machine(name, labels={"k": name, "l": "1"}) for name in ("a", "b")])
+    for name in ("a", "b"):
+        assert names(view.list(MACHINE, "default", {"k": name, "l": "1"})) == [name]
+    assert names(view.list(MACHINE, "default", {"k": "c"})) == []
+    assert names(view.list(MACHINE, "default", {"k": "a", "l": "2"})) == []
+    view.keep(MACHINE, machine("a", labels={"k": "c"}))
+    assert names(view.list(MACHINE, "default", {"k": "c"})) == ["a"]
+    assert names(view.list(MACHINE, "default", {"k": "a"})) == []
