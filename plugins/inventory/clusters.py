@@ -243,21 +243,22 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
 
     def _add_clusters(self, options: dict[str, t.Any], files: list[str], decrypt: t.Any) -> None:
         namespaces = [str(each) for each in self.get_option("namespaces") or []]
+        everywhere: list[t.Optional[str]] = [None]
         manifests: dict[Key, list[str]] = {}
         labels: dict[Key, Labels] = {}
         for entry in list_clusters(files):
             if not namespaces or entry.namespace in namespaces:
                 manifests[(entry.namespace, entry.name)] = list(entry.paths)
-                labels[(entry.namespace, entry.name)] = entry.labels
+                labels[(entry.namespace, entry.name)] = None if entry.labels is None else dict(entry.labels)
         stores.check(options)
         store = stores.open_store(options, decrypt=decrypt) if stores.exists(options) else None
         with store.view(OF_NAMESPACE if namespaces else OF_ALL) if store is not None else contextlib.nullcontext():
             try:
-                for namespace in (namespaces or [None]) if store is not None else ():
+                for namespace in (namespaces or everywhere) if store is not None else ():
                     for key, stored in self._stored(store, namespace).items():
                         of_manifest = labels.get(key, {})
-                        unreadable = stored is None or of_manifest is None
-                        labels[key] = None if unreadable else {**stored, **of_manifest}
+                        both = stored is not None and of_manifest is not None
+                        labels[key] = {**(stored or {}), **(of_manifest or {})} if both else None
             except StoreError as error:
                 if not stores.is_not_installed(error):
                     raise

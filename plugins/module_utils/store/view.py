@@ -16,6 +16,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base i
 
 Labels = t.Optional[t.Mapping[str, str]]
 _Place = tuple[KindRef, str, str]
+_Places = list[_Place]
 _Listed = tuple[KindRef, t.Optional[str], tuple[tuple[str, str], ...]]
 # Of each kind that is asked for everything is read, in the namespace that is asked for or in all of them.
 OF_NAMESPACE, OF_ALL = "namespace", "all"
@@ -31,11 +32,11 @@ class View:
     def __init__(self, whole: str | None = None) -> None:
         self._whole = whole
         self._objects: dict[_Place, Object | None] = {}
-        self._lists: dict[_Listed, list[_Place]] = {}
+        self._lists: dict[_Listed, _Places] = {}
         # What could not be read as a whole.
         self.unreadable: set[tuple[KindRef, str | None]] = set()
         # Of each list, by a label's name and then its value: a fleet's clusters are asked for one after another.
-        self._labelled: dict[tuple[_Listed, str], dict[t.Any, list[_Place]]] = {}
+        self._labelled: dict[tuple[_Listed, str], dict[t.Any, _Places]] = {}
 
     def widened(self, namespace: str | None, labels: Labels) -> tuple[str | None, Labels]:
         """Return what to ask for where this namespace and these labels are wanted."""
@@ -70,7 +71,7 @@ class View:
                 return [copy.deepcopy(each) for each in found if each is not None and _carries(each, wanted)]
         return None
 
-    def _places(self, key: _Listed, wanted: tuple[tuple[str, str], ...]) -> list[_Place]:
+    def _places(self, key: _Listed, wanted: tuple[tuple[str, str], ...]) -> _Places:
         if not wanted:
             return self._lists[key]
         name, value = wanted[0]

@@ -46,9 +46,9 @@ def test_a_damaged_file_of_another_cluster_stops_nobody(store: FileStore, whole:
     with store.view(whole):
         assert names(store.list(MACHINE, "default", of("one"))) == ["one-a", "one-b"]
         assert store.get(MACHINE, "default", "two-b") is not None
-        with pytest.raises(StoreError, match="two-a.yaml"):
+        with pytest.raises(StoreError, match=r"two-a\.yaml"):
             store.list(MACHINE, "default", of("two"))
-        with pytest.raises(StoreError, match="two-a.yaml"):
+        with pytest.raises(StoreError, match=r"two-a\.yaml"):
             store.list(MACHINE, "default")
 
 
@@ -57,7 +57,7 @@ def test_a_file_of_which_nobody_can_tell_whose_it_is_stops_everybody(store: File
     """It may be this cluster's, and what is not there is taken for deleted."""
     file_of(store, "two-a").write_text(left)
     for cluster in ("one", "two"):
-        with pytest.raises(StoreError, match="two-a.yaml"):
+        with pytest.raises(StoreError, match=r"two-a\.yaml"):
             store.list(MACHINE, "default", of(cluster))
 
 
