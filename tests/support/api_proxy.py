@@ -48,6 +48,7 @@ class ApiProxy:
         self.down = False
         self._tokens_end = False
         self._failures: list[int] = []
+        self._lost: list[tuple[re.Pattern[str], int]] = []
         pair = server.authority.issue("proxy", (ExtendedKeyUsageOID.SERVER_AUTH,))
         proxy = self
 
@@ -101,6 +102,10 @@ class ApiProxy:
         """The next requests get these answers, 0 is none, and are not handed on."""
         self._failures = list(statuses)
 
+    def loses(self, request: str, status: int = 0) -> None:
+        """The answer to the first request that a regular expression matches is lost: it is carried out, and this answer given, 0 is none."""
+        self._lost.append((re.compile(request), status))
+
     def refuse_tokens(self) -> None:
         """Every token has ended from now on."""
         self._tokens_end = True
@@ -131,15 +136,16 @@ class ApiProxy:
             if not down:
                 self.requests.append(Request(handler.command, handler.path))
             failure = self._failures.pop(0) if self._failures else None
+            lost = next((each for each in self._lost if each[0].search(line)), None)
+            if lost is not None and failure is None:
+                self._lost.remove(lost)
             due = [each for each in self._hooks if each[0].search(line)] if not down else []
             self._hooks = [each for each in self._hooks if each not in due]
         if down or failure == 0:
             handler.close_connection = True
             return
         if failure is not None:
-            self._reply(
-                handler, failure, json.dumps({"kind": "Status", "message": "etcdserver: leader changed"}).encode()
-            )
+            self._fail(handler, failure)
             return
         for _pattern, hook in due:
             hook()
@@ -154,7 +160,15 @@ class ApiProxy:
             content = answer.read()
         finally:
             connection.close()
-        self._reply(handler, answer.status, content)
+        if lost is None:
+            self._reply(handler, answer.status, content)
+        elif lost[1]:
+            self._fail(handler, lost[1])
+        else:
+            handler.close_connection = True
+
+    def _fail(self, handler: BaseHTTPRequestHandler, status: int) -> None:
+        self._reply(handler, status, json.dumps({"kind": "Status", "message": "etcdserver: leader changed"}).encode())
 
     @staticmethod
     def _reply(handler: BaseHTTPRequestHandler, status: int, content: bytes) -> None:

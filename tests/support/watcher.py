@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """An independent watcher: reads etcd and the API four times a second and writes down what answered. Nothing of the collection's code.
 
-    python watcher.py --store STORE --cluster NAME --log watch.jsonl --summary watch.json
+    python watcher.py --store STORE --cluster NAME --log watch.jsonl --summary watch.json [--kubeconfig FILE]
 
 Every member of etcd is asked for a linearizable read; the endpoint is asked for /readyz and for a Namespace over a new
 connection each time. Machines come and go as the store says. SIGTERM or SIGINT ends it, and the summary is written.
@@ -289,14 +289,45 @@ class StoreSource:
         return context
 
 
-class Watch:
-    """A watcher as a process of its own, for tests and the benchmark: started, and stopped for its summary."""
+class ApiSource(StoreSource):
+    """The same of a cluster whose objects are in a Kubernetes API, perhaps its own: what it said last holds while it is silent."""
 
-    def __init__(self, store: Path, cluster: str, folder: Path, namespace: str = "default") -> None:
+    def __init__(self, kubeconfig: Path, store: Path, namespace: str, cluster: str, folder: Path) -> None:
+        super().__init__(store, namespace, cluster, folder)
+        self._api = self._endpoint_of(yaml.safe_load(kubeconfig.read_text()))
+        self._namespace = namespace
+        self._said: dict[str, Object] = {}
+
+    def _all(self, kind: str) -> list[Object]:
+        return list(
+            self._get(f"/apis/infrastructure.cluster.x-k8s.io/v1beta1/namespaces/{self._namespace}/{kind}s")["items"]
+        )
+
+    def _secret(self, name: str) -> t.Optional[Object]:
+        found = self._get(f"/api/v1/namespaces/{self._namespace}/secrets/{name}")
+        return found if found.get("data") else None
+
+    def _get(self, path: str) -> Object:
+        unanswered = contextlib.suppress(OSError, http.client.HTTPException, ValueError)
+        with unanswered, contextlib.closing(self._api.connect(TIMEOUT_SECONDS)) as connection:
+            self._said[path] = ask(connection, "GET", path, None, time.monotonic() + TIMEOUT_SECONDS)
+        return self._said.get(path) or {"items": []}
+
+
+class Watch:
+    """A watcher as a process of its own, for tests and the benchmark: started, and stopped for its summary.
+
+    With ``kubeconfig`` the objects are in that API and ``store`` has the journals.
+    """
+
+    def __init__(
+        self, store: Path, cluster: str, folder: Path, namespace: str = "default", kubeconfig: t.Optional[Path] = None
+    ) -> None:
         self._summary = folder / f"watch-{cluster}.json"
         self.log = folder / f"watch-{cluster}.jsonl"
         words = ["--store", store, "--namespace", namespace, "--cluster", cluster]
         words += ["--log", self.log, "--summary", self._summary]
+        words += ["--kubeconfig", kubeconfig] if kubeconfig else []
         # Ahead of everything else that wants a CPU: what it can't ask in time would look like a fault of the cluster's.
         nice = ["nice", "-n", "-10"] if os.geteuid() == 0 else []
         self._process = subprocess.Popen([*nice, sys.executable, __file__, *map(str, words)], stdin=subprocess.DEVNULL)
@@ -318,16 +349,21 @@ class Watch:
 
 
 def main() -> None:
-    """Watch a cluster of a file store until SIGTERM."""
+    """Watch a cluster until SIGTERM."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--store", type=Path, required=True, help="the file store's folder; it need not exist yet")
+    parser.add_argument(
+        "--kubeconfig", type=Path, help="of the API that the objects are in; the store has the journals alone then"
+    )
     parser.add_argument("--namespace", default="default")
     parser.add_argument("--cluster", required=True)
     parser.add_argument("--log", type=Path, required=True, help="one JSON object a line for every answer")
     parser.add_argument("--summary", type=Path, required=True, help="the figures, as JSON, at the end")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="watcher-") as folder, options.log.open("w", encoding="utf-8") as log:
-        watcher = Watcher(StoreSource(options.store, options.namespace, options.cluster, Path(folder)), log)
+        where = (options.store, options.namespace, options.cluster, Path(folder))
+        source = ApiSource(options.kubeconfig, *where) if options.kubeconfig else StoreSource(*where)
+        watcher = Watcher(source, log)
         # Waited for and not handled: a handler may not touch what its own thread is waiting on.
         ends = {signal.SIGTERM, signal.SIGINT}
         signal.pthread_sigmask(signal.SIG_BLOCK, ends)

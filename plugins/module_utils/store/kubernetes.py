@@ -19,6 +19,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.failpoints i
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import origin
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import base
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import KindRef, Object, Objects
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.creation import create_once
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.dropped import refuse_loss
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.events import Events
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import (
@@ -142,7 +143,7 @@ class KubernetesStore(base.Store):
         for field in (*_OWN_FIELDS, "deletionTimestamp", "deletionGracePeriodSeconds"):
             obj["metadata"].pop(field, None)
         with around(f"store write {kind_ref[1]}"):
-            answer = self.api.send("create", path, obj, _NOT_WRITTEN, accepted=(404, 409))
+            answer = create_once(self.api, path, object_path(kind_ref, namespace, name), obj)
         self._there_is_such_a_kind("create", path, answer)
         if answer.status == 404:
             raise self._no_namespace(kind_ref, namespace, name, answer)

@@ -66,7 +66,9 @@ _UNSURE = (500, 502, 504)
 
 
 class ApiUnavailable(base.StoreError):
-    """The API could not be asked: nobody answers, or it is overloaded."""
+    """The API could not be asked: nobody answers, or it is overloaded. ``may_be_done``: what was asked for may have been done all the same."""
+
+    may_be_done = False
 
 
 class Refused(base.StoreError):
@@ -154,7 +156,9 @@ class KubernetesApi:
                 if not again and answer.status // 100 != 5:
                     raise refusal(self.host, verb, path, answer)
             if not again or (attempt >= ATTEMPTS and time.monotonic() - began >= self._patience_seconds):
-                raise self._unavailable(verb, path, why) from cause
+                unavailable = self._unavailable(verb, path, why)
+                unavailable.may_be_done = not again
+                raise unavailable from cause
             time.sleep(min(PAUSE_SECONDS * attempt, LONGEST_PAUSE_SECONDS))
 
     def _once(self, method: str, url: str, body: t.Optional[t.Mapping[str, t.Any]]) -> Answer:

@@ -16,7 +16,12 @@ from management_workspace import DEFINITIONS
 from store_objects import MACHINE, SECRET, machine, secret
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Conflict, NotFound, StoreError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import (
+    AlreadyExists,
+    Conflict,
+    NotFound,
+    StoreError,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import PAGE, KubernetesStore
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import (
     ApiUnavailable,
@@ -150,7 +155,7 @@ def test_foreign_objects(kubernetes_store: KubernetesStore, other: KubernetesSto
 
 
 def test_a_short_outage_is_waited_out(kubernetes_store: KubernetesStore, server: ApiServer, tmp_path: Path) -> None:
-    """By whoever has the patience; what may have been done is not sent again."""
+    """By whoever has the patience."""
     proxy = ApiProxy(server, tmp_path)
     store = KubernetesStore(KubernetesApi({"kubeconfig": proxy.kubeconfig}, patience_seconds=30.0))
     hasty = KubernetesStore(KubernetesApi({"kubeconfig": proxy.kubeconfig}))
@@ -160,10 +165,6 @@ def test_a_short_outage_is_waited_out(kubernetes_store: KubernetesStore, server:
         assert store.get(*where()) is not None
         proxy.fails(500, 0, 0, 0, 0)
         assert store.modify(*where(), lambda found: found.update(status={"phase": "A"}))["status"] == {"phase": "A"}
-        for failure in (0, 500, 504):
-            proxy.fails(failure)
-            with pytest.raises(ApiUnavailable, match=r"did not answer \(create .*Run again when the API answers"):
-                store.create(machine("m-2"))
         proxy.fails(429, 503)
         store.create(machine("m-2"))
         proxy.fails(*[0] * 4)
@@ -172,6 +173,31 @@ def test_a_short_outage_is_waited_out(kubernetes_store: KubernetesStore, server:
         assert hasty.get(*where()) is not None
     finally:
         proxy.end()
+
+
+@pytest.mark.parametrize("failure", [0, 500, 504])
+def test_a_creation_whose_answer_is_lost(
+    kubernetes_store: KubernetesStore, server: ApiServer, tmp_path: Path, failure: int
+) -> None:
+    """Nobody knows whether it arrived: it is looked for, sent again where it isn't there, and never taken for somebody else's."""
+    proxy = ApiProxy(server, tmp_path)
+    store = KubernetesStore(KubernetesApi({"kubeconfig": proxy.kubeconfig}))
+    made = {**machine("m-3", labels=LABELS), "status": {"phase": "Running"}}
+    try:
+        proxy.fails(failure)
+        assert store.create(machine("m-1"))["metadata"]["uid"], "it had not arrived"
+        proxy.loses("POST .*/machines", failure)
+        assert store.create(made)["status"] == {"phase": "Running"}, "it had arrived"
+        for name, theirs in (("m-1", {}), ("m-3", {"theirs": "1"})):
+            proxy.fails(failure)
+            with pytest.raises(AlreadyExists):
+                store.create(machine(name, labels={**theirs, "other": "1"}))
+        proxy.goes_down_at("POST .*/machines")
+        with pytest.raises(ApiUnavailable, match=r"did not answer .*Run again when the API answers"):
+            store.create(machine("m-4"))
+    finally:
+        proxy.end()
+    assert sorted(each["metadata"]["name"] for each in kubernetes_store.list(MACHINE)) == ["m-1", "m-3"]
 
 
 def test_an_object_that_somebody_writes_to_before_it_has_its_status(
