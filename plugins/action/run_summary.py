@@ -1,0 +1,90 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Note what came of a cluster; after the last one of a play, show what came of all of them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import typing as t
+
+from ansible import constants as C
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import StoreError
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import run_outcomes
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
+
+SHOWN_STEPS = 6
+
+
+class ActionModule(ControlPlaneAction):
+    """See the documentation of the module kubeadm.control_plane.run_summary."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "playbook": {"type": "str", "default": "reconcile"},
+        "hosts": {"type": "list", "elements": "str", "required": True},
+        "error": {"type": "str", "default": ""},
+        "held_by": {"type": "str", "default": ""},
+        "run": {"type": "str", "default": ""},
+        "decision": {"type": "dict", "default": {}},
+        "ends": {"type": "bool", "default": False},
+    }
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Note, and sum up where this was the last."""
+        host = str(self._task_vars.get("inventory_hostname") or arguments["cluster"])
+        outcome = self._outcome(arguments)
+        hosts = sorted({*map(str, arguments["hosts"]), host})
+        key = "\0".join([str(self._task_vars.get("ansible_play_name") or ""), arguments["playbook"], *hosts])
+        folder = os.path.join(C.DEFAULT_LOCAL_TMP, "kubeadm-outcomes", hashlib.sha256(key.encode()).hexdigest()[:16])
+        result: dict[str, t.Any] = {"changed": False, "result": outcome["result"]}
+        try:
+            last = bool(arguments["ends"] and arguments["error"])
+            found = run_outcomes.Outcomes(folder, hosts).note(host, outcome, last)
+        except (OSError, StoreError) as error:
+            # What is for people only fails nothing.
+            self.display.warning(f"the summary of this run can't be made: {error}")
+            return result
+        if found is not None:
+            self.display.display("\n" + run_outcomes.summary_text(arguments["playbook"], found) + "\n")
+            result["summary"] = run_outcomes.counts(found)
+        return result
+
+    def _outcome(self, arguments: dict[str, t.Any]) -> run_outcomes.Outcome:
+        decision = arguments["decision"]
+        said = str(decision.get("msg") or "")
+        if arguments["error"]:
+            first = next((line for line in redact(arguments["error"]).splitlines() if line.strip()), "failed")
+            return {"result": run_outcomes.FAILED, "message": first}
+        if arguments["held_by"]:
+            return {"result": run_outcomes.HELD, "message": arguments["held_by"]}
+        if self.check_mode and decision.get("changed"):
+            return {"result": run_outcomes.WOULD_CHANGE, "message": said}
+        steps = self._steps(arguments)
+        taken = f"{len(steps)} {'step' if len(steps) == 1 else 'steps'}: {_listed(steps)}" if steps else ""
+        decided = decision.get("decision") or {}
+        paused = any(each.get("reason") == "Paused" for each in decided.get("reasons") or [])
+        if paused or decided.get("action") == names.POSTPONED:
+            return {"result": run_outcomes.WAITS, "message": f"{taken}; {said}" if taken else said}
+        if steps:
+            return {"result": run_outcomes.CHANGED, "message": taken}
+        return {"result": run_outcomes.NOTHING, "message": said}
+
+    def _steps(self, arguments: dict[str, t.Any]) -> list[str]:
+        """The steps that this run took, by the journal."""
+        if not arguments["run"]:
+            return []
+        try:
+            entries = self.journal(arguments).entries()
+        except StoreError:
+            return []
+        mine = [each for each in entries if each.get("event") == "intent" and each.get("run") == arguments["run"]]
+        return [" ".join(str(each[key]) for key in ("action", "target") if each.get(key)) for each in mine]
+
+
+def _listed(steps: t.Sequence[str]) -> str:
+    more = len(steps) - SHOWN_STEPS
+    return ", ".join(steps[:SHOWN_STEPS]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,138 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The module run_summary: what is said of a fleet, by whom and when."""
+
+from __future__ import annotations
+
+import typing as t
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from actions import run_action
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.journal import Journal
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import run_outcomes
+
+Object = dict[str, t.Any]
+DONE = {"msg": "nothing to do: 3 of 3 replicas", "decision": {"action": "none", "reasons": [{"reason": "UpToDate"}]}}
+
+
+class Play:
+    """A play over some clusters."""
+
+    def __init__(self, folder: Path, *hosts: str) -> None:
+        self.store = folder / "store"
+        self.hosts = [f"{folder.name}-{host}".replace("_", "-") for host in hosts]
+
+    def note(self, number: int, check: bool = False, **arguments: t.Any) -> Object:
+        """What the role calls for one of them."""
+        given: Object = {"hosts": self.hosts, "decision": DONE, "store": {"path": str(self.store)}, **arguments}
+        return run_action("run_summary", check, cluster=self.hosts[number], **given)
+
+    def steps(self, number: int, run: str, *actions: str) -> None:
+        """What a run noted in the cluster's journal."""
+        self.store.mkdir(exist_ok=True)
+        journal = Journal(str(self.store), "default", self.hosts[number])
+        for action in actions:
+            journal.outcome(journal.intent(action, f"m-{action}", run), "succeeded")
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What people see."""
+    lines: list[str] = []
+    monkeypatch.setattr(
+        "ansible.utils.display.Display.display", lambda _self, text, *_more, **_named: lines.append(text)
+    )
+    return lines
+
+
+def test_the_last_one_sums_up(tmp_path: Path, shown: list[str]) -> None:
+    play = Play(tmp_path, "a", "b", "c", "d", "e")
+    play.steps(0, "before", "initialize")
+    play.steps(0, "mine", "join", "remove")
+    assert "summary" not in play.note(0, run="mine")
+    assert "summary" not in play.note(1, error="\nspec.replicas: 2 is even\n\nUnder way:  nothing")
+    assert "summary" not in play.note(2, held_by="alice on host ctrl1")
+    paused = {"action": "none", "reasons": [{"reason": "Paused"}]}
+    assert "summary" not in play.note(3, decision={"msg": "the cluster is paused", "decision": paused})
+    assert shown == []
+    result = play.note(4)
+    assert result["summary"] == {"changed": 1, "failed": 1, "held": 1, "nothing": 1, "waits": 1}
+    a, b, c, d, _e = play.hosts
+    assert shown[0].splitlines()[1:] == [
+        "SUMMARY of reconcile: 5 clusters: 1 failed, 1 left to another run, 1 waiting, 1 changed, 1 with nothing to do",
+        f"  changed              {a}  2 steps: join m-join, remove m-remove",
+        f"  waiting              {d}  the cluster is paused",
+        f"  left to another run  {c}  alice on host ctrl1",
+        f"  failed               {b}  spec.replicas: 2 is even",
+    ]
+
+
+def test_a_fleet_with_nothing_to_do_is_one_line(tmp_path: Path, shown: list[str]) -> None:
+    play = Play(tmp_path, *(str(number) for number in range(12)))
+    results = [play.note(number) for number in reversed(range(12))]
+    assert [each["summary"] for each in results if "summary" in each] == [{"nothing": 12}]
+    assert [text.strip() for text in shown] == ["SUMMARY of reconcile: 12 clusters: 12 with nothing to do"]
+
+
+def test_workers_that_end_at_the_same_time(tmp_path: Path) -> None:
+    """One of them has all outcomes, and only one."""
+    hosts = [str(number) for number in range(60)]
+    outcomes = run_outcomes.Outcomes(str(tmp_path / "outcomes"), hosts)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda host: outcomes.note(host, {"result": "nothing", "message": host}), hosts))
+    [whole] = [each for each in found if each is not None]
+    assert [(host, each["message"]) for host, each in whole.items()] == list(zip(hosts, hosts))
+
+
+def test_every_cluster_fails(tmp_path: Path, shown: list[str]) -> None:
+    play = Play(tmp_path, "a", "b")
+    play.note(0, error="one")
+    play.note(1, error="other")
+    assert "2 clusters: 2 failed" in shown[0]
+
+
+def test_a_failure_that_ends_a_run_in_turns(tmp_path: Path, shown: list[str]) -> None:
+    play = Play(tmp_path, "a", "b", "c")
+    assert "summary" not in play.note(0, ends=True)
+    assert play.note(1, ends=True, error="it broke")["summary"] == {"failed": 1, "not_reached": 1, "nothing": 1}
+    assert f"not reached  {play.hosts[2]}" in shown[0]
+
+
+def test_the_same_play_again_begins_anew(tmp_path: Path, shown: list[str]) -> None:
+    play = Play(tmp_path, "a", "b")
+    for _time in range(2):
+        assert "summary" not in play.note(0)
+        assert play.note(1)["summary"] == {"nothing": 2}
+    assert len(shown) == 2
+
+
+def test_check_mode_tells_what_would_change(tmp_path: Path, shown: list[str]) -> None:
+    play = Play(tmp_path, "a", "b")
+    play.note(0, check=True, decision={**DONE, "msg": "join a new machine: 2 of 3 replicas", "changed": True})
+    assert play.note(1, check=True)["summary"] == {"would_change": 1, "nothing": 1}
+    assert "would change  " in shown[0] and "join a new machine" in shown[0]
+
+
+def test_secrets_are_not_shown(tmp_path: Path, shown: list[str]) -> None:
+    play = Play(tmp_path, "a", "b")
+    play.note(0, error="kubeadm join --token abcdef.0123456789abcdef failed")
+    play.note(1)
+    assert "0123456789abcdef" not in shown[0]
+
+
+def test_a_summary_that_cannot_be_made_fails_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_arguments: t.Any, **_named: t.Any) -> t.NoReturn:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(run_outcomes.os, "makedirs", refuse)
+    result = Play(tmp_path, "a", "b").note(0)
+    assert not result.get("failed") and result["result"] == "nothing"
+
+
+def test_a_long_message_is_cut() -> None:
+    text = run_outcomes.summary_text("reconcile", {"a": {"result": "failed", "message": "x " * 400}})
+    assert max(map(len, text.splitlines())) < 230
