@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import stores
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock, marks
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_export, stores
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
+    ControlPlaneAction,
+    ControlPlaneFailure,
+)
 
 
 class ActionModule(ControlPlaneAction):
@@ -20,6 +23,7 @@ class ActionModule(ControlPlaneAction):
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
         "skip_if_held": {"type": "bool", "default": False},
+        "use_export": {"type": "bool", "default": False},
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -32,8 +36,14 @@ class ActionModule(ControlPlaneAction):
         if arguments["state"] == "absent":
             return {"changed": False, "released": locks.release_own(*where)}
         stores.refuse_others(arguments["store"], self.PATIENCE_SECONDS)
+        if stores.export_directory(arguments["store"]) and self.ciphers()[0] is None:
+            # Said before anything is done, not after the first step.
+            raise ControlPlaneFailure(cluster_export.PASSWORD_MISSING)
+        purpose = marks.USE_EXPORT if arguments["use_export"] else marks.WORK
         try:
-            lease = locks.acquire(*where, on_wait=lambda text: self.progress(arguments["cluster"], text))
+            lease = locks.acquire(
+                *where, on_wait=lambda text: self.progress(arguments["cluster"], text), purpose=purpose
+            )
         except lock.Held as held:
             if not arguments["skip_if_held"]:
                 raise

@@ -33,6 +33,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import (
     node_labels,
     plan_files,
     planning,
+    stores,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
     ControlPlaneAction,
@@ -171,6 +172,11 @@ class ActionModule(ControlPlaneAction):
         place: t.Optional[Position],
     ) -> dict[str, t.Any]:
         said = text.describe(decision)
+        if not stores.export_directory(arguments["store"]) and stores.keeps_itself(arguments["store"], objects.cluster):
+            self.display.warning(
+                f"the cluster {objects.name} keeps its own objects, and without the store's option export there is no copy of them. Where its API "
+                "is lost, it can't be restored with this collection, because nobody can ask it for its machines and its keys."
+            )
         if decision["action"] in names.ENDINGS:
             explanations.record_decision(objects, decision, said)
         if decision["action"] == names.BLOCKED:

@@ -96,6 +96,10 @@ options:
         description: Whether Secrets are encrypted with Ansible Vault; needs a vault password in every run. For the type V(file) only.
         type: bool
         default: false
+      export:
+        description: A folder in which each pass leaves a copy of the objects, its Secrets encrypted (docs/move.md). For the type V(kubernetes) only.
+        type: str
+        version_added: 0.7.0
       kubeconfig:
         description: The kubeconfig file. It and the other files are relative to the inventory file's folder.
         type: str
@@ -381,7 +385,9 @@ def _store_options(given: dict[str, t.Any], folder: str) -> dict[str, t.Any]:
         "path": os.path.join(folder, os.path.expanduser(given.get("path", "store"))),
         "encrypt_secrets": bool(given.get("encrypt_secrets", False)),
     }
-    unknown = sorted(set(given) - set(made) - set(stores.NAMES))
+    if given.get("export"):
+        made["export"] = os.path.join(folder, os.path.expanduser(given["export"]))
+    unknown = sorted(set(given) - set(made) - set(stores.NAMES) - {"export"})
     if unknown or made["type"] not in (stores.FILE, stores.KUBERNETES):
         wrong = f"store.{unknown[0]}" if unknown else f"store.type {made['type']!r}"
         raise AnsibleParserError(f"{wrong} is not known: see ansible-doc -t inventory kubeadm.control_plane.clusters.")

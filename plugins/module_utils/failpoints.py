@@ -36,6 +36,7 @@ SITES = (
     "action",
     "journal intent",
     "journal outcome",
+    "lock mark",
     "lock release",
     "lock take",
     "node",

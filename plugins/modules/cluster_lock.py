@@ -29,6 +29,13 @@ options:
     type: bool
     default: false
     version_added: 0.3.0
+  use_export:
+    description:
+      - Whether the copy that O(store.export) of another store left may be worked with, because the cluster's own API doesn't answer. It counts as newer than
+        what the API has from then on. See M(kubeadm.control_plane.cluster_export).
+    type: bool
+    default: false
+    version_added: 0.7.0
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
   - kubeadm.control_plane._store

@@ -17,6 +17,7 @@ from ansible.utils.display import Display
 from ansible_collections.kubeadm.control_plane.plugins.module_utils import failpoints
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, StoreError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import Cipher
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.journal import Journal
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.locks import Locks
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import inventory_pool, pool_preflight, stores
@@ -88,13 +89,10 @@ class ControlPlaneAction(ActionBase):
         """Open the store that the arguments name."""
         options = arguments["store"]
         stores.check(options)
-        encrypt: t.Any = None
-        decrypt: t.Any = None
-        vault = getattr(self._loader, "_vault", None)
-        if vault is not None and vault.secrets:
-            decrypt = vault.decrypt
-            encrypt = vault.encrypt if options["encrypt_secrets"] else None
-        elif options["encrypt_secrets"]:
+        encrypt, decrypt = self.ciphers()
+        if not options["encrypt_secrets"]:
+            encrypt = None
+        elif encrypt is None:
             raise ControlPlaneFailure(
                 "the store is to encrypt its Secrets (encrypt_secrets: true) but this run has no vault password; "
                 "nothing was read or written. Give --vault-password-file, --vault-id or --ask-vault-pass."
@@ -110,6 +108,11 @@ class ControlPlaneAction(ActionBase):
         if self.ONE_VIEW:
             self._views.enter_context(store.view())
         return store
+
+    def ciphers(self) -> tuple[t.Optional[Cipher], t.Optional[Cipher]]:
+        """Return what encrypts and decrypts with the run's vault password; None each where it has none."""
+        vault = getattr(self._loader, "_vault", None)
+        return (vault.encrypt, vault.decrypt) if vault is not None and vault.secrets else (None, None)
 
     def open_locks(self, arguments: t.Mapping[str, t.Any]) -> Locks:
         """Return the locks of the store's clusters."""

@@ -9,6 +9,7 @@ import importlib
 import json
 import os
 import typing as t
+import urllib.parse
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, StoreError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import Cipher, FileStore
@@ -45,6 +46,7 @@ STORE_SPEC: dict[str, t.Any] = {
         "type": {"type": "str", "default": FILE, "choices": [FILE, KUBERNETES]},
         "path": {"type": "path"},
         "encrypt_secrets": {"type": "bool", "default": False},
+        "export": {"type": "path"},
         **CONNECTION_SPEC,
     },
 }
@@ -118,6 +120,35 @@ def describe(options: Options) -> str:
     return f"in the Kubernetes API{f' ({named[0]})' if named else ''}"
 
 
+def export_directory(options: Options) -> t.Optional[str]:
+    """Return the folder in which a copy of a Kubernetes store's objects is kept as a file store, None where none is."""
+    return os.path.abspath(os.path.expanduser(str(options["export"]))) if options.get("export") else None
+
+
+def host(options: Options) -> str:
+    """Return the URL of a Kubernetes store's API; "" for another store."""
+    return str(_api(options).host) if is_kubernetes(options) else ""
+
+
+def title(options: Options) -> str:
+    """Return the store's name that is the same in every run: its folder, or its API's URL."""
+    return (
+        f"the Kubernetes API {host(options)}"
+        if is_kubernetes(options)
+        else os.path.realpath(journal_directory(options))
+    )
+
+
+def keeps_itself(options: Options, cluster: t.Mapping[str, t.Any]) -> bool:
+    """Tell whether a stored Cluster's endpoint is the very API that the store is in."""
+    endpoint = (cluster.get("spec") or {}).get("controlPlaneEndpoint") or {}
+    if not is_kubernetes(options) or not endpoint.get("host"):
+        return False
+    url = urllib.parse.urlsplit(host(options))
+    same_name = (url.hostname or "") == str(endpoint["host"]).strip("[]").lower()
+    return same_name and (url.port or 443) == int(endpoint.get("port") or 6443)
+
+
 def is_kubernetes(options: Options) -> bool:
     """Tell whether the objects live in a Kubernetes API."""
     return str(options.get("type") or FILE) == KUBERNETES
@@ -144,6 +175,8 @@ def check(options: Options) -> None:
                 "it is the file store's: in a Kubernetes API the API server encrypts Secrets (its EncryptionConfiguration)",
             )
         return
+    if options.get("export"):
+        raise _refused("export", "it is for objects that are in a Kubernetes API; a file store is its own copy")
     given = [name for name in CONNECTION_SPEC if options.get(name) not in (None, "", [], False)]
     if given:
         raise _refused(given[0], "it says how a Kubernetes API is reached, and the store is a folder")

@@ -9,18 +9,27 @@ import importlib
 from typing import Any
 
 from ansible.parsing.dataloader import DataLoader
+from ansible.parsing.vault import VaultSecret
 from ansible.playbook.play_context import PlayContext
 from ansible.playbook.task import Task
 from ansible.plugins.loader import connection_loader
 from ansible.template import Templar
 
+
+def vault_secrets(password: str) -> list[tuple[str, VaultSecret]]:
+    """A vault password as ansible-core keeps it."""
+    return [("default", VaultSecret(password.encode()))]
+
+
 PACKAGE = "ansible_collections.kubeadm.control_plane.plugins.action"
 Object = dict[str, Any]
 
 
-def run_action(action_name: str, /, check: bool = False, **arguments: Any) -> Object:
+def run_action(action_name: str, /, check: bool = False, vault_password: str = "", **arguments: Any) -> Object:
     """Run the collection's action of that name with these arguments and return what a task would register."""
     loader = DataLoader()
+    if vault_password:
+        loader.set_vault_secrets(vault_secrets(vault_password))
     task = Task()
     task.action = f"kubeadm.control_plane.{action_name}"
     task.args = arguments

@@ -21,7 +21,7 @@ from dataclasses import replace
 from datetime import datetime, timezone
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.failpoints import around
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import base, lock, process
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import base, lock, marks, process
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import (
     FIELD_MANAGER,
     KubernetesApi,
@@ -56,7 +56,7 @@ class LeaseLocks(Locks):
         self._options = dict(options)
         self._observe_seconds = observe_seconds
 
-    def acquire(
+    def take(
         self, namespace: str, cluster: str, on_wait: OnWait | None = None, holder: lock.Holder | None = None
     ) -> Taken:
         """Take the lock of a cluster, or say at once who holds it."""
@@ -120,6 +120,54 @@ class LeaseLocks(Locks):
     def holder(self, namespace: str, cluster: str) -> lock.Holder | None:
         """Return who holds the lock, dead or alive, or None where it is free."""
         return holder_of(self._read(lease_path(namespace, cluster)))
+
+    def raise_above(self, namespace: str, cluster: str, number: int) -> Taken:
+        """Swap in a higher number."""
+        where = lease_path(namespace, cluster)
+        for _attempt in range(ATTEMPTS):
+            lease = self._read(where)
+            holder, taken = holder_of(lease), self.own(namespace, cluster)
+            if lease is None or holder is None or taken is None:
+                break
+            if taken.fencing > number:
+                return taken
+            with around("lock take"):
+                swapped = self._swap(where, lease, taken.run, number + 1, holder)
+            if swapped is not None:
+                self._start_renewing(where, Taken(number + 1, taken.run), holder)
+                return Taken(number + 1, taken.run)
+        self.check(namespace, cluster, -1)
+        raise lock.LockError("the lock's number could not be raised", where, "another run was faster", "Run again.")
+
+    def mark(self, namespace: str, cluster: str) -> marks.Mark | None:
+        """Read the Lease's annotation."""
+        lease = self._read(lease_path(namespace, cluster))
+        return marks.parse((((lease or {}).get("metadata") or {}).get("annotations") or {}).get(marks.ANNOTATION))
+
+    def set_mark(self, namespace: str, cluster: str, mark: marks.Mark | None) -> None:
+        """Write that annotation, or take it off."""
+        where = lease_path(namespace, cluster)
+        for _attempt in range(ATTEMPTS):
+            lease = self._read(where)
+            if lease is None:
+                break
+            metadata = {key: value for key, value in lease["metadata"].items() if key != "managedFields"}
+            annotations = {**(metadata.get("annotations") or {})}
+            annotations.pop(marks.ANNOTATION, None)
+            if mark is not None:
+                annotations[marks.ANNOTATION] = mark.text()
+            marked = {**lease, "metadata": {**metadata, "annotations": annotations}}
+            with around("lock mark"):
+                answer = self._api.send("update", where, marked, {"fieldManager": FIELD_MANAGER}, accepted=(404, 409))
+            if answer.status == 200:
+                return
+        raise lock.LockError(
+            "the lock could not be marked", where, "another run was faster, or its Lease is gone", "Run again."
+        )
+
+    def place(self, namespace: str, cluster: str) -> str:
+        """Return the Lease's path."""
+        return f"{self._api.host}{lease_path(namespace, cluster)}"
 
     def _read(self, where: str) -> Document | None:
         answer = self._api.send("get", where, accepted=(404,))

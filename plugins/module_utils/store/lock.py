@@ -138,7 +138,7 @@ def acquire(
     told so). Raises :class:`Held`, and :class:`base.StoreError` where the store can't be written.
     """
     store = FileStore(store_dir)
-    folder = _folder(store.directory, namespace, cluster)
+    folder = folder_of(store.directory, namespace, cluster)
     mine = holder or this_holder(owner=owner)
     where = (store.directory, namespace, cluster)
     for _attempt in range(ATTEMPTS):
@@ -170,7 +170,7 @@ def acquire(
 
 def release(lease: Lease) -> bool:
     """Release the lock if it is still this lease's; tell whether it was. Works on a full disk."""
-    folder = _folder(lease.store_dir, lease.namespace, lease.cluster)
+    folder = folder_of(lease.store_dir, lease.namespace, lease.cluster)
     if _is_lost(folder, lease):
         return False
     with around("lock release"):
@@ -186,7 +186,7 @@ def release_own(store_dir: str, namespace: str, cluster: str, owner: str = "") -
 def own_lease(store_dir: str, namespace: str, cluster: str, owner: str = "") -> Lease | None:
     """Return the lease that this run holds on the cluster, or None."""
     directory = FileStore(store_dir).directory
-    state = _state(_folder(directory, namespace, cluster))
+    state = _state(folder_of(directory, namespace, cluster))
     if state.holder is None or not state.holder.is_process(process.find_run_process()) or state.holder.owner != owner:
         return None
     return Lease(directory, namespace, cluster, state.number, state.holder.run)
@@ -194,7 +194,7 @@ def own_lease(store_dir: str, namespace: str, cluster: str, owner: str = "") -> 
 
 def check(lease: Lease) -> None:
     """Raise :class:`LostLock` unless the lock is still this lease's. Called before every irreversible step."""
-    folder = _folder(lease.store_dir, lease.namespace, lease.cluster)
+    folder = folder_of(lease.store_dir, lease.namespace, lease.cluster)
     if not _is_lost(folder, lease):
         return
     state = _state(folder)
@@ -216,7 +216,7 @@ def raise_fencing(lease: Lease, above: int) -> Lease:
     if lease.fencing > above:
         return lease
     store = FileStore(lease.store_dir)
-    folder = _folder(store.directory, lease.namespace, lease.cluster)
+    folder = folder_of(store.directory, lease.namespace, lease.cluster)
     holder = _state(folder).holder
     if holder is None or not _claim(store, folder, lease.fencing, above + 1, holder):
         check(lease)
@@ -225,12 +225,29 @@ def raise_fencing(lease: Lease, above: int) -> Lease:
     return replace(lease, fencing=above + 1)
 
 
+def leave_number(store_dir: str, namespace: str, cluster: str, number: int) -> None:
+    """Have the next holder get a number above this one, without taking the lock. Raises :class:`Held`."""
+    store = FileStore(store_dir)
+    folder = folder_of(store.directory, namespace, cluster)
+    with store.writing():
+        for each in (os.path.dirname(os.path.dirname(folder)), os.path.dirname(folder), folder):
+            files.make_folder(each, 0o750)
+        state = _state(folder)
+        if state.holder is not None:
+            raise _held((store.directory, namespace, cluster), state.holder)
+        if state.number < number:
+            files.write_file_exclusively(os.path.join(folder, f"{number}.released"), b"{}\n", 0o640)
+            if state.number:
+                files.remove_file(os.path.join(folder, f"{state.number}.released"))
+
+
 def current_holder(store_dir: str, namespace: str, cluster: str) -> Holder | None:
     """Return who holds the lock of a cluster, dead or alive, or None where it is free."""
-    return _state(_folder(FileStore(store_dir).directory, namespace, cluster)).holder
+    return _state(folder_of(FileStore(store_dir).directory, namespace, cluster)).holder
 
 
-def _folder(directory: str, namespace: str, cluster: str) -> str:
+def folder_of(directory: str, namespace: str, cluster: str) -> str:
+    """Return the folder of a cluster's lock; both names are checked."""
     base.check_namespace(namespace)
     base.check_name(cluster)
     return os.path.join(directory, namespace, LOCKS_FOLDER, cluster)
@@ -344,7 +361,7 @@ def _held(where: tuple[str, str, str], holder: Holder) -> Held:
     stop = f"stop process {holder.pid} on {holder.host}"
     return Held(
         f"cluster {namespace}/{cluster} is locked by another run",
-        _folder(*where),
+        folder_of(*where),
         f"held by {holder.text()}. Two runs at once could each take a member away",
         f"This run changed nothing. Wait until that run ends, or {stop}; "
         "a run that died is recognised by itself, there is nothing to delete.",

@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 import abc
+import os
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.failpoints import around
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import files, lock, marks
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
 
 OnWait = t.Callable[[str], None]
 
@@ -23,9 +26,35 @@ class Taken(t.NamedTuple):
 class Locks(abc.ABC):
     """The locks of a store's clusters. All methods raise StoreError where the store itself fails."""
 
+    def acquire(
+        self,
+        namespace: str,
+        cluster: str,
+        on_wait: OnWait | None = None,
+        holder: lock.Holder | None = None,
+        purpose: str = marks.WORK,
+    ) -> Taken:
+        """Take the lock, or raise :class:`lock.Held` at once. The same run gets its own again; a dead holder's is taken over.
+
+        Raises :class:`marks.Marked` where the store is not the one to work with, unless ``purpose`` gets past the mark.
+        """
+        taken = self.take(namespace, cluster, on_wait, holder)
+        try:
+            mark = self.mark(namespace, cluster)
+            marks.refuse(mark, purpose, namespace, cluster, self.place(namespace, cluster))
+            if mark is not None and purpose == marks.USE_EXPORT:
+                # From now on it is more than a copy.
+                self.set_mark(namespace, cluster, None)
+        except lock.LockError:
+            self.release_own(namespace, cluster)
+            raise
+        return taken
+
     @abc.abstractmethod
-    def acquire(self, namespace: str, cluster: str, on_wait: OnWait | None = None) -> Taken:
-        """Take the lock, or raise :class:`lock.Held` at once. The same run gets its own again; a dead holder's is taken over."""
+    def take(
+        self, namespace: str, cluster: str, on_wait: OnWait | None = None, holder: lock.Holder | None = None
+    ) -> Taken:
+        """Take the lock, for this run where no other holder is named, whatever is noted beside it."""
 
     @abc.abstractmethod
     def release_own(self, namespace: str, cluster: str) -> bool:
@@ -43,6 +72,22 @@ class Locks(abc.ABC):
     def holder(self, namespace: str, cluster: str) -> lock.Holder | None:
         """Return who holds the lock, dead or alive, or None where it is free."""
 
+    @abc.abstractmethod
+    def raise_above(self, namespace: str, cluster: str, number: int) -> Taken:
+        """Give the lock that this run holds a number above another one, which machines may have seen. Raises :class:`lock.LostLock`."""
+
+    @abc.abstractmethod
+    def mark(self, namespace: str, cluster: str) -> marks.Mark | None:
+        """Return what is noted beside the lock."""
+
+    @abc.abstractmethod
+    def set_mark(self, namespace: str, cluster: str, mark: marks.Mark | None) -> None:
+        """Note something beside the lock that this run holds, or nothing more."""
+
+    @abc.abstractmethod
+    def place(self, namespace: str, cluster: str) -> str:
+        """Return where the lock is, as messages name it."""
+
 
 class FileLocks(Locks):
     """The locks of a file store."""
@@ -50,9 +95,11 @@ class FileLocks(Locks):
     def __init__(self, directory: str) -> None:
         self._directory = directory
 
-    def acquire(self, namespace: str, cluster: str, on_wait: OnWait | None = None) -> Taken:
+    def take(
+        self, namespace: str, cluster: str, on_wait: OnWait | None = None, holder: lock.Holder | None = None
+    ) -> Taken:
         """Take the lock of a cluster."""
-        lease = lock.acquire(self._directory, namespace, cluster, on_wait=on_wait)
+        lease = lock.acquire(self._directory, namespace, cluster, holder=holder, on_wait=on_wait)
         return Taken(lease.fencing, lease.run)
 
     def release_own(self, namespace: str, cluster: str) -> bool:
@@ -71,3 +118,34 @@ class FileLocks(Locks):
     def holder(self, namespace: str, cluster: str) -> lock.Holder | None:
         """Return who holds the lock."""
         return lock.current_holder(self._directory, namespace, cluster)
+
+    def raise_above(self, namespace: str, cluster: str, number: int) -> Taken:
+        """Make a higher number the newest."""
+        lease = lock.own_lease(self._directory, namespace, cluster) or lock.Lease(
+            self._directory, namespace, cluster, 0, ""
+        )
+        with around("lock take"):
+            raised = lock.raise_fencing(lease, number)
+        return Taken(raised.fencing, raised.run)
+
+    def mark(self, namespace: str, cluster: str) -> marks.Mark | None:
+        """Read the file beside the lock's."""
+        content = files.read_file(self._mark_path(namespace, cluster))
+        return marks.parse(content.decode("utf-8", "replace") if content is not None else None)
+
+    def set_mark(self, namespace: str, cluster: str, mark: marks.Mark | None) -> None:
+        """Write that file, or remove it."""
+        path = self._mark_path(namespace, cluster)
+        with FileStore(self._directory).writing(), around("lock mark"):
+            if mark is None:
+                files.remove_file(path)
+            else:
+                files.write_file(path, f"{mark.text()}\n".encode(), 0o640)
+
+    def place(self, namespace: str, cluster: str) -> str:
+        """Return the lock's folder."""
+        return os.path.dirname(self._mark_path(namespace, cluster))
+
+    def _mark_path(self, namespace: str, cluster: str) -> str:
+        folder = lock.folder_of(FileStore(self._directory).directory, namespace, cluster)
+        return os.path.join(folder, marks.FILE_NAME)

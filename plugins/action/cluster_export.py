@@ -1,0 +1,38 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keep a copy of a cluster's objects on the controller, where the store's option says so."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import stores
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
+    ControlPlaneAction,
+    ControlPlaneFailure,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_export import PASSWORD_MISSING, Export
+
+
+class ActionModule(ControlPlaneAction):
+    """See the documentation of the module kubeadm.control_plane.cluster_export."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {"fencing": {"type": "int"}}
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Bring the copy to what the API has; nothing where none is kept."""
+        directory = stores.export_directory(arguments["store"])
+        if directory is None or self.check_mode:
+            return {"changed": False, "changes": [], "directory": directory or ""}
+        encrypt, decrypt = self.ciphers()
+        if encrypt is None or decrypt is None:
+            raise ControlPlaneFailure(PASSWORD_MISSING)
+        changes = Export(directory, encrypt, decrypt).keep(
+            self.open_store(arguments),
+            arguments["namespace"],
+            arguments["cluster"],
+            arguments["fencing"],
+            stores.title(arguments["store"]),
+        )
+        return {"changed": False, "changes": changes, "directory": directory}

@@ -1,0 +1,69 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Carry a cluster's objects from one store to another, or take that back."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_export, stores
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
+    ControlPlaneAction,
+    ControlPlaneFailure,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_mover import Mover, Side
+
+
+class ActionModule(ControlPlaneAction):
+    """See the documentation of the module kubeadm.control_plane.cluster_move."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "to": stores.STORE_SPEC,
+        "undo": {"type": "bool", "default": False},
+        "use_export": {"type": "bool", "default": False},
+    }
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Move, under both stores' locks; in check mode say what would be moved."""
+        cluster, to = arguments["cluster"], arguments["to"]
+        encrypt, decrypt = self.ciphers()
+        directory = stores.export_directory(to)
+        if directory is not None and (encrypt is None or decrypt is None):
+            raise ControlPlaneFailure(cluster_export.PASSWORD_MISSING)
+        if stores.title(to) == stores.title(arguments["store"]):
+            raise ControlPlaneFailure(f"{stores.title(to)} is the store that {cluster} is in. Nothing was done.")
+        stores.refuse_others(to, self.PATIENCE_SECONDS)
+        source, target = self._side(arguments["store"]), self._side(to)
+        mover = Mover(
+            source,
+            target,
+            arguments["namespace"],
+            cluster,
+            lambda text: self.progress(cluster, text),
+            use_export=arguments["use_export"],
+        )
+        if self.check_mode:
+            changes = [] if arguments["undo"] else mover.would()
+            for each in changes:
+                self.progress(cluster, f"would {each}")
+            return self._said(bool(changes), changes, f"{len(changes)} objects would be moved to {target.where}")
+        try:
+            changed = mover.undo() if arguments["undo"] else mover.move()
+            if directory is not None and encrypt is not None and decrypt is not None and not arguments["undo"]:
+                taken = target.locks.own(arguments["namespace"], cluster) or target.locks.acquire(
+                    arguments["namespace"], cluster
+                )
+                kept = cluster_export.Export(directory, encrypt, decrypt)
+                kept.keep(target.store, arguments["namespace"], cluster, taken.fencing, target.where)
+        finally:
+            mover.release()
+        where = source.where if arguments["undo"] else target.where
+        return self._said(changed, mover.changes, f"{cluster} is kept in {where}")
+
+    def _side(self, options: dict[str, t.Any]) -> Side:
+        return Side(self.open_store({"store": options}), self.open_locks({"store": options}), stores.title(options))
+
+    @staticmethod
+    def _said(changed: bool, changes: list[str], said: str) -> dict[str, t.Any]:
+        return {"changed": changed, "changes": changes, "msg": said}

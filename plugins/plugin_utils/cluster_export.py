@@ -1,0 +1,80 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A copy of what an API keeps of a cluster, as an encrypted file store on the controller (docs/move.md).
+
+A cluster that keeps its own objects can't be asked for them while its API is down, which is when they are needed to restore it.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock, marks
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import Cipher, FileStore
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.locks import FileLocks
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneFailure
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_graph import Graph
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.copied_objects import Copies
+
+PASSWORD_MISSING = (
+    "the store's option export keeps a copy of the cluster's objects on the controller, its Secrets encrypted, but this run has no vault "
+    "password; nothing was done. Give --vault-password-file, --vault-id or --ask-vault-pass."
+)
+
+
+class Export:
+    """A folder with copies of clusters' objects.
+
+    Args:
+        directory: the folder; a file store.
+        encrypt: encrypts a Secret's file.
+        decrypt: the reverse.
+    """
+
+    def __init__(self, directory: str, encrypt: Cipher, decrypt: Cipher) -> None:
+        self.directory = directory
+        self._store = FileStore(directory, encrypt=encrypt, decrypt=decrypt)
+        self._locks = FileLocks(directory)
+
+    def keep(self, source: Store, namespace: str, cluster: str, fencing: t.Optional[int], where: str) -> list[str]:
+        """Bring the copy to what the API has now; return what was done, in words. A killed run's next one completes it.
+
+        Args:
+            source: the API's store.
+            namespace: the cluster's namespace.
+            cluster: its name. One that the API has no more keeps its last copy.
+            fencing: the run's number: whoever works with the copy gets a higher one.
+            where: how messages name the API.
+
+        Raises:
+            ControlPlaneFailure: somebody works, or has worked, with the copy: it may be newer than the API.
+            StoreError: the folder can't be written.
+        """
+        with source.view():
+            graph = Graph(source, namespace, cluster)
+        if graph.get((CLUSTER, cluster)) is None:
+            return []
+        mark = self._locks.mark(namespace, cluster)
+        if (mark is None and self._store.get(CLUSTER, namespace, cluster) is not None) or (
+            mark is not None and mark.state not in (marks.EXPORT, marks.MOVED)
+        ):
+            raise self._worked_on(cluster)
+        try:
+            lock.leave_number(self.directory, namespace, cluster, fencing or 0)
+        except lock.Held as held:
+            raise self._worked_on(cluster) from held
+        if mark is None or mark.state != marks.EXPORT:
+            self._locks.set_mark(namespace, cluster, marks.Mark(marks.EXPORT, "", where))
+        self._store.seal_secrets()
+        copies = Copies(self._store, namespace, self.directory)
+        return copies.bring(graph) + copies.delete(copies.remains(graph))
+
+    def _worked_on(self, cluster: str) -> ControlPlaneFailure:
+        return ControlPlaneFailure(
+            f"the copy of {cluster}'s objects in {self.directory} was worked with since it was made, and may be newer than what the API has. It was "
+            "left as it is. Move it back with kubeadm.control_plane.move, that folder being the inventory's store; or, where it is not wanted, "
+            "remove the folder."
+        )

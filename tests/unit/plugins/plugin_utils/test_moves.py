@@ -1,0 +1,139 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a move carries and how a copy is told from something else; from files to files."""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+import moves
+import pytest
+from moves import AT, CLUSTER, MACHINE, SECRET, everything, keepers, missing, move, opened
+from operator_workspace import NAME
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import origin
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import kind_ref_of
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_graph, copied_objects, stores
+
+Options = dict[str, t.Any]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Options:
+    """A cluster in files, which tests leave as it is."""
+    return moves.make(tmp_path_factory.mktemp("moves") / "workspace")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Options:
+    """A cluster in files."""
+    return moves.make(tmp_path / "workspace")
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Options:
+    """An empty store."""
+    return {"type": "file", "path": str(tmp_path / "other")}
+
+
+def test_there_and_back(files: Options, other: Options) -> None:
+    """Everything, as old as it was; what was named after it keeps its name."""
+    before = everything(opened(files))
+    assert not move(files, other).get("failed")
+    assert missing(opened(other), before) == [] and everything(opened(files)) == {} and keepers(files, other) == [1]
+    after = everything(opened(other))
+    for key, obj in before.items():
+        assert origin.uid(after[key]) == obj["metadata"]["uid"] != after[key]["metadata"]["uid"]
+        assert after[key]["metadata"]["creationTimestamp"] == obj["metadata"]["creationTimestamp"]
+    assert not move(files, other)["changed"]
+    assert not move(other, files).get("failed")
+    assert missing(opened(files), before) == [] and keepers(other, files) == [1]
+    assert {key: origin.uid(each) for key, each in everything(opened(files)).items()} == {
+        key: each["metadata"]["uid"] for key, each in before.items()
+    }
+
+
+def test_owners_come_before_what_they_own(made: Options) -> None:
+    """And the Cluster, which says that it is paused, before all others."""
+    graph = cluster_graph.Graph(opened(made), *AT)
+    placed: set[str] = set()
+    for each in graph.objects:
+        owners = {str(owner["uid"]) for owner in each["metadata"].get("ownerReferences") or []}
+        assert owners <= placed, each["metadata"]["name"]
+        placed.add(each["metadata"]["uid"])
+    assert kind_ref_of(graph.objects[0]) == CLUSTER
+
+
+def test_what_belongs_to_a_cluster(made: Options) -> None:
+    """By its label, by name, and by who refers to it; nothing of another one."""
+    graph = cluster_graph.Graph(opened(made), *AT)
+    names = {f"{kind[1]}/{name}" for kind, name in graph.by_key()}
+    for each in ("Secret/registry", "MachineHealthCheck/prod-check", "Action/under-way", "Secret/prod-ca"):
+        assert each in names
+    assert not {"Secret/nobodys", "MachineHealthCheck/other-check", "Cluster/other"} & names
+    assert (SECRET, "registry") not in graph.own and (SECRET, "prod-ca") in graph.own
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found", "path"),
+    [
+        ({"spec": {"a": 1}}, {"spec": {"a": 1, "replicas": 1}}, None),
+        ({"data": {"a": "b"}}, {"data": {"a": "b"}, "type": "Opaque"}, None),
+        ({"metadata": {"labels": {}}}, {"metadata": {}}, None),
+        ({"spec": {"a": [1, 2]}}, {"spec": {"a": [1]}}, "spec.a"),
+        ({"spec": {"a": [{"b": 1}]}}, {"spec": {"a": [{"b": 2}]}}, "spec.a[0].b"),
+        ({"status": {}}, {"status": {"phase": "Running"}}, "status.phase"),
+        ({"metadata": {"labels": {"a": "b"}}}, {"metadata": {"labels": {"a": "b", "c": "d"}}}, "metadata.labels.c"),
+        ({"data": {"a": "b"}}, {"data": {"a": "c"}}, "data.a"),
+        ({"spec": {"a": False}}, {"spec": {}}, "spec.a"),
+    ],
+)
+def test_where_a_copy_differs(wanted: t.Any, found: t.Any, path: t.Optional[str]) -> None:
+    assert copied_objects.difference(wanted, found) == path
+
+
+def test_an_owner_that_does_not_come_along_is_left_out() -> None:
+    """An API's garbage collector would take what it owns for garbage."""
+    owners = [{"kind": "Application", "name": "argo", "uid": "u-1"}, {"kind": "Cluster", "name": "prod", "uid": "u-2"}]
+    metadata = {"name": "m", "uid": "u-3", "creationTimestamp": moves.OLD, "ownerReferences": owners}
+    made = copied_objects.copy_of({"kind": "Machine", "metadata": metadata}, {"u-2": "u-9"})
+    assert made["metadata"]["ownerReferences"] == [{"kind": "Cluster", "name": "prod", "uid": "u-9"}]
+    assert "uid" not in made["metadata"]
+
+
+@pytest.mark.parametrize(
+    ("host", "endpoint", "same"),
+    [
+        ("https://192.0.2.10:6443", {"host": "192.0.2.10", "port": 6443}, True),
+        ("https://API.example.org", {"host": "api.example.org", "port": 443}, True),
+        ("https://[2001:db8::1]:6443/", {"host": "2001:db8::1"}, True),
+        ("https://192.0.2.10:6443", {"host": "192.0.2.11", "port": 6443}, False),
+        ("https://192.0.2.10:443", {"host": "192.0.2.10", "port": 6443}, False),
+        ("https://192.0.2.10:6443", None, False),
+    ],
+)
+def test_a_cluster_that_keeps_itself(host: str, endpoint: t.Any, same: bool) -> None:
+    pytest.importorskip("kubernetes")
+    options = {"type": "kubernetes", "host": host, "path": "journal"}
+    assert stores.keeps_itself(options, {"spec": {"controlPlaneEndpoint": endpoint}}) is same
+
+
+def test_an_export_of_files_has_no_meaning(made: Options, tmp_path: Path) -> None:
+    said = move({**made, "export": str(tmp_path / "export")}, {"type": "file", "path": str(tmp_path / "other")})
+    assert said["failed"] and "store's option export has no meaning here" in said["msg"]
+
+
+def test_a_move_to_where_it_is(made: Options, tmp_path: Path) -> None:
+    """Also by another path."""
+    link = tmp_path / "link"
+    link.symlink_to(made["path"])
+    said = move(made, {"type": "file", "path": str(link)})
+    assert said["failed"] and "is the store that prod is in" in said["msg"]
+
+
+def test_a_cluster_that_is_not_there(made: Options, other: Options) -> None:
+    said = move(other, made)
+    assert said["failed"] and f"has no Cluster default/{NAME}" in said["msg"]
+    assert opened(made).list(MACHINE, "default")
