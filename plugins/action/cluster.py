@@ -24,7 +24,11 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base 
     ControlPlaneAction,
     ControlPlaneFailure,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_mover import is_self_hosted
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+    CLUSTER,
+    ClusterObjects,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.journal_entries import close_intents
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.overlay_store import OverlayStore
@@ -76,8 +80,22 @@ class ActionModule(ControlPlaneAction):
             deleted = cluster_records.delete_records(objects)
             self._close_last_step(arguments)
             return {"changed": True, "changes": deleted, "exists": False}
+        if not objects.going:
+            self._refuse_to_delete_itself(arguments, objects)
         changes = cluster_records.mark_deleting(objects, arguments["ignore_worker_nodes"])
         return {"changed": bool(changes), "changes": changes, "exists": True}
+
+    @staticmethod
+    def _refuse_to_delete_itself(arguments: dict[str, t.Any], objects: ClusterObjects) -> None:
+        """A cluster in whose own API its objects are: with the last machine what says what is left to do would be gone."""
+        if stores.is_kubernetes(arguments["store"]) and is_self_hosted(
+            stores.host(arguments["store"]), objects.cluster
+        ):
+            raise ControlPlaneFailure(
+                f"the objects of the cluster {objects.namespace}/{objects.name} are in its own API: with its last machine they would go, and with "
+                "them what says which infrastructure is left. Nothing was done. Carry them to files first (playbook kubeadm.control_plane.move, -e "
+                '\'{"control_plane_move_to": {"path": "store"}}\'), name that store in the inventory, and delete it then.'
+            )
 
     def _told(self, arguments: dict[str, t.Any], changes: list[str]) -> dict[str, t.Any]:
         if self.check_mode:

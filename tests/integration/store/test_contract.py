@@ -328,6 +328,17 @@ def test_paused(runs: Runs, kubernetes_store: KubernetesStore, switch: str) -> N
     assert kubernetes_store.list(MACHINE) == []
 
 
+def test_a_cluster_that_is_its_own_store_does_not_delete_itself(
+    server: ApiServer, runs: Runs, kubernetes_store: KubernetesStore
+) -> None:
+    """Nothing is marked: what is marked stays so, and the objects would go before their machines have."""
+    provided(runs, controlPlaneEndpoint={"host": "127.0.0.1", "port": server.port})
+    for check in (True, False):
+        done = runs("cluster", check=check, state="absent")
+        assert done["failed"] and "in its own API" in done["msg"] and "kubeadm.control_plane.move" in done["msg"]
+    assert "deletionTimestamp" not in there(kubernetes_store, CLUSTER, "prod")["metadata"]
+
+
 def test_clusterctls_labels(served: dict[str, Object]) -> None:
     """By which it finds the kinds that it moves and describes, and their provider."""
     for definition in served.values():
