@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 import yaml
 from machines import Machines
-from workspace import Workspace, kill_run
+from workspace import Workspace, consent_of, kill_run
 
 NAME = "lab-restore"
 SNAPSHOTS = "/var/lib/kubeadm-control-plane/etcd-snapshots"
@@ -184,10 +184,3 @@ def restore_command(workspace: Workspace, path: t.Optional[Path], *arguments: st
 def run_restore(workspace: Workspace, path: t.Optional[Path] = None, *arguments: str) -> t.Any:
     """Run the playbook to its end."""
     return workspace.playbook(*restore_command(workspace, path, *arguments))
-
-
-def consent_of(text: str) -> str:
-    """What a run says that is to be typed."""
-    found = re.findall(r"-e control_plane_restore_consent=(\S+)", text)
-    assert found, text
-    return str(found[-1]).rstrip("\"',}")

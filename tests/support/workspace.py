@@ -71,6 +71,13 @@ class Run:
         return self
 
 
+def consent_of(text: str, variable: str = "control_plane_restore_consent") -> str:
+    """What a run says that is to be typed."""
+    found = re.findall(rf"-e {variable}=(\S+)", text)
+    assert found, text
+    return str(found[-1]).rstrip("\"',}")
+
+
 class Workspace:
     """One user's folder."""
 
