@@ -19,7 +19,11 @@ from etcd_cluster import Authority, EtcdCluster, free_port, until
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import ApiClient, read_access
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import (
+    ApiAccess,
+    ApiClient,
+    read_access,
+)
 
 START_SECONDS = 120.0
 _SERVER, _CLIENT = ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH
@@ -43,6 +47,7 @@ class ApiServer:
 
     def __init__(self, directory: Path, kube_apiserver: str, kubectl: str) -> None:
         self.kubectl = kubectl
+        self._access: dict[str, ApiAccess] = {}
         self.etcd = EtcdCluster(directory / "etcd", 1).wait_ready()
         self.port = free_port()
         self.url = f"https://127.0.0.1:{self.port}"
@@ -95,8 +100,11 @@ class ApiServer:
 
     def client(self) -> ApiClient:
         """Return a client with the admin's credentials."""
-        # Seconds of a machine that other tests keep busy, too.
-        return ApiClient(read_access(self.kubeconfig, self.kubectl), self.url, 60.0)
+        text = Path(self.kubeconfig).read_text()
+        if text not in self._access:
+            # A process of kubectl takes long on a machine that other tests keep busy, too.
+            self._access = {text: read_access(self.kubeconfig, self.kubectl)}
+        return ApiClient(self._access[text], self.url, 60.0)
 
     def wait_ready(self) -> ApiServer:
         """Wait until the server says that it is ready and its first namespaces are there."""
