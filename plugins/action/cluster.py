@@ -24,7 +24,6 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base 
     ControlPlaneAction,
     ControlPlaneFailure,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_mover import is_self_hosted
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
     CLUSTER,
     ClusterObjects,
@@ -88,9 +87,7 @@ class ActionModule(ControlPlaneAction):
     @staticmethod
     def _refuse_to_delete_itself(arguments: dict[str, t.Any], objects: ClusterObjects) -> None:
         """A cluster in whose own API its objects are: with the last machine what says what is left to do would be gone."""
-        if stores.is_kubernetes(arguments["store"]) and is_self_hosted(
-            stores.host(arguments["store"]), objects.cluster
-        ):
+        if stores.keeps_itself(arguments["store"], objects.cluster):
             raise ControlPlaneFailure(
                 f"the objects of the cluster {objects.namespace}/{objects.name} are in its own API: with its last machine they would go, and with "
                 "them what says which infrastructure is left. Nothing was done. Carry them to files first (playbook kubeadm.control_plane.move, -e "

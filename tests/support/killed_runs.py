@@ -187,6 +187,13 @@ class KilledRuns:
         """One run that is stopped at the point of that number or name, if it meets it."""
         return self._run({"at": at})
 
+    def stopped_at_first(self) -> tuple[Stop, Run]:
+        """One run that is stopped at the first point that it may be stopped at."""
+        try:
+            return self._run({"at": None, "only": self._only})
+        finally:
+            self.end()
+
     def undisturbed(self) -> tuple[list[str], float, Run]:
         """One run that isn't stopped; return the points that it met in their order, its seconds, and what it printed."""
         try:

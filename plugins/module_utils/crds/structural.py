@@ -53,5 +53,15 @@ def schema_of(description: Any) -> Schema:
 
 
 def open_schema_of(description: Mapping[str, Any]) -> Schema:
-    """Return the schema of a structure that may hold more than is described: a status, which other releases add to."""
-    return {**schema_of(description), **_ANYTHING}
+    """Return the schema of a structure that may hold more than is described, at any depth: a status, which other releases add to."""
+    opened: Schema = _opened(schema_of(description))
+    return opened
+
+
+def _opened(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_opened(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {key: _opened(value) for key, value in schema.items()}
+    return {**made, **_ANYTHING} if isinstance(made.get("properties"), dict) else made

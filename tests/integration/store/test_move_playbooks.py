@@ -1,0 +1,120 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A cluster that is moved in the middle of its life, by the playbooks: what follows goes on as if nothing had been."""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+import pytest
+from acme_workspace import AcmeWorkspace
+from api_server import ApiServer
+from killed_runs import KilledRuns, under_way
+from management_workspace import define, empty
+from moving_workspace import API, EXPORT, FILES, Moving
+from operator_workspace import NAME, OperatorWorkspace
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
+
+USE_EXPORT = ("-e", "control_plane_use_export=true")
+
+
+@pytest.fixture
+def server_with_nothing(server: ApiServer) -> ApiServer:
+    """An API that is a store, and empty."""
+    define(server)
+    empty(KubernetesStore(KubernetesApi({"kubeconfig": server.kubeconfig})))
+    return server
+
+
+@pytest.fixture
+def workspace(server_with_nothing: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Moving:
+    """A user's folder with machines that answer."""
+    made = AcmeWorkspace.with_machines(tmp_path / "workspace", monkeypatch)
+    return Moving(made, server_with_nothing.kubeconfig)
+
+
+@pytest.fixture
+def operator(server_with_nothing: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Moving:
+    """A cluster of three nodes, for Actions."""
+    made = OperatorWorkspace(tmp_path / "workspace")
+    made.create()
+    for name, value in made.machines_answer().items():
+        monkeypatch.setenv(name, value)
+    return Moving(made, server_with_nothing.kubeconfig)
+
+
+def whole(moving: Moving, count: int) -> list[str]:
+    """As many machines as wanted, each a voter; nothing has happened that must not."""
+    names = sorted(each["metadata"]["name"] for each in moving.objects("Machine"))
+    world, cloud = moving.workspace.world(), moving.workspace.cloud()
+    assert world["violations"] == [] and len(names) == count
+    assert sorted(cloud["machines"]) == sorted(each["name"] for each in world["members"]) == names
+    assert under_way(moving.journal, NAME) == []
+    return names
+
+
+def test_a_cluster_lives_on_wherever_it_is(workspace: Moving, tmp_path: Path) -> None:
+    """Made with files; moved into an API with the run killed between its stages; grown there; lost, worked on by its copy, and moved back."""
+    workspace.workspace.manifest(NAME, replicas=1)
+    workspace.playbook("reconcile").succeeded()
+    [first] = whole(workspace, 1)
+    command = workspace.command("move", *workspace.to(API))
+    only = r"after (lock mark|store write Machine|store remove Cluster)"
+    record = KilledRuns(workspace.workspace, command, tmp_path / "moves", "kill", only).until_converged()
+    assert len(record.points) >= 4 and record.failures == []
+    assert f"{NAME} is kept in the Kubernetes API" in record.last.text
+    assert "it was moved to the Kubernetes API" in workspace.playbook("reconcile").failed().text
+    workspace.place = API
+    assert "Nothing to do" in workspace.playbook("plan").succeeded().text
+    workspace.workspace.manifest(NAME, replicas=3)
+    workspace.playbook("reconcile").succeeded()
+    names = whole(workspace, 3)
+    assert first in names
+    workspace.place = EXPORT
+    assert sorted(each["metadata"]["name"] for each in workspace.objects("Machine")) == names
+    assert "control_plane_use_export=true" in workspace.playbook("reconcile").failed().text
+    workspace.workspace.manifest(NAME, replicas=1)
+    workspace.playbook("reconcile", *USE_EXPORT).succeeded()
+    [left] = whole(workspace, 1)
+    workspace.moved(API)
+    assert whole(workspace, 1) == [left]
+    assert "Nothing to do" in workspace.playbook("plan").succeeded().text
+    workspace.moved(FILES)
+    assert whole(workspace, 1) == [left] and "Nothing to do" in workspace.playbook("plan").succeeded().text
+
+
+def test_an_action_is_moved_in_its_middle(operator: Moving, tmp_path: Path) -> None:
+    """A run was killed when a program had begun on a node and the store didn't know it yet: it is found there, and not begun once more."""
+    workspace = t.cast(OperatorWorkspace, operator.workspace)
+    groups = [{"name": "a", "nodeSelector": CONTROL_PLANE, "nodeFilter": "Tail", "commands": commands("one", "two")}]
+    workspace.action({"custom": {"workflow": groups}}, name="first")
+    command = operator.command("action", "-e", "operator_manifest=first.yml")
+    only = r"operator_task: after node node_command"
+    runs = KilledRuns(workspace, command, tmp_path / "first", "kill", only)
+    stop, _run = runs.stopped_at_first()
+    assert "node_command" in stop.point
+    begun = workspace.ran()
+    assert len(begun) == 1
+    operator.moved(API)
+    only = r"operator_(action|next|task): after (node node_command|store write (Action|TaskGroup|Task))"
+    command = operator.command("action", "-e", "operator_action=first")
+    record = KilledRuns(workspace, command, tmp_path / "then", "kill", only).until_converged()
+    assert record.failures == [] and len(record.points) >= 5
+    nodes = sorted(each["metadata"]["name"] for each in operator.objects("Machine"))
+    assert workspace.ran() == [[node, word, "a"] for node in nodes[1:] for word in ("one", "two")]
+    [action] = operator.objects("Action")
+    assert action["status"]["phase"] == "Succeeded" and len(operator.objects("Task")) == 2
+    said = operator.playbook("action", "-e", "operator_action=first").succeeded().text
+    assert "never runs again" in said
+
+
+CONTROL_PLANE = {"matchLabels": {"node-role.kubernetes.io/control-plane": ""}}
+
+
+def commands(*words: str) -> list[dict[str, t.Any]]:
+    """Programs to run."""
+    return [{"command": {"argv": [word, "a"]}} for word in words]
