@@ -77,7 +77,7 @@ changelog: ready ## Write CHANGELOG.md for the version in galaxy.yml
 	@$(TOOLS)/changelog.sh
 
 .PHONY: bench
-bench: ready ## What decisions cost; plain kubeadm against reconcile on the same machines, as JSON (root; about 10 minutes)
+bench: ready ## What decisions and fleets cost; plain kubeadm against reconcile on the same machines, as JSON (root; about 25 minutes)
 	@$(TOOLS)/bench.sh
 
 .PHONY: chaos

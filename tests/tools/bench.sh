@@ -7,6 +7,7 @@
 # stdout, progress on stderr.
 #   bench.sh --short               no scaling and no rollout
 #   bench.sh --decisions [--json]  only what decisions and plans cost; that needs no root
+#   bench.sh --fleet [options]     only what fleets cost, of up to 1,000 clusters; that needs no root (--help)
 
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -15,6 +16,10 @@ use_venv "$(main_venv)"
 if [ "${1:-}" = --decisions ]; then
   shift
   exec python "$INSTALLED/tests/bench/decisions.py" "$@"
+fi
+if [ "${1:-}" = --fleet ]; then
+  shift
+  exec python "$INSTALLED/tests/bench/fleet.py" "$@"
 fi
 [ "$(id -u)" -eq 0 ] || die "the benchmark needs root: it makes machines, a network bridge and mounts"
 exec python "$INSTALLED/tests/bench/bench.py" "$@"

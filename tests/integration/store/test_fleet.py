@@ -1,0 +1,179 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A fleet in a real API server: all of it in one run or in slices, with broken clusters and thousands of other people's objects in it.
+
+Its clusters were recorded of one that the playbooks made, and what their machines answer is replayed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import typing as t
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from api_proxy import ApiProxy
+from api_server import ApiServer
+from locks import as_run
+from management_workspace import define, empty
+from recorded_fleet import FleetWorkspace, Recording, name_of
+from store_objects import machine, secret
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.lease_lock import LeaseLocks
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CONTROL_PLANE
+
+COUNT = 4
+FOREIGN = 5000
+PASS_REQUESTS = 10
+Object = dict[str, t.Any]
+
+
+@pytest.fixture(scope="session")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    """One cluster of one machine."""
+    before = dict(os.environ)
+    try:
+        return Recording.make(tmp_path_factory.mktemp("recorded") / "workspace", os.environ, replicas=1)
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+@pytest.fixture
+def fleet(server: ApiServer, recording: Recording, tmp_path: Path) -> FleetWorkspace:
+    """A user's folder, and its clusters in the API."""
+    define(server)
+    empty(KubernetesStore(KubernetesApi({"kubeconfig": server.kubeconfig})))
+    recording.fill_api(server, COUNT)
+    return FleetWorkspace(tmp_path / "fleet", recording, server.kubeconfig)
+
+
+def names(*numbers: int) -> list[str]:
+    return [name_of(number) for number in numbers]
+
+
+def test_a_broken_cluster_stops_no_other(fleet: FleetWorkspace, server: ApiServer) -> None:
+    """Nor does one that another run works on; the summary tells of both, and of nobody else."""
+    fleet.inventory(machines=False)
+    fleet.playbook("reconcile", "-f", "4").succeeded()
+    assert fleet.observed() == names(0, 1, 2, 3)
+    api = KubernetesApi({"kubeconfig": server.kubeconfig})
+    plane = (CONTROL_PLANE, "default", f"{name_of(1)}-control-plane")
+    KubernetesStore(api).modify(*plane, lambda found: found["spec"].update(replicas=2))
+    with subprocess.Popen(["sleep", "600"]) as sleeping:
+        holder = as_run(sleeping, user="alice", host="ctrl1")
+        LeaseLocks(api, fleet.connection).acquire("default", name_of(2), holder=holder)
+        run = fleet.playbook("reconcile", "-f", "2").failed()
+        sleeping.kill()
+    assert fleet.observed() == names(0, 3)
+    for number in range(COUNT):
+        assert run.recap(name_of(number))["failed"] == (1 if number in (1, 2) else 0)
+    assert "SUMMARY of reconcile: 4 clusters: 2 failed, 2 with nothing to do" in run.text
+    told = [line.split()[:2] for line in run.output.partition("SUMMARY")[2].splitlines()[1:3]]
+    assert told == [["failed", name_of(1)], ["failed", name_of(2)]]
+    assert "is locked by another run" in run.text and run.output.index("SUMMARY") < run.output.index("PLAY RECAP")
+
+
+def test_slices_cover_all_clusters_once(fleet: FleetWorkspace, tmp_path: Path) -> None:
+    """As AWX slices a job: every run has an inventory in which the other runs' hosts don't exist. All run at once."""
+    fleet.inventory(machines=False)
+    listed = subprocess.run(
+        ["ansible-inventory", "-i", "inventory.clusters.yml", "--list", "--export"],
+        cwd=fleet.folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    whole = json.loads(listed.stdout)
+    slices = [_slice(whole, number, 3) for number in range(3)]
+    assert sorted(host for each in slices for host in each["control_planes"]["hosts"]) == names(0, 1, 2, 3)
+    runs = []
+    for number, document in enumerate(slices):
+        script = tmp_path / f"slice-{number}"
+        script.write_text(f"#!/bin/sh\ncat <<'END'\n{json.dumps(document)}\nEND\n")
+        script.chmod(0o755)
+        command = fleet.command("reconcile", "-vv")
+        command[command.index("inventory.clusters.yml")] = str(script)
+        runs.append(command)
+    with ThreadPoolExecutor(len(runs)) as pool:
+        done = list(pool.map(lambda command: fleet.run(command, fleet.folder), runs))
+    assert fleet.observed() == names(0, 1, 2, 3)
+    for document, run in zip(slices, done):
+        run.succeeded()
+        mine = document["control_planes"]["hosts"]
+        assert all(run.recap(host)["changed"] == 0 for host in mine)
+        assert "is locked by another run" not in run.text and "the lock is held by" not in run.text
+        assert ("SUMMARY" in run.output) is (len(mine) > 1)
+        assert not any(other in run.output for other in set(names(0, 1, 2, 3)) - set(mine))
+
+
+def _slice(whole: Object, number: int, count: int) -> Object:
+    """The inventory script that AWX gives a slice of a job: every count-th host, in all its groups, and no other anywhere."""
+    hosts = sorted(whole["_meta"]["hostvars"])[number::count]
+    made: Object = {"_meta": {"hostvars": {host: whole["_meta"]["hostvars"][host] for host in hosts}}}
+    for group, content in whole.items():
+        if group != "_meta":
+            made[group] = {**content, "hosts": [host for host in content.get("hosts", []) if host in hosts]}
+    return made
+
+
+@pytest.mark.full
+def test_thousands_of_other_peoples_objects(
+    fleet: FleetWorkspace, recording: Recording, server: ApiServer, tmp_path: Path
+) -> None:
+    """In the same namespace, of the same kinds and of others: neither more clusters nor more requests, and nothing of them is touched."""
+    foreign: list[tuple[str, Object]] = []
+    for number in range(FOREIGN):
+        name = f"foreign-{number:04}"
+        if number % 5:
+            foreign.append(("/apis/cluster.x-k8s.io/v1beta2/namespaces/default/machines", machine(name)))
+        else:
+            foreign.append(("/api/v1/namespaces/default/secrets", secret(name)))
+    for _path, each in foreign:
+        each["metadata"]["labels"] = {"example.org/foreign": "yes"}
+
+    def create(part: t.Sequence[tuple[str, Object]]) -> None:
+        with server.client() as client:
+            for path, each in part:
+                client.checked(client.send("POST", path, each), path)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(create, [foreign[each::4] for each in range(4)]))
+    store = KubernetesStore(KubernetesApi({"kubeconfig": server.kubeconfig}))
+    proxy = ApiProxy(server, tmp_path)
+    try:
+        before = [(each["metadata"]["name"], each["metadata"]["resourceVersion"]) for each in _foreign(store)]
+        assert len(before) == FOREIGN - FOREIGN // 5
+        fleet.connection["kubeconfig"] = proxy.kubeconfig
+        fleet.inventory(namespaces=["default"])
+        words = ["ansible", "-i", "inventory.clusters.yml", "all", "--list-hosts"]
+        listed = fleet.run(words, fleet.folder).succeeded()
+        assert f"hosts ({COUNT * (1 + recording.machines)})" in listed.output
+        # Each kind is read once, the Machines page by page.
+        assert len(proxy.counted()) <= PASS_REQUESTS + FOREIGN // 500
+        fleet.inventory(machines=False)
+        task = {"cluster": name_of(0), "store": fleet.connection}
+        fleet.write_playbook("pass.yml", {"kubeadm.control_plane.decide": task}, hosts="localhost")
+        own = ["env", *(f"{key}={value}" for key, value in fleet.environment.items()), "ansible-playbook"]
+        fleet.run([*own, "-i", "localhost,", "pass.yml"], fleet.folder).succeeded()
+        asked = [each for each in proxy.counted() if not each.renews]
+        assert len(asked) <= PASS_REQUESTS and {each.method for each in asked} == {"GET"}, asked
+        run = fleet.playbook("reconcile", "--limit", name_of(0)).succeeded()
+        assert run.recap(name_of(0))["changed"] == 0
+        assert [(each["metadata"]["name"], each["metadata"]["resourceVersion"]) for each in _foreign(store)] == before
+    finally:
+        proxy.end()
+        for path in sorted({path for path, _each in foreign}):
+            selector = {"labelSelector": "example.org/foreign=yes"}
+            store.api.send("delete", path, {"apiVersion": "v1", "kind": "DeleteOptions"}, selector)
+
+
+def _foreign(store: KubernetesStore) -> list[Object]:
+    return store.list(("cluster.x-k8s.io", "Machine"), "default", {"example.org/foreign": "yes"})
