@@ -29,6 +29,8 @@ class ActionModule(ControlPlaneAction):
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Acquire or release the lock; the renewing helper process lives as long as the run."""
         if self.check_mode:
+            if arguments["state"] == "present":
+                self.refuse_moved(arguments)
             return {"changed": False, "fencing": 0, "run": "", "held_by": ""}
         store = self.open_store(arguments)
         del store  # opening it tells options that contradict each other, and a password that is missing

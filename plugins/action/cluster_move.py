@@ -33,7 +33,8 @@ class ActionModule(ControlPlaneAction):
             raise ControlPlaneFailure(cluster_export.PASSWORD_MISSING)
         if stores.title(to) == stores.title(arguments["store"]):
             raise ControlPlaneFailure(f"{stores.title(to)} is the store that {cluster} is in. Nothing was done.")
-        stores.refuse_others(to, self.PATIENCE_SECONDS)
+        if not arguments["undo"]:
+            stores.refuse_others(to, self.PATIENCE_SECONDS)
         source, target = self._side(arguments["store"]), self._side(to)
         mover = Mover(
             source,

@@ -75,6 +75,9 @@ class ActionModule(ControlPlaneAction):
                 "a plan needs a store, to observe the cluster, or a snapshot, to plan without one; neither was given. Nothing was done."
             )
         store = self.open_store(arguments)
+        if store.get(CLUSTER, arguments["namespace"], arguments["cluster"]) is None:
+            # A manifest alone would make a plan for a new cluster of it.
+            self.refuse_moved(arguments)
         manifest = None
         if arguments["manifests"]:
             manifest = read_cluster(

@@ -16,6 +16,7 @@ from ansible.utils.display import Display
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils import failpoints
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import marks
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, StoreError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import Cipher
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.journal import Journal
@@ -123,11 +124,21 @@ class ControlPlaneAction(ActionBase):
         store = store or self.open_store(arguments)
         objects = ClusterObjects.read(store, arguments["namespace"], arguments["cluster"])
         if objects is None:
+            self.refuse_moved(arguments)
             raise ControlPlaneFailure(
                 f"the store {stores.describe(arguments['store'])} has no Cluster {arguments['namespace']}/{arguments['cluster']}. "
                 "Nothing was done. Check which store is given, or run reconcile, which reads the manifest into the store."
             )
         return objects
+
+    def refuse_moved(self, arguments: t.Mapping[str, t.Any]) -> None:
+        """Fail where the store is known not to have the cluster any more, for whoever takes no lock; one may not be allowed to look."""
+        mark = None
+        with contextlib.suppress(StoreError):
+            mark = self.open_locks(arguments).mark(arguments["namespace"], arguments["cluster"])
+        if mark is not None and mark.state in (marks.MOVED, marks.ARRIVING):
+            where = stores.describe(arguments["store"])
+            marks.refuse(mark, marks.WORK, arguments["namespace"], arguments["cluster"], where)
 
     def check_lock(self, arguments: t.Mapping[str, t.Any]) -> None:
         """Fail where this run doesn't hold the cluster's lock any more; called before every irreversible call."""

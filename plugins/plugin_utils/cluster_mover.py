@@ -81,6 +81,8 @@ class Mover:
         graph = self._graph()
         if mark is not None and mark.state == MOVED:
             return self._after(mark, graph, None)
+        # Taken before anything is noted: where another run is at work there, nothing has begun.
+        self._take(self._target)
         if mark is None or mark.state != MOVING:
             mark = self._begin(mark, graph)
         elif mark.other != self._target.where:
@@ -179,7 +181,6 @@ class Mover:
 
     def _arrive(self, mark: Mark, held: Taken) -> None:
         """Keep everybody out of the target, and give it a number above every one that the source ever gave."""
-        self._take(self._target)
         theirs = self._target.locks.mark(*self._at)
         if theirs is not None and theirs.move == mark.move and theirs.state == MOVING:
             self._pause(self._source.store, mark.paused)

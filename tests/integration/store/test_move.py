@@ -94,7 +94,10 @@ def test_from_files_to_an_api_and_back(files: Options, api: Options, tmp_path: P
             assert each["metadata"]["ownerReferences"][0]["uid"] == control_plane["metadata"]["uid"] != uid
             assert each["metadata"]["creationTimestamp"] == OLD
     assert not done(move(files, api))["changed"]
-    refused(run_on(files), "is not here any more", "it was moved to the Kubernetes API")
+    for check in (False, True):
+        said = run_action("cluster_lock", check=check, cluster=NAME, store=dict(files))
+        refused(said, "is not here any more", "it was moved to the Kubernetes API")
+    refused(run_action("cluster_status", cluster=NAME, store=dict(files)), "it was moved to the Kubernetes API")
     again = {"type": "file", "path": str(tmp_path / "again")}
     done(move(api, again))
     assert missing(opened(again), before) == [] and everything(there) == {} and keepers(api, again, files) == [1]
@@ -247,6 +250,20 @@ def test_taken_back_in_its_middle(files: Options, api: Options, tmp_path: Path) 
     refused(move(files, api, undo=True), "lives there")
 
 
+@pytest.mark.full
+def test_taken_back_while_the_target_is_dead(files: Options, api: Options, tmp_path: Path) -> None:
+    """What makes a store the cluster's is written in the source, so nobody else has to be asked; a new move takes what is left there over."""
+    before = everything(opened(files))
+    points = ["before"]
+    while not any("store write Machine" in each for each in points):
+        assert moves.killed(tmp_path, len(points), points, lambda: move(files, api)) is None
+    dead = {"type": "kubernetes", "host": "https://127.0.0.1:1", "path": api["path"], "api_key": "none"}
+    assert done(move(files, dead, undo=True))["changed"] and keepers(files, api) == [0]
+    assert missing(opened(files), before) == []
+    done(move(files, api))
+    assert missing(opened(api), before) == [] and keepers(files, api) == [1]
+
+
 def test_what_somebody_edits_meanwhile_is_carried_too(files: Options, api: Options, tmp_path: Path) -> None:
     """By hand, in the source, after its copy was made."""
     points: list[str] = ["before"]
@@ -272,8 +289,6 @@ def test_another_run_at_work_in_either_store(files: Options, api: Options) -> No
             sleeping.kill()
         locks.take(*AT)
         locks.release_own(*AT)
-        if options is api:
-            done(move(files, api, undo=True))
     assert stores.open_locks(files).mark(*AT) is None
     done(move(files, api))
 
