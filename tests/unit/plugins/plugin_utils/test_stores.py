@@ -131,7 +131,11 @@ def test_every_option_is_documented_everywhere() -> None:
     }
     specs = yaml.safe_load((ROOT / "roles/control_plane/meta/argument_specs.yml").read_text())
     of_role = specs["argument_specs"]["main"]["options"]["control_plane_store"]["options"]
-    assert {name: _form(each) for name, each in of_role.items()} == {name: _form(each) for name, each in known.items()}
+    # A role's specification has no aliases (ansible-lint's schema); the inventory plugin gives the options under their own names.
+    without = {name: {**each, "aliases": ()} for name, each in known.items()}
+    assert {name: _form(each) for name, each in of_role.items()} == {
+        name: _form(each) for name, each in without.items()
+    }
     assert {name for name, each in of_role.items() if each.get("no_log")} == {"api_key", "password"}
     source = (ROOT / "plugins/inventory/clusters.py").read_text()
     found = re.search(r'DOCUMENTATION = r"""\n(.*?)"""', source, re.DOTALL)
