@@ -16,7 +16,7 @@ author:
 description:
   - Notes what came of one cluster of a play. When all clusters of the play have been noted, it shows how many failed, changed, wait or had nothing to do,
     with a line for each of which there is something to say.
-  - The role P(kubeadm.control_plane.control_plane#role) calls it for every cluster where a play has several, whatever came of the others.
+  - The role C(kubeadm.control_plane.control_plane) calls it for every cluster where a play has several, whatever came of the others.
   - What is noted is kept in the run's own temporary folder and is gone with it. Nothing of a cluster is changed.
 options:
   playbook:
@@ -24,7 +24,7 @@ options:
     type: str
     default: reconcile
   hosts:
-    description: The hosts of all clusters of the play, for example RV(ignore:ansible_play_hosts_all).
+    description: The hosts of all clusters of the play, for example C(ansible_play_hosts_all).
     type: list
     elements: str
     required: true
