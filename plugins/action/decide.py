@@ -41,7 +41,11 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base 
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.journal_entries import close_intents
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339, observe
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import (
+    add_detached,
+    now_rfc3339,
+    observe,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.status_writer import write_status
 
 # What a task registers of a decision: conditions and status are in the store and in the status playbook, big facts are never returned.
@@ -90,7 +94,9 @@ class ActionModule(ControlPlaneAction):
             for change in machine_restore.restore(objects):
                 self.progress(objects.name, change)
             caller = self.machine_caller(arguments, objects)
-            snapshot = observe(objects, caller, now_rfc3339(), policy=policy, settle=not self.check_mode)
+            snapshot = observe(
+                objects, caller, now_rfc3339(), policy=policy, settle=not self.check_mode, detached=self.check_mode
+            )
             planning.refuse_contradictions(check_snapshot(snapshot))
             if self.check_mode and arguments["check_health"]:
                 # The marks are in the store of check mode; who is asked as a second witness depends on them.
@@ -98,6 +104,8 @@ class ActionModule(ControlPlaneAction):
                 snapshot = observe(objects, caller, now_rfc3339(), policy=policy)
             certificate_expiry.record_expiry(objects, caller, snapshot)
             decision = decide(snapshot)
+            if decision["action"] not in names.ENDINGS and not self.check_mode and add_detached(objects, snapshot):
+                decision = decide(snapshot)
             if not begun and self.look_at_hosts(objects, caller, snapshot, decision):
                 decision = decide(snapshot)
             if self.check_mode:

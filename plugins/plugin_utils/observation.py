@@ -54,6 +54,7 @@ def observe(
     look_again: bool = True,
     policy: t.Optional[Object] = None,
     settle: bool = False,
+    detached: bool = True,
 ) -> Object:
     """Return the snapshot of a cluster.
 
@@ -64,6 +65,8 @@ def observe(
         look_again: whether the node looks again (three times over five seconds) at what seems dead.
         policy: the run's own ``{replace, approved}``, put into the snapshot as it is.
         settle: whether a machine that has only just joined is given a few seconds to come up before it is looked at.
+        detached: whether TaskGroups and Tasks that stand by themselves are asked for, which are in the way of steps only; where not,
+            :func:`add_detached` is called before one is taken.
     """
     objects.ask_for_secrets()
     last_action = _last_action(objects)
@@ -80,7 +83,7 @@ def observe(
         "observedAt": _not_before(now, last_action),
         "lastAction": last_action,
         **({"policy": policy} if policy is not None else {}),
-        **_unfinished(objects),
+        **_unfinished(objects, operator.KINDS if detached else (operator.ACTION,)),
         "readinessGates": gates.results(wanted, str(workload.get("message") or "")),
         "maintenance": maintenance(objects.control_plane, answered or now),
         "cluster": objects.cluster,
@@ -101,20 +104,30 @@ def observe(
     }
 
 
-def _unfinished(objects: ClusterObjects) -> Object:
-    """The Action that has begun and not ended, and the rotation of certificate authorities that is not over, where there are such."""
+def add_detached(objects: ClusterObjects, snapshot: Object) -> bool:
+    """Add to a snapshot that was made without them a TaskGroup or Task that stands by itself and has begun; tell whether there is one."""
+    found = {} if snapshot.get("unfinishedAction") else _under_way(objects, (operator.TASK_GROUP, operator.TASK))
+    snapshot.update(found)
+    return bool(found)
+
+
+def _unfinished(objects: ClusterObjects, of_kinds: t.Sequence[str]) -> Object:
+    """What has begun and not ended, and the rotation of certificate authorities that is not over, where there are such."""
+    rotation = unfinished_rotation(objects)
+    return {**({} if rotation is None else {"unfinishedRotation": rotation}), **_under_way(objects, of_kinds)}
+
+
+def _under_way(objects: ClusterObjects, of_kinds: t.Sequence[str]) -> Object:
     found = [
         each
-        for kind in operator.KINDS
+        for kind in of_kinds
         for each in objects.store.list(operator.kind_ref(kind), objects.namespace, {CLUSTER_LABEL: objects.name})
         if operator.detached(each) and operator.under_way(each, origin.uid(objects.cluster))
     ]
-    rotation = unfinished_rotation(objects)
-    unfinished: Object = {} if rotation is None else {"unfinishedRotation": rotation}
-    if found:
-        phase = str(found[0]["status"].get("phase") or "")
-        unfinished["unfinishedAction"] = {"name": operator.label(found[0]), "phase": phase}
-    return unfinished
+    if not found:
+        return {}
+    phase = str(found[0]["status"].get("phase") or "")
+    return {"unfinishedAction": {"name": operator.label(found[0]), "phase": phase}}
 
 
 def seconds_between(first: str, second: str) -> float:

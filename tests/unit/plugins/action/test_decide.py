@@ -17,8 +17,10 @@ import yaml
 from actions import run_action
 from workspace import cluster_documents
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import objects as operator
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+    CLUSTER,
     CONTROL_PLANE,
     MACHINE,
     SECRET,
@@ -317,3 +319,24 @@ def test_somebody_who_never_stops_editing_does_not_keep_a_run_from_its_work(fold
         folder.provide_infrastructure(port)
         decided = folder.run("decide", run="r1")
     assert (decided["act"], decided["decision"]["action"]) == (True, "createCertificates"), decided
+
+
+@pytest.mark.parametrize("kind", ["Action", "TaskGroup", "Task"])
+def test_what_is_carried_out_by_itself_is_in_the_way_of_a_step(folder: Folder, kind: str) -> None:
+    """TaskGroups and Tasks without an Action are asked for before a step, and only then."""
+    folder.apply()
+    folder.provide_infrastructure()
+    [cluster] = folder.objects.list(CLUSTER)
+    where = {"name": "by-itself", "namespace": "default", "labels": {"cluster.x-k8s.io/cluster-name": "prod"}}
+    status = {"plan": {"groups": []}, "clusterUID": cluster["metadata"]["uid"], "phase": "Running"}
+    status["startTime"] = "2026-01-01T00:00:00Z"
+    folder.objects.create(
+        {"apiVersion": operator.API_VERSION, "kind": kind, "metadata": where, "spec": {}, "status": status}
+    )
+    decided = folder.run("decide", run="r1")
+    assert decided["failed"] and f"{kind} by-itself has not ended" in decided["msg"], decided
+    folder.objects.modify(
+        operator.kind_ref(kind), "default", "by-itself", lambda found: found["status"].update(clusterUID="another")
+    )
+    decided = folder.run("decide", run="r1")
+    assert decided["act"] and decided["decision"]["action"] == "createCertificates"
