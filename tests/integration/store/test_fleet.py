@@ -162,7 +162,10 @@ def test_thousands_of_other_peoples_objects(
         task = {"cluster": name_of(0), "store": fleet.connection}
         fleet.write_playbook("pass.yml", {"kubeadm.control_plane.decide": task}, hosts="localhost")
         own = ["env", *(f"{key}={value}" for key, value in fleet.environment.items()), "ansible-playbook"]
-        fleet.run([*own, "-i", "localhost,", "pass.yml"], fleet.folder).succeeded()
+        for _time in range(2):
+            # The first one may still have something to write down.
+            proxy.counted()
+            fleet.run([*own, "-i", "localhost,", "pass.yml"], fleet.folder).succeeded()
         asked = [each for each in proxy.counted() if not each.renews]
         assert len(asked) <= PASS_REQUESTS and {each.method for each in asked} == {"GET"}, asked
         run = fleet.playbook("reconcile", "--limit", name_of(0)).succeeded()
@@ -171,8 +174,14 @@ def test_thousands_of_other_peoples_objects(
     finally:
         proxy.end()
         for path in sorted({path for path, _each in foreign}):
-            selector = {"labelSelector": "example.org/foreign=yes"}
-            store.api.send("delete", path, {"apiVersion": "v1", "kind": "DeleteOptions"}, selector)
+            _delete_all(store, path)
+
+
+def _delete_all(store: KubernetesStore, path: str) -> None:
+    # In parts: all at once may take longer than anybody waits for an answer.
+    part = {"labelSelector": "example.org/foreign=yes", "limit": 250}
+    while store.api.send("list", path, query=part).document["items"]:
+        store.api.send("delete", path, {"apiVersion": "v1", "kind": "DeleteOptions"}, part)
 
 
 def _foreign(store: KubernetesStore) -> list[Object]:
