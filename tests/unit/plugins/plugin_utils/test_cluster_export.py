@@ -1,0 +1,143 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The copy of a cluster's objects: what is in it, whom it is for; a store of files stands for the API."""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+import moves
+import pytest
+from actions import run_action, vault_secrets
+from ansible.parsing.vault import VaultLib
+from moves import AT, CLUSTER, MACHINE, everything, keepers, missing, opened
+from operator_workspace import NAME
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock, marks
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import VAULT_HEADER
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import stores
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneFailure
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_export import Export
+
+PASSWORD = "of the copies"
+Options = dict[str, t.Any]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Store:
+    """Where the cluster is."""
+    return opened(moves.make(tmp_path / "workspace"))
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Options:
+    """The copy, as a store."""
+    return {"type": "file", "path": str(tmp_path / "export")}
+
+
+@pytest.fixture
+def export(copy: Options) -> Export:
+    """What keeps it."""
+    vault = VaultLib(vault_secrets(PASSWORD))
+    return Export(copy["path"], vault.encrypt, vault.decrypt)
+
+
+def keep(export: Export, source: Store, fencing: int = 7) -> list[str]:
+    """What a pass does in its end."""
+    return export.keep(source, *AT, fencing, "https://192.0.2.10:6443")
+
+
+def test_everything_is_in_it_and_no_secret_can_be_read(export: Export, source: Store, copy: Options) -> None:
+    keep(export, source)
+    there = opened(copy, PASSWORD)
+    assert missing(there, everything(source)) == []
+    files = list(Path(copy["path"]).rglob("secret/*.yaml"))
+    assert len(files) >= 6 and all(each.read_bytes().startswith(VAULT_HEADER) for each in files)
+    assert all(each.stat().st_mode & 0o077 == 0 for each in files)
+
+
+def test_only_what_has_changed_is_written(export: Export, source: Store, copy: Options) -> None:
+    keep(export, source)
+    assert keep(export, source) == []
+    names = [each["metadata"]["name"] for each in source.list(MACHINE, "default")]
+    source.modify(MACHINE, "default", names[0], lambda each: each["spec"].update(failureDomain="z"))
+    source.delete(MACHINE, "default", names[1])
+    assert keep(export, source) == [f"change Machine {names[0]}", f"delete Machine {names[1]}"]
+    assert everything(opened(copy, PASSWORD)).keys() == everything(source).keys()
+
+
+def test_a_store_without_the_cluster_takes_nothing_away(export: Export, source: Store, copy: Options) -> None:
+    keep(export, source)
+    empty = opened({"type": "file", "path": f"{copy['path']}-empty"})
+    assert keep(export, empty) == [] and len(everything(opened(copy, PASSWORD))) > 20
+
+
+def test_nobody_works_with_it_unless_they_say_so(export: Export, source: Store, copy: Options) -> None:
+    """The run's number is above every one that the API gave; from then on it is no copy any more, and is not written over."""
+    keep(export, source, fencing=41)
+    assert keepers(copy) == []
+    said = run_action("cluster_lock", cluster=NAME, store=dict(copy))
+    assert "this is a copy of what is kept in https://192.0.2.10:6443" in said["msg"]
+    taken = run_action("cluster_lock", cluster=NAME, store=dict(copy), use_export=True)
+    assert taken["fencing"] > 42
+    with pytest.raises(ControlPlaneFailure, match="was worked with since it was made"):
+        keep(export, source)
+    stores.open_locks(copy).release_own(*AT)
+    with pytest.raises(ControlPlaneFailure, match="was worked with since it was made"):
+        keep(export, source)
+    assert keepers(copy) == [0]
+
+
+def test_one_that_was_moved_away_is_kept_again(export: Export, source: Store, copy: Options) -> None:
+    keep(export, source)
+    locks = stores.open_locks(copy)
+    locks.take(*AT)
+    locks.set_mark(*AT, marks.Mark(marks.MOVED, "a1", "https://192.0.2.10:6443"))
+    locks.release_own(*AT)
+    keep(export, source, fencing=20)
+    mark = locks.mark(*AT)
+    assert mark is not None and mark.state == marks.EXPORT
+
+
+def test_a_run_that_works_with_it_now(export: Export, source: Store, copy: Options) -> None:
+    keep(export, source)
+    stores.open_locks(copy).take(*AT)
+    with pytest.raises(ControlPlaneFailure, match="was worked with"):
+        keep(export, source)
+    with pytest.raises(lock.Held):
+        lock.leave_number(copy["path"], *AT, 50)
+
+
+def test_the_same_as_it_was_when_it_is_moved_back(export: Export, source: Store, copy: Options, tmp_path: Path) -> None:
+    """The API has what it had at the time of a snapshot; what was done with the copy meanwhile is brought there."""
+    keep(export, source)
+    api = {"type": "file", "path": str(tmp_path / "workspace" / "store")}
+    refused = moves.move(copy, api, vault_password=PASSWORD)
+    assert refused["failed"] and "this is a copy" in refused["msg"]
+    run_action("cluster_lock", cluster=NAME, store=dict(copy), use_export=True)
+    there = opened(copy, PASSWORD)
+    name = there.list(MACHINE, "default")[0]["metadata"]["name"]
+    there.modify(MACHINE, "default", name, lambda each: each["spec"].update(failureDomain="z"))
+    worked = everything(there)
+    moved = moves.move(copy, api, vault_password=PASSWORD)
+    assert not moved.get("failed"), moved
+    assert missing(source, worked) == [] and keepers(api, copy) == [0]
+    cluster = source.get(*(CLUSTER, *AT))
+    assert cluster is not None and "paused" not in cluster["spec"]
+
+
+def test_what_is_there_more_than_in_the_copy_is_named(
+    export: Export, source: Store, copy: Options, tmp_path: Path
+) -> None:
+    """A machine that was made after the copy: nobody knows which of the two is right."""
+    keep(export, source)
+    first = source.list(MACHINE, "default")[0]
+    labels = first["metadata"]["labels"]
+    source.create({**first, "metadata": {"name": "made-since", "namespace": "default", "labels": labels}})
+    run_action("cluster_lock", cluster=NAME, store=dict(copy), use_export=True)
+    said = moves.move(copy, {"type": "file", "path": str(tmp_path / "workspace" / "store")}, vault_password=PASSWORD)
+    assert said["failed"] and "only there are: Machine made-since" in said["msg"]
+    assert stores.open_locks(copy).mark(*AT) is None
