@@ -46,6 +46,10 @@ class ManagementWorkspace(AcmeWorkspace):
         made = cls(folder, kubeconfig or server.kubeconfig)
         for name, value in made.machines_answer().items():
             monkeypatch.setenv(name, value)
+        # No machine is taken away in these tests, so that nobody is waited for in vain, and an API server beside them takes its time.
+        path = made.folder / "variables.yml"
+        variables = {**yaml.safe_load(path.read_text()), "control_plane_bootstrap_timeout": 60}
+        path.write_text(yaml.safe_dump(variables))
         empty(KubernetesStore(KubernetesApi({"kubeconfig": server.kubeconfig})))
         return made
 
