@@ -12,7 +12,9 @@ import sys
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import base
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.process import Process
 
-START_SECONDS = 30
+# It takes half a second of a processor, which is long where many forks start theirs at once beside other work. Meanwhile the
+# fencing number protects.
+START_SECONDS = 120
 
 
 def counter_path(folder: str, number: int) -> str:
