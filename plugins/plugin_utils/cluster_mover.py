@@ -80,10 +80,13 @@ class Mover:
         mark = self._source.locks.mark(*self._at)
         graph = self._graph()
         if mark is not None and mark.state == MOVED:
+            if mark.other != self._target.where:
+                raise marks.Marked(*self._at, self._source.where, mark)
             return self._after(mark, graph, None)
-        # Taken before anything is noted: where another run is at work there, nothing has begun.
+        # Taken before anything is noted: where another run or another move is at work there, nothing has begun.
         self._take(self._target)
         if mark is None or mark.state != MOVING:
+            self._refuse_anothers(self._target.locks.mark(*self._at), "")
             mark = self._begin(mark, graph)
         elif mark.other != self._target.where:
             raise ControlPlaneFailure(
@@ -91,8 +94,11 @@ class Mover:
                 "Complete that one (run it again), or take it back with -e control_plane_move_undo=true."
             )
         self._pause(self._source.store, True)
-        self._arrive(mark, held)
+        arrived = self._arrive(mark, held)
         verified = self._carry()
+        for side, taken in ((self._source, held), (self._target, arrived)):
+            # A run that stood still long enough may have lost them to another one.
+            side.locks.check(*self._at, taken.fencing)
         self._source.locks.set_mark(*self._at, replace(mark, state=MOVED))
         self.changes.append(f"from now on the cluster is kept in {self._target.where}")
         self._told(self.changes[-1])
@@ -126,7 +132,11 @@ class Mover:
         if theirs is None or theirs.state != ARRIVING or theirs.move != mark.move:
             return
         here, there = self._graph(), Graph(self._target.store, *self._at)
-        copies = [each for each in reversed(there.objects) if here.get(key_of(each)) and self._is_ours(there, each)]
+        copies = [
+            each
+            for each in reversed(there.objects)
+            if here.get(key_of(each)) and self._is_ours(self._target.store, there, each)
+        ]
         self.changes += self._copies.delete(copies)
         before = Mark(theirs.before[0], "", theirs.before[1]) if theirs.before else None
         self._target.locks.set_mark(*self._at, before)
@@ -179,7 +189,7 @@ class Mover:
                 f"kubeadm.control_plane.reconcile --limit {self._cluster} end that first."
             )
 
-    def _arrive(self, mark: Mark, held: Taken) -> None:
+    def _arrive(self, mark: Mark, held: Taken) -> Taken:
         """Keep everybody out of the target, and give it a number above every one that the source ever gave."""
         theirs = self._target.locks.mark(*self._at)
         if theirs is not None and theirs.move == mark.move and theirs.state == MOVING:
@@ -188,18 +198,20 @@ class Mover:
             raise ControlPlaneFailure(
                 f"{self._target.where} is the store that {self._cluster} is in. Nothing was moved."
             )
-        if theirs is not None and self._is_anothers(theirs, mark):
-            raise marks.Marked(*self._at, self._target.where, theirs)
+        self._refuse_anothers(theirs, mark.move)
         if theirs is None or theirs.state != ARRIVING or theirs.move != mark.move:
             before = (theirs.state, theirs.other) if theirs is not None and theirs.state != ARRIVING else None
             self._target.locks.set_mark(*self._at, Mark(ARRIVING, mark.move, self._source.where, mark.paused, before))
-        self._target.locks.raise_above(*self._at, held.fencing)
+        return self._target.locks.raise_above(*self._at, held.fencing)
 
-    def _is_anothers(self, theirs: Mark, mark: Mark) -> bool:
+    def _refuse_anothers(self, theirs: t.Optional[Mark], move: str) -> None:
+        """Raise Marked where the target's mark is of another move than ``move``."""
+        if theirs is None or theirs.state not in (MOVING, ARRIVING):
+            return
         # A move from the same source that was taken back there while this store could not be reached is over.
-        return theirs.state == MOVING or (
-            theirs.state == ARRIVING and theirs.move != mark.move and theirs.other != self._source.where
-        )
+        if theirs.state == ARRIVING and (theirs.move == move or theirs.other == self._source.where):
+            return
+        raise marks.Marked(*self._at, self._target.where, theirs)
 
     def _carry(self) -> Graph:
         for _round in range(ROUNDS):
@@ -248,15 +260,15 @@ class Mover:
 
     def _tidy(self) -> None:
         left = self._graph()
-        for each in reversed(left.objects):
-            key = key_of(each)
-            mine = key in left.own or not cluster_graph.used_by_others(self._source.store, *self._at, key)
-            if mine:
-                self.changes += Copies(self._source.store, self._namespace, self._source.where).delete([each])
+        # What is only named goes before who names it: a killed run's next one would not find it any more.
+        named = [each for each in left.objects if key_of(each) not in left.own]
+        mine = [each for each in named if self._is_ours(self._source.store, left, each)]
+        own = [each for each in left.objects if key_of(each) in left.own]
+        self.changes += Copies(self._source.store, self._namespace, self._source.where).delete([*mine, *reversed(own)])
 
-    def _is_ours(self, there: Graph, obj: Object) -> bool:
+    def _is_ours(self, store: Store, graph: Graph, obj: Object) -> bool:
         key = key_of(obj)
-        return key in there.own or not cluster_graph.used_by_others(self._target.store, *self._at, key)
+        return key in graph.own or not cluster_graph.used_by_others(store, *self._at, key)
 
     def _pause(self, store: Store, paused: t.Optional[bool]) -> None:
         def write(stored: Object) -> None:

@@ -14,6 +14,7 @@ from moves import AT, CLUSTER, MACHINE, SECRET, everything, keepers, missing, mo
 from operator_workspace import NAME
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import origin
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import marks
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import kind_ref_of
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_graph, copied_objects, stores
 
@@ -131,6 +132,41 @@ def test_a_move_to_where_it_is(made: Options, tmp_path: Path) -> None:
     link.symlink_to(made["path"])
     said = move(made, {"type": "file", "path": str(link)})
     assert said["failed"] and "is the store that prod is in" in said["msg"]
+
+
+def test_two_moves_at_once(files: Options, other: Options, tmp_path: Path) -> None:
+    """Into a store that another move goes to, and on from one that is elsewhere: nothing is begun, and nothing is noted."""
+    locks = stores.open_locks(other)
+    locks.take(*AT)
+    locks.set_mark(*AT, marks.Mark(marks.ARRIVING, "a1", "/srv/third"))
+    locks.release_own(*AT)
+    said = move(files, other)
+    assert said["failed"] and "a move from /srv/third has begun" in said["msg"]
+    assert stores.open_locks(files).mark(*AT) is None and keepers(files, other) == [0]
+    locks.take(*AT)
+    locks.set_mark(*AT, None)
+    locks.release_own(*AT)
+    assert not move(files, other).get("failed")
+    said = move(files, {"type": "file", "path": str(tmp_path / "third")})
+    assert said["failed"] and f"it was moved to {other['path']}" in said["msg"]
+
+
+def test_a_template_goes_with_its_cluster_unless_another_one_needs_it(files: Options, other: Options) -> None:
+    store = opened(files)
+    control_plane = store.list(moves.CONTROL_PLANE, "default")[0]
+    reference = control_plane["spec"]["machineTemplate"]["spec"]["infrastructureRef"]
+    kind = (reference["apiGroup"], reference["kind"])
+    metadata = {
+        "name": "other-control-plane",
+        "namespace": "default",
+        "labels": {"cluster.x-k8s.io/cluster-name": "other"},
+    }
+    store.create({**control_plane, "metadata": metadata})
+    assert not move(files, other).get("failed")
+    assert store.get(kind, "default", reference["name"]) and opened(other).get(kind, "default", reference["name"])
+    store.delete(moves.CONTROL_PLANE, "default", "other-control-plane")
+    assert not move(other, files).get("failed")
+    assert opened(other).get(kind, "default", reference["name"]) is None
 
 
 def test_a_cluster_that_is_not_there(made: Options, other: Options) -> None:
