@@ -98,3 +98,92 @@ options:
         type: bool
         default: false
 """
+
+    # Of the modules that need no stored cluster.
+    OPTIONAL = r"""
+options:
+  store:
+    description:
+      - Where the clusters' objects are kept. Goes together with O(cluster).
+      - For the type C(kubernetes) the options from O(store.kubeconfig) on are those of the collection kubernetes.core, and so are the environment variables
+        (C(K8S_AUTH_KUBECONFIG), C(K8S_AUTH_HOST), C(K8S_AUTH_API_KEY) and so on) that stand in for what isn't given. Without any of them the default kubeconfig
+        is used.
+    type: dict
+    suboptions:
+      type:
+        description: The kind of store. V(kubernetes) is new in release 0.7.0 and needs the Python package C(kubernetes) on the controller.
+        type: str
+        choices: [file, kubernetes]
+        default: file
+      path:
+        description:
+          - The store's folder. It is made, readable for its owner alone, when it doesn't exist.
+          - For the type V(kubernetes) this is the folder on the controller in which the clusters' journals are kept.
+          - Needed for every module that works on a cluster.
+        type: path
+      encrypt_secrets:
+        description: Whether Secrets are encrypted with Ansible Vault; needs a vault password in every run. For the type V(file) only.
+        type: bool
+        default: false
+      export:
+        description:
+          - A folder on the controller in which each pass leaves a copy of the cluster's objects, as a store of type V(file) whose Secrets are encrypted; needs a
+            vault password in every run. For the type V(kubernetes) only, and meant for clusters that keep their own objects, which can't be asked for them
+            while their API is down.
+        type: path
+        version_added: 0.7.0
+      kubeconfig:
+        description: The kubeconfig file.
+        type: path
+      context:
+        description: The context of the kubeconfig that is used, where it isn't the current one.
+        type: str
+      host:
+        description: The API server's URL. With it no kubeconfig is read.
+        type: str
+      api_key:
+        description: A bearer token.
+        type: str
+      username:
+        description: The name for HTTP basic authentication.
+        type: str
+      password:
+        description: The password for HTTP basic authentication.
+        type: str
+      client_cert:
+        description: A file with the client certificate.
+        type: path
+        aliases: [cert_file]
+      client_key:
+        description: A file with the key of O(store.client_cert).
+        type: path
+        aliases: [key_file]
+      ca_cert:
+        description: A file with the CA of the API server's certificate.
+        type: path
+        aliases: [ssl_ca_cert]
+      validate_certs:
+        description: Whether the API server's certificate is verified. It is, unless this or the kubeconfig says otherwise.
+        type: bool
+        aliases: [verify_ssl]
+      proxy:
+        description: The URL of an HTTP proxy.
+        type: str
+      no_proxy:
+        description: Hosts for which no proxy is used, separated by commas.
+        type: str
+      impersonate_user:
+        description: Whom to act as.
+        type: str
+      impersonate_groups:
+        description: The groups to act as a member of.
+        type: list
+        elements: str
+      persist_config:
+        description: Whether a token that was refreshed is written back to the kubeconfig file.
+        type: bool
+      in_cluster:
+        description: Whether the credentials of the pod that this runs in are used. They never are unless this says so.
+        type: bool
+        default: false
+"""

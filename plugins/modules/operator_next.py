@@ -31,6 +31,7 @@ options:
     type: int
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
+  - kubeadm.control_plane._store
   - kubeadm.control_plane._attributes
   - kubeadm.control_plane._attributes.action_group
   - kubeadm.control_plane._attributes.action

@@ -47,6 +47,14 @@ def options(document: dict[str, t.Any]) -> dict[str, t.Any]:
     return {**found, **(document.get("options") or {})}
 
 
+def test_a_store_that_need_not_be_given_has_the_same_options() -> None:
+    """The fragment has them twice: documentation is merged option by option, and no deeper."""
+    needed = options({"extends_documentation_fragment": [f"{PREFIX}_store"]})["store"]
+    optional = options({"extends_documentation_fragment": [f"{PREFIX}_store.optional"]})["store"]
+    assert needed.pop("required") is True and "required" not in optional
+    assert needed["suboptions"] == optional["suboptions"] and needed["type"] == optional["type"]
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
 def test_examples_fit_the_options(path: Path) -> None:
     """Every option that an example gives exists, and every required one is given."""

@@ -213,6 +213,8 @@ def test_nothing_deletes_an_object_of_the_operator() -> None:
     own = {path: kinds for path, kinds in by_file.items() if "operator" in str(path.relative_to(plugins))}
     assert len(own) > 40
     assert {kind for kinds in own.values() for kind in kinds} == {"SECRET"}
-    everything = {kind for kinds in by_file.values() for kind in kinds}
+    # A move carries them, and takes away in one store what it has verified in the other.
+    [mover] = [path for path in by_file if path.name == "copied_objects.py"]
+    everything = {kind for path, kinds in by_file.items() for kind in kinds if path != mover}
     assert {"MACHINE", "reference"} <= everything
     assert [each for each in everything if re.search(r"operator|ACTION|TASK|kind_ref\b|Action|Task", each)] == []
