@@ -171,7 +171,9 @@ def test_it_manages_itself_through_a_rollout(home: SelfHosted, machines: Machine
     assert home.status(NAME)["version"] == {"desired": NEXT, "running": [NEXT]}
     exported(home, names)
     assert seen["quorum"]["asked"] > 100
-    assert seen["quorum"]["longest_gap_seconds"] <= WITHOUT_QUORUM_SECONDS, seen["quorum"]
+    # Without the time in which the watcher itself got no CPU.
+    gaps = [each["seconds"] - each["watcher_late_seconds"] for each in seen["quorum"].get("gaps", [])]
+    assert max(gaps, default=0.0) <= WITHOUT_QUORUM_SECONDS, seen["quorum"]
     figure("longest time without an answer of the endpoint", seen["endpoint"]["longest_gap_seconds"])
     text = (home.store / "default" / "journal" / f"{NAME}.jsonl").read_text()
     steps = steps_of([json.loads(line) for line in text.splitlines()], 0.0)
