@@ -28,6 +28,8 @@ MODIFY_ATTEMPTS = 50
 MODIFY_PAUSE_SECONDS = 0.1
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
+# As Kubernetes has it: a part of an object's name may be longer than a label.
+_PART = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?\Z")
 _KIND = re.compile(r"[A-Z][A-Za-z0-9]{0,62}\Z")
 
 
@@ -182,7 +184,7 @@ def check_name(name: str) -> None:
 
 def is_subdomain(text: t.Any) -> bool:
     """Tell whether a text is an RFC 1123 subdomain as Kubernetes asks of object names."""
-    return isinstance(text, str) and 0 < len(text) <= 253 and all(_LABEL.match(part) for part in text.split("."))
+    return isinstance(text, str) and 0 < len(text) <= 253 and all(_PART.match(part) for part in text.split("."))
 
 
 def plain(value: t.Any, path: str = "") -> t.Any:
