@@ -20,7 +20,12 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certifi
     is_kubelets_own,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.static_pod import COMPONENTS, Places, StaticPod
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.static_pod import (
+    COMPONENTS,
+    QUORUM_SECONDS,
+    Places,
+    StaticPod,
+)
 
 KUBELET = "kubelet"
 _ETCD, _API_SERVER = "etcd", "kube-apiserver"
@@ -117,7 +122,7 @@ class Components:
         # middle of this, nobody loses.
         running = bool(pod_processes.instances(_ETCD, self.places.proc, self.places.pod_logs))
         if running:
-            etcd.require_quorum()
+            etcd.require_quorum(min(QUORUM_SECONDS, seconds))
         before_change()
         os.makedirs(self.places.parked, mode=0o700, exist_ok=True)
         if os.path.exists(server.manifest):
