@@ -171,14 +171,21 @@ def test_kubelets_and_kube_proxy(lab: Lab) -> None:
     nodes = json.loads(lab.machines.kubectl("get", "nodes", "-o", "json"))["items"]
     assert {each["status"]["capacity"]["pods"] for each in nodes} == {"90"}
 
+    # These machines' kubelets have flags of their own: they would go on as before, and nobody would see it.
     configuration = lab.machines.configuration()
-    failed = lab.action("bad-kubelets", {"kubeletConfiguration": {"evictionHard": {"memory.available": "much"}}})
-    failed.failed()
+    config_map = ("-n", "kube-system", "get", "configmap", "kubelet-config-1.20", "-o", "yaml")
+    refused = lab.action(
+        "outweighed", {"kubeletConfiguration": {"evictionHard": {"memory.available": "50Mi"}}}
+    ).failed()
+    assert "evictionHard.memory.available by --eviction-hard" in refused.text
+    assert "50Mi" not in lab.machines.kubectl(*config_map)
+    lab.abort("outweighed")
+
+    failed = lab.action("bad-kubelets", {"kubeletConfiguration": {"imageGCLowThresholdPercent": 101}}).failed()
     assert f"Node {names[0]}" in failed.text
+    assert "the kubelet ended" in failed.text
     assert lab.machines.configuration() == configuration
-    assert "much" not in lab.machines.kubectl(
-        "-n", "kube-system", "get", "configmap", "kubelet-config-1.20", "-o", "yaml"
-    )
+    assert "imageGCLowThresholdPercent: 101" not in lab.machines.kubectl(*config_map)
     assert lab.machines.ready_nodes() == names
     lab.abort("bad-kubelets")
 
