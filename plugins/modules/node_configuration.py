@@ -171,7 +171,6 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import (
     arguments,
-    command,
     kubelet_flags,
     units,
 )
@@ -192,8 +191,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.control
     compare,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.kubelet_change import KubeletChange
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.kubelet_change import KubeletChange, rehearse
 
 CONTROL_PLANE = "control_plane"
 KUBELET = "kubelet"
@@ -222,10 +220,7 @@ def request_of(params: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 def preview(params: t.Mapping[str, t.Any], request: dict[str, t.Any], places: Places) -> list[str]:
     """What would change here, in words; narrows the request down to it. Raises NodeError where that is refused."""
     if params["work"] == KUBELET:
-        words = [places.tools.kubeadm, "upgrade", "node", "phase", "kubelet-config", "--dry-run"]
-        done = command.run([*words, f"--kubeconfig={request['kubeconfig']}"], seconds=120.0)
-        if done.returncode != 0:
-            raise NodeError(f"kubeadm refuses: {redact(done.stderr.strip())[-600:]}", "Nothing was changed.")
+        rehearse(places, str(request["kubeconfig"]))
         words = kubelet_flags.flags_of_kubelet(places.unit_of_kubelet, places.proc, units.run)
         outweighed = kubelet_flags.outweighed(words, params["fields"])
         if outweighed and params["manual_changes"] == REFUSE:

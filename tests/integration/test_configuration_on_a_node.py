@@ -177,6 +177,7 @@ def test_the_kubelets_configuration(node: Node, tmp_path: Path) -> None:
     assert "clusterDNS" not in refused["msg"]
     kept = node.node.module("node_configuration", {**outweighed, "manual_changes": "Overwrite", "only_compare": True})
     assert kept["changes"][1:] == ["without effect here: maxPods by --max-pods"]
+    assert node.node.run("sh", "-c", "ls /etc/kubernetes/tmp 2>/dev/null || true").stdout == "", "kubeadm's dry run"
     node.node.run("sh", "-c", "kill $(cat /run/kubelet-pid) && rm /run/kubelet-pid")
     result = node.node.module("node_configuration", {**arguments, "wait": 120, "timeout": 90})
     assert result["state"] == "Succeeded", (result, node.node.logs())
