@@ -7,13 +7,11 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 import shutil
 import types
 from pathlib import Path
 
 import pytest
-import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = "\n".join(Path(__file__).read_text(encoding="utf-8").splitlines()[:3]) + "\n"
@@ -131,12 +129,3 @@ def test_what_tools_leave_behind_is_noticed(tree):
     (tree / "collections").mkdir()
     (tree / "collections" / "link.yml").write_text(HEADER, encoding="utf-8")
     assert "left behind by a tool" in _problems(tree)
-
-
-@pytest.mark.parametrize("path", sorted((ROOT / "plugins" / "modules").glob("*.py")), ids=lambda path: path.stem)
-def test_no_module_returns_what_ansible_would_write_over(path):
-    """A result named path (or dest) gets the file's own facts beside it, whatever the module says there."""
-    found = re.search(r'^RETURN = r?"""\n(.*?)^"""', path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    returned = set(yaml.safe_load(found.group(1)) or {}) if found else set()
-    if returned & {"path", "dest"}:
-        assert not returned & {"state", "size", "mode", "owner", "group", "uid", "gid", "secontext"}
