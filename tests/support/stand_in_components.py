@@ -12,6 +12,7 @@ import contextlib
 import hashlib
 import http.server
 import os
+import shutil
 import ssl
 import threading
 import typing as t
@@ -152,6 +153,9 @@ class StandInComponents:
         ended = self._servers.pop(component, None), self._pids.pop(component, None)
         if self.lingering:
             self._left.append(ended)
+            # As kubelets do with the logs of a pod that is no more, whether or not its process still ends.
+            for each in self.logs.glob(f"kube-system_{component}-*"):
+                shutil.rmtree(each)
         else:
             self._take_away(*ended)
         self._running.pop(component, None)

@@ -125,11 +125,14 @@ class Components:
             etcd.require_quorum(min(QUORUM_SECONDS, seconds))
         before_change()
         os.makedirs(self.places.parked, mode=0o700, exist_ok=True)
+        ending = pod_processes.instances(_API_SERVER, self.places.proc, self.places.pod_logs)
         if os.path.exists(server.manifest):
             os.rename(server.manifest, parked)
             self._sync()
         try:
-            while pod_processes.instances(_API_SERVER, self.places.proc, self.places.pod_logs):
+            while pod_processes.alive(ending, self.places.proc) or pod_processes.instances(
+                _API_SERVER, self.places.proc, self.places.pod_logs
+            ):
                 if time.monotonic() > deadline:
                     raise NodeError(
                         f"{_API_SERVER} did not end in time after its manifest was moved out of {self.places.manifests}.",

@@ -181,12 +181,12 @@ class StaticPod:
         if os.path.exists(self.manifest) and os.path.exists(parked):
             # Somebody has written a newer one meanwhile.
             os.unlink(parked)
-        if os.path.exists(self.manifest) and before & self._instances():
+        if os.path.exists(self.manifest) and pod_processes.alive(before, self.places.proc):
             os.makedirs(self.places.parked, mode=0o700, exist_ok=True)
             os.rename(self.manifest, parked)
             self._sync()
         try:
-            while before & self._instances():
+            while pod_processes.alive(before, self.places.proc):
                 if time.monotonic() > deadline:
                     raise NodeError(
                         f"{self.component} did not end in time after its manifest was moved out of {self.places.manifests}.",
