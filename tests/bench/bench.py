@@ -187,7 +187,7 @@ def in_place(workspace: Workspace) -> Object:
     gaps: dict[str, float] = {}
     for step in watched["steps"]:
         if step["action"] == "task":
-            gaps[step["target"]] = round(gaps.get(step["target"], 0.0) + step["endpoint"]["total_gap_seconds"], 2)
+            gaps[step["target"]] = round(gaps.get(step["target"], 0.0) + step["endpoint"]["unanswered_seconds"], 2)
     return {
         "renewal_in_place_seconds": seconds,
         "longest_seconds_without_quorum_in_place": watched["quorum"]["longest_gap_seconds"],

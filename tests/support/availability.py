@@ -113,6 +113,8 @@ def _figures(
     figures: Object = {
         "longest_gap_seconds": round(max((two - one for one, two in spans), default=0.0), 2),
         "total_gap_seconds": round(sum(two - one for one, two in spans), 2),
+        # Of these the ones in which a question was not answered: on a busy host answers come late, and they come.
+        "unanswered_seconds": round(sum(two - one for one, two in spans if _unanswered(one, two, failed)), 2),
         "asked": len(samples),
         "failed": len(failed),
     }
@@ -133,6 +135,11 @@ def _figures(
     if errors:
         figures["errors"] = dict(sorted(errors.items(), key=lambda item: -item[1])[:ERRORS_TOLD])
     return figures
+
+
+def _unanswered(begin: float, end: float, failed: t.Iterable[t.Mapping[str, t.Any]]) -> bool:
+    """Whether a question that failed was asked, or given up, between two answers."""
+    return any(each["t"] > begin and each["t"] - each.get("seconds", 0.0) < end for each in failed)
 
 
 def _answers(
