@@ -29,7 +29,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_com
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_context import CommandFailure
 
 Object = dict[str, t.Any]
-pytestmark = [pytest.mark.once, pytest.mark.skipif(bool(missing()), reason=missing())]
+pytestmark = [pytest.mark.full, pytest.mark.skipif(bool(missing()), reason=missing())]
 PKI = "/etc/kubernetes/pki"
 PARKED = "/etc/kubernetes/kubeadm-control-plane"
 SERVICE = "10.96.7.7"
