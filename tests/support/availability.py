@@ -95,10 +95,11 @@ def summarize(
         for number, step in enumerate(steps):
             entry = found.setdefault("steps", [{} for _each in steps])[number]
             entry.update(_named(step, step in exempt))
-            within = [each for each in ours if step.begin <= each["t"] <= step.end]
+            within = [each for each in ours if step.overlaps(each["t"], each["t"])]
             entry[key] = _figures([span for span in spans if step.overlaps(*span)], within, late)
         between = [span for span in spans if not any(step.overlaps(*span) for step in steps)]
-        found.setdefault("between_steps", {})[key] = _figures(between, [], late)
+        rest = [each for each in ours if not any(step.overlaps(each["t"], each["t"]) for step in steps)]
+        found.setdefault("between_steps", {})[key] = _figures(between, rest, late)
     found.setdefault("steps", [])
     found["elections"] = _elections(samples)
     return found

@@ -51,15 +51,15 @@ def find_etcd() -> str:
     return found
 
 
-def until(what: str, condition: t.Callable[[], t.Any]) -> t.Any:
+def until(what: str, condition: t.Callable[[], t.Any], seconds: float = BOUND_SECONDS) -> t.Any:
     """Poll until a condition holds and return its value; the bound ends a test that would hang."""
-    deadline = time.monotonic() + BOUND_SECONDS
+    deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         value = condition()
         if value:
             return value
         time.sleep(0.05)
-    raise AssertionError(f"not within {BOUND_SECONDS:g} s: {what}")
+    raise AssertionError(f"not within {seconds:g} s: {what}")
 
 
 class Authority:

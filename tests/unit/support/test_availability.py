@@ -101,6 +101,9 @@ def test_a_gap_between_steps_is_not_lost() -> None:
     samples = every_quarter("etcd", 0, 5) + every_quarter("etcd", 8, 20)
     found = summarize(samples, step(1, "join", 1, 2), BEGIN + 20, 0.25)
     assert found["between_steps"]["quorum"]["total_gap_seconds"] == found["quorum"]["total_gap_seconds"] == 3.0
+    assert (
+        found["between_steps"]["quorum"]["asked"] == found["quorum"]["asked"] - found["steps"][0]["quorum"]["asked"] > 0
+    )
 
 
 def test_only_the_step_from_one_voter_to_two_is_exempt() -> None:
