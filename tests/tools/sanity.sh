@@ -131,4 +131,4 @@ failed=0
 for each in "${running[@]}"; do
   wait "$each" || failed=1
 done
-exit "$failed"
+[ "$failed" -eq 0 ]
