@@ -23,6 +23,8 @@ import typing as t
 LOOK_SECONDS = 1.0
 # What is ended may still put away what it made.
 GRACE_SECONDS = 5.0
+# How often it is asked whether what was killed has gone.
+END_LOOK_SECONDS = 0.01
 # As timeout(1) and node_command tell it.
 TIMED_OUT = 124
 _PR_SET_PDEATHSIG = 1
@@ -83,10 +85,20 @@ def _ended(process: subprocess.Popen[bytes]) -> bytes:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
     process.kill()
+    _await_end(started)
     if output is None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             output, _nothing = process.communicate(timeout=GRACE_SECONDS)
     return output or b""
+
+
+def _await_end(started: list[tuple[int, str]]) -> None:
+    """Until none of them does anything any more: the kernel ends what was killed a moment after it was told to."""
+    end = time.monotonic() + GRACE_SECONDS
+    while any(_start_time(pid) == begun and _stat(pid, 0) not in "ZX" for pid, begun in started):
+        if time.monotonic() >= end:
+            return
+        time.sleep(END_LOOK_SECONDS)
 
 
 def _descendants(pid: int) -> list[tuple[int, str]]:
