@@ -16,7 +16,7 @@ author:
 description:
   - Runs a program without a shell, as a transient systemd unit that is named after O(name). The unit outlives this call.
     A later call with the same name finds it, waits for its end and returns its result, and never starts it twice.
-  - Its output is kept in a file that only root can read, RV(path). Its first and last 16 KiB are returned without secrets.
+  - Its output is kept in a file that only root can read, RV(log_path). Its first and last 16 KiB are returned without secrets.
 options:
   name:
     description:
@@ -112,8 +112,12 @@ sha256:
   description: The SHA-256 of its whole output.
   returned: success
   type: str
-path:
+log_path:
   description: Where the whole output lies.
+  returned: success
+  type: str
+said:
+  description: What systemd says of a program that was interrupted; empty otherwise.
   returned: success
   type: str
 actual_machine_id:

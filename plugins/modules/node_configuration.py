@@ -59,10 +59,19 @@ options:
     choices: [apiserver, etcd-server, etcd-peer]
     default: []
   manual_changes:
-    description: Whether to refuse, or to overwrite, what differs from O(previous) in the manifests in use.
+    description:
+      - Whether to refuse, or to overwrite, what differs from O(previous) in the manifests in use.
+      - With O(work=kubelet), whether to refuse, or only to tell in RV(changes), that flags of this node's kubelet outweigh O(fields).
     type: str
     choices: [Refuse, Overwrite]
     default: Refuse
+  fields:
+    description:
+      - With O(work=kubelet), the paths of the fields that are to change in the kubelets' configuration, such as C(evictionHard.memory.available).
+      - A kubelet takes the value of its own flag, such as one of C(nodeRegistration.kubeletExtraArgs), over that of its configuration.
+    type: list
+    elements: str
+    default: []
   patches:
     description: The folder on this node with the user's patches for kubeadm, as given at init or join.
     type: path
@@ -160,7 +169,11 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments, command
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import (
+    arguments,
+    kubelet_flags,
+    units,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.configuration_change import (
     ABSENT,
     FAILED,
@@ -172,12 +185,13 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.configu
     Works,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.control_plane_change import (
+    OVERWRITE,
+    REFUSE,
     ControlPlaneChange,
     compare,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.kubelet_change import KubeletChange
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.kubelet_change import KubeletChange, rehearse
 
 CONTROL_PLANE = "control_plane"
 KUBELET = "kubelet"
@@ -206,11 +220,21 @@ def request_of(params: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 def preview(params: t.Mapping[str, t.Any], request: dict[str, t.Any], places: Places) -> list[str]:
     """What would change here, in words; narrows the request down to it. Raises NodeError where that is refused."""
     if params["work"] == KUBELET:
-        words = [places.tools.kubeadm, "upgrade", "node", "phase", "kubelet-config", "--dry-run"]
-        done = command.run([*words, f"--kubeconfig={request['kubeconfig']}"], seconds=120.0)
-        if done.returncode != 0:
-            raise NodeError(f"kubeadm refuses: {redact(done.stderr.strip())[-600:]}", "Nothing was changed.")
-        return ["the kubelet's configuration is written from its ConfigMap, and the kubelet restarted"]
+        rehearse(places, str(request["kubeconfig"]))
+        words = kubelet_flags.flags_of_kubelet(places.unit_of_kubelet, places.proc, units.run)
+        outweighed = kubelet_flags.outweighed(words, params["fields"])
+        if outweighed and params["manual_changes"] == REFUSE:
+            raise NodeError(
+                f"the kubelet of this node has flags of its own, which outweigh its configuration: {', '.join(outweighed)}. "
+                "It would go on as before.",
+                "Nothing was changed. Take the flag out of /var/lib/kubelet/kubeadm-flags.env or /etc/default/kubelet here, and out of "
+                "nodeRegistration.kubeletExtraArgs in the manifest; or leave the field out of the change; or set manualChanges: Overwrite "
+                "for this node to keep its flag.",
+            )
+        return [
+            "the kubelet's configuration is written from its ConfigMap, and the kubelet restarted",
+            *(f"without effect here: {each}" for each in outweighed),
+        ]
     os.makedirs(places.state, mode=0o700, exist_ok=True)
     folder = tempfile.mkdtemp(prefix=".compare-", dir=places.state)
     try:
@@ -284,7 +308,8 @@ def main() -> None:
                 "choices": ["apiserver", "etcd-server", "etcd-peer"],
                 "default": [],
             },
-            "manual_changes": {"type": "str", "choices": ["Refuse", "Overwrite"], "default": "Refuse"},
+            "manual_changes": {"type": "str", "choices": [REFUSE, OVERWRITE], "default": REFUSE},
+            "fields": {"type": "list", "elements": "str", "default": []},
             "patches": {"type": "path"},
             "kubeconfig": {"type": "path", "default": "/etc/kubernetes/kubelet.conf"},
             "timeout": {"type": "int", "default": 300},

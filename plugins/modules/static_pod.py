@@ -18,7 +18,7 @@ description:
   - Waits for what happens, never for a fixed time. It asks the kernel and the component itself, so that it also works where no API
     server answers.
   - Before etcd is restarted, its members are asked. Where those on other machines would be no quorum, it is refused. With one or
-    two voters there is none in any case; then the other one has to be healthy.
+    two voters there is none in any case; then the other one has to be healthy. They are asked again for up to 30 seconds.
   - A call that was killed leaves the manifest moved out at worst, and the next call completes it.
   - A kubelet that waits before it starts a container that failed often is restarted, which disturbs no running container.
 options:

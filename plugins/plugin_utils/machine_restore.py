@@ -35,6 +35,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_obje
     machine_object,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.propagation import give_new
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import (
     FAILURE_DOMAIN_ANNOTATION,
     VERSION_ANNOTATION,
@@ -171,15 +172,14 @@ def _infrastructure(objects: ClusterObjects, name: str) -> str:
             VERSION_ANNOTATION: str((machine.get("spec") or {}).get("version") or control_plane["spec"]["version"]),
         }
     )
-    objects.infrastructure_machines[name] = objects.store.create(
-        {
-            "apiVersion": f"{reference['apiGroup']}/{INFRASTRUCTURE_VERSION}",
-            "kind": reference["kind"],
-            "metadata": metadata,
-            "spec": spec,
-            "status": {**status, "initialization": {"provisioned": True}},
-        }
-    )
+    made = {
+        "apiVersion": f"{reference['apiGroup']}/{INFRASTRUCTURE_VERSION}",
+        "kind": reference["kind"],
+        "metadata": metadata,
+        "spec": spec,
+        "status": {**status, "initialization": {"provisioned": True}},
+    }
+    objects.infrastructure_machines[name] = objects.store.create(give_new(made, control_plane))
     return f"make {reference['kind']} {objects.namespace}/{name} anew, which was deleted from the store"
 
 

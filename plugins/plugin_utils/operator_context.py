@@ -216,7 +216,7 @@ class TaskContext:
             state = "" if before.failed else before.result["state"]
             # What ended while nobody could ask was not seen to fail.
             seen = {each.get("logPath") for each in record.get("outputs") or []}
-            if state == "Running" or (state == "Ended" and before.result["path"] not in seen):
+            if state == "Running" or (state == "Ended" and before.result["log_path"] not in seen):
                 return earlier
         return self._name(words, step, attempt)
 
@@ -246,7 +246,7 @@ class TaskContext:
             "tail": result["tail"],
             "size": result["size"],
             "sha256": result["sha256"],
-            "logPath": result["path"],
+            "logPath": result["log_path"],
             "node": name,
             **({"step": step} if step else {}),
         }
@@ -254,7 +254,7 @@ class TaskContext:
         program = words[0].rpartition("/")[2]
         if rc is None:
             raise CommandFailure(
-                f"Node {name}: {program} was interrupted, as by a power cut; how far it came is not known. Look, then retry."
+                f"Node {name}: {program} was interrupted: {result['said']}. How far it came is not known. Look, then retry."
             )
         output = Output(
             argv=tuple(words),
@@ -265,7 +265,7 @@ class TaskContext:
             tail=self._secrets.remove(str(result["tail"])),
             size=int(result["size"]),
             sha256=str(result["sha256"]),
-            log_path=str(result["path"]),
+            log_path=str(result["log_path"]),
         )
         if output.rc not in ok:
             shown = self._secrets.remove(" ".join(words))

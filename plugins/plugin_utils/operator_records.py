@@ -128,7 +128,8 @@ class TaskRecord:
 
         def change(status: Object) -> None:
             outputs = _record(status, index).setdefault("outputs", [])
-            outputs[:] = [each for each in outputs if each.get("logPath") != kept["logPath"]]
+            # What has no log on a node was run on the controller, and is never found again.
+            outputs[:] = [each for each in outputs if not kept["logPath"] or each.get("logPath") != kept["logPath"]]
             outputs.append(kept)
 
         self._modify(change)

@@ -8,8 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import subprocess
-import sys
 import tempfile
 import typing as t
 
@@ -17,6 +15,7 @@ import yaml
 from ansible import constants as C
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import bound_process
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_context import CommandFailure, TaskContext
 
 _KEPT = 16 * 1024
@@ -25,7 +24,8 @@ _KEPT = 16 * 1024
 class RoleRun:
     """One role on the Task's node.
 
-    A run that was killed leaves the role where it was; running it again is what roles are made for. Only its ends are kept, for it runs on the controller.
+    It ends with the process that runs it, and when that has lost the cluster's lock: the next run begins it anew, which is what roles are
+    made for, and never has it beside itself. Only its output's ends are kept, for it runs on the controller.
     """
 
     def __init__(self, context: TaskContext, parameters: t.Mapping[str, t.Any]) -> None:
@@ -39,30 +39,17 @@ class RoleRun:
         role = str(self._parameters["name"])
         with tempfile.TemporaryDirectory(dir=C.DEFAULT_LOCAL_TMP, prefix="kubeadm-role-") as folder:
             inventory, playbook = self._files(folder)
-            argv = [sys.executable, "-m", "ansible.cli.playbook", "-i", inventory, playbook]
-            seconds = int(self._parameters["timeoutSeconds"])
             environment = {**os.environ, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_RETRY_FILES_ENABLED": "0"}
-            try:
-                done = subprocess.run(
-                    argv,
-                    env=environment,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                    timeout=seconds,
-                    check=False,
-                )
-            except subprocess.TimeoutExpired:
-                raise CommandFailure(
-                    f"Node {context.node.name}: the role {role} has not ended within {seconds} s."
-                ) from None
+            seconds = int(self._parameters["timeoutSeconds"])
+            arguments = ["-i", inventory, playbook]
+            done = bound_process.run("ansible.cli.playbook", arguments, environment, seconds, context.check_lock)
         self._keep(role, done, started)
-        if done.returncode != 0:
-            text = redact(done.stdout.decode("utf-8", "replace"))
-            last = "\n".join(text.strip().splitlines()[-15:])
-            raise CommandFailure(
-                f"Node {context.node.name}: the role {role} failed with exit status {done.returncode}: {last}"
-            )
+        if done.status == 0:
+            return
+        failed = done.status != bound_process.TIMED_OUT
+        why = f"failed with exit status {done.status}" if failed else f"was ended after {seconds} s"
+        last = "\n".join(redact(done.output.decode("utf-8", "replace")).strip().splitlines()[-15:])
+        raise CommandFailure(f"Node {context.node.name}: the role {role} {why}" + (f": {last}" if last else "."))
 
     def _files(self, folder: str) -> tuple[str, str]:
         """The inventory and the playbook; both are private, for they say how the node is reached."""
@@ -107,18 +94,18 @@ class RoleRun:
             made.append(path)
         return made[0], made[1]
 
-    def _keep(self, role: str, done: subprocess.CompletedProcess[bytes], started: str) -> None:
-        text = redact(done.stdout.decode("utf-8", "replace")).encode()
+    def _keep(self, role: str, done: bound_process.Ended, started: str) -> None:
+        text = redact(done.output.decode("utf-8", "replace")).encode()
         self._context.keep_output(
             {
                 "argv": ["include_role", role],
-                "exitCode": done.returncode,
+                "exitCode": done.status,
                 "startTime": started,
                 "endTime": self._context.now(),
                 "head": text[:_KEPT].decode("utf-8", "ignore"),
                 "tail": text[max(_KEPT, len(text) - _KEPT) :].decode("utf-8", "ignore"),
-                "size": len(done.stdout),
-                "sha256": hashlib.sha256(done.stdout).hexdigest(),
+                "size": len(done.output),
+                "sha256": hashlib.sha256(done.output).hexdigest(),
                 "logPath": "",
                 "node": self._context.node.name,
             }

@@ -6,8 +6,8 @@
 (a) the plain kubeadm commands (plain_kubeadm): three machines, then each of them replaced, (b) `reconcile` to three replicas,
 (c) a second `reconcile`, (d) three replicas to five, (e) five to three, (f) all three replaced; with --short only (a) to (c), and no
 replacing in (a). An independent watcher reads etcd and the API all along from (d) on. What decisions and conversions cost
-comes first: it takes no machines. Last, a control plane that plain kubeadm made is adopted (adoption.py)
-and one node is upgraded in place (upgrade.py), not with --short.
+comes first: it takes no machines. After (f), all components of the three nodes are restarted where they stand (renewCertificates), with
+a watcher as well. Last, a control plane that plain kubeadm made is adopted (adoption.py) and one node is upgraded in place (upgrade.py).
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ BOUNDS = {
     "empty_action_seconds": 10,
     "longest_seconds_without_quorum": 1,
     "longest_seconds_without_an_endpoint": 2,
+    "longest_seconds_without_an_endpoint_for_a_node_in_place": 1,
     "preflight_seconds": 2,
     "etcd_snapshot_seconds": 3,
 }
@@ -175,6 +176,26 @@ def empty_action(workspace: Workspace) -> float:
     return round(time.monotonic() - begin, 1)
 
 
+def in_place(workspace: Workspace) -> Object:
+    """Renew the certificates of three nodes where they stand, which restarts every component; the watcher tells what of that the endpoint shows."""
+    with Watch(workspace.store, NAME, workspace.folder) as watch:
+        begin = time.monotonic()
+        NodeActions(workspace, NAME).run("renew", {"renewCertificates": {}}).succeeded()
+        seconds = round(time.monotonic() - begin, 1)
+        watched = watch.stop()
+    say(f"certificates of three nodes renewed in place: {seconds} s")
+    gaps: dict[str, float] = {}
+    for step in watched["steps"]:
+        if step["action"] == "task":
+            gaps[step["target"]] = round(gaps.get(step["target"], 0.0) + step["endpoint"]["unanswered_seconds"], 2)
+    return {
+        "renewal_in_place_seconds": seconds,
+        "longest_seconds_without_quorum_in_place": watched["quorum"]["longest_gap_seconds"],
+        "seconds_without_an_endpoint_by_node_in_place": gaps,
+        "longest_seconds_without_an_endpoint_for_a_node_in_place": max(gaps.values(), default=0.0),
+    }
+
+
 def mean(seconds: t.Mapping[str, float], beginning: str) -> float:
     """The mean of the steps whose name begins so."""
     found = [value for key, value in seconds.items() if key.startswith(beginning)]
@@ -224,7 +245,7 @@ def main() -> None:
             alone = {**modules(machines), "empty_action_seconds": empty_action(workspace)}
             say(f"an Action that does nothing on three nodes: {alone['empty_action_seconds']} s")
             if not options.short:
-                more = growing_shrinking_and_rolling(workspace, by_hand)
+                more = {**growing_shrinking_and_rolling(workspace, by_hand), **in_place(workspace)}
         finally:
             workspace.playbook("delete", "-e", f"control_plane_delete={NAME}")
     # Asking how many there were is itself one connection to each machine.

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import copy
 import json
+import shlex
+import sys
 import typing as t
 from pathlib import Path
 
@@ -34,6 +36,7 @@ SYSTEMCTL = """\
 #!/bin/sh
 case "$*" in
     *restart*kubelet*) touch /run/kubelet-restart ;;
+    *show*MainPID*) echo "MainPID=$(cat /run/kubelet-pid 2>/dev/null || echo 0)" ;;
     *show*LoadState*)
         state=inactive
         [ -f "/run/units/$2" ] && [ -d "/proc/$(cat "/run/units/$2")" ] && state=active
@@ -165,6 +168,17 @@ def test_the_kubelets_configuration(node: Node, tmp_path: Path) -> None:
     if not before:
         node.node.write("/var/lib/kubelet/config.yaml", "kind: KubeletConfiguration\n", 0o644)
     arguments = {"step": "kubelet", "work": "kubelet", "node": NAME, "kubeconfig": "/etc/kubernetes/admin.conf"}
+    # A process with the command line of a kubelet that has a flag of its own.
+    program = [sys.executable, "-c", "import time; time.sleep(600)", "--max-pods=90"]
+    node.node.run("sh", "-c", f"{shlex.join(program)} >/dev/null 2>&1 </dev/null & echo $! >/run/kubelet-pid")
+    outweighed = {**arguments, "fields": ["maxPods", "clusterDNS"]}
+    refused = node.node.module("node_configuration", outweighed)
+    assert "maxPods by --max-pods. It would go on as before" in refused["msg"]
+    assert "clusterDNS" not in refused["msg"]
+    kept = node.node.module("node_configuration", {**outweighed, "manual_changes": "Overwrite", "only_compare": True})
+    assert kept["changes"][1:] == ["without effect here: maxPods by --max-pods"]
+    assert node.node.run("sh", "-c", "ls /etc/kubernetes/tmp 2>/dev/null || true").stdout == "", "kubeadm's dry run"
+    node.node.run("sh", "-c", "kill $(cat /run/kubelet-pid) && rm /run/kubelet-pid")
     result = node.node.module("node_configuration", {**arguments, "wait": 120, "timeout": 90})
     assert result["state"] == "Succeeded", (result, node.node.logs())
     assert "clusterDomain: cluster.local" in node.node.run("cat", "/var/lib/kubelet/config.yaml").stdout

@@ -31,6 +31,18 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.rendere
 
 NODE = "/api/v1/nodes/node"
 OLD, NEW, BAD = "maxPods: 110\n", "maxPods: 120\n", "maxPods: many\n"
+# What a kubelet writes that gives up: its reason, then the stacks of all its goroutines.
+STACKS = "".join(f"goroutine {number} [select]:\nk8s.io/klog.init.0(0xc0005)\n" for number in range(300))
+JOURNAL = f"""\
+Started kubelet.service - kubelet: The Kubernetes Node Agent.
+E1121 10:00:00.000000     100 kubelet.go:2264] node not found
+F1121 10:00:00.000000     100 server.go:198] failed to load Kubelet config file: maxPods: many
+{STACKS}\
+kubelet.service: Main process exited, code=exited, status=255/EXCEPTION
+kubelet.service: Failed with result 'exit-code'.
+Stopped kubelet.service - kubelet: The Kubernetes Node Agent.
+Started kubelet.service - kubelet: The Kubernetes Node Agent.
+"""
 
 
 class Kubelet:
@@ -40,6 +52,7 @@ class Kubelet:
         self.folder = folder
         self.restarts: list[str] = []
         self.commands: list[list[str]] = []
+        self.journal: list[str] = []
         self.ready = True
         # Whether the kubelet tells the API after a restart.
         self.tells = True
@@ -82,7 +95,9 @@ class Kubelet:
                 self._ended += 1
             text = f"NRestarts={self._ended}\n"
         elif words[0] == "journalctl":
-            text = "Started kubelet\nF1121 failed to load Kubelet config file: maxPods: many\n"
+            self.journal = [each for each in words if each.startswith("--since=@")]
+            lines = next(int(each.partition("=")[2]) for each in words if each.startswith("--lines="))
+            text = "\n".join(JOURNAL.splitlines()[-lines:])
         return subprocess.CompletedProcess(list(words), 0, text, "")
 
     @property
@@ -167,7 +182,8 @@ def test_a_kubelet_that_cannot_read_it_gets_its_old_one_back(kubelet: Kubelet) -
     record = work(kubelet, BAD, timeout=60)
     assert record["state"] == ROLLED_BACK
     assert "ended 2 times with it" in record["message"]
-    assert "failed to load Kubelet config file" in record["message"]
+    assert record["message"].endswith("failed to load Kubelet config file: maxPods: many")
+    assert len(kubelet.journal) == 1, "not what an earlier one said"
     assert kubelet.restarts == [BAD, OLD]
     assert kubelet.config.read_text() == OLD
 

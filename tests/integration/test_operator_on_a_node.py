@@ -32,7 +32,7 @@ NEXT = "v1.21.0"
 # This node has no objects in a store, which these are about.
 OF_THE_STORE = {"renewKubeconfigSecret", "recordControlPlane"}
 Object = dict[str, t.Any]
-pytestmark = [pytest.mark.once, pytest.mark.skipif(bool(missing()), reason=missing())]
+pytestmark = [pytest.mark.full, pytest.mark.skipif(bool(missing()), reason=missing())]
 
 
 class Operator:

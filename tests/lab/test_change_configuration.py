@@ -6,30 +6,28 @@
 from __future__ import annotations
 
 import json
-import ssl
 import typing as t
 from pathlib import Path
 
 import pytest
-import yaml
 from actions_on_nodes import NodeActions
-from cryptography import x509
 from machines import Machines
+from running_configuration import RunningConfiguration, names_of
 from workspace import Run, Workspace, kill_run
+
+pytestmark = pytest.mark.full
 
 NAME = "lab-config"
 SAN = "api.lab-config.example"
 PKI = "/etc/kubernetes/pki"
-# When a component's process was started, in ticks since boot, and its command line.
-PROCESS = 'pid=$(pgrep -x {0} | head -n 1) && cut -d " " -f 22 /proc/$pid/stat && tr "\\0" " " < /proc/$pid/cmdline'
 
 
-class Lab:
+class Lab(RunningConfiguration):
     """The cluster of this file's tests."""
 
     def __init__(self, workspace: Workspace) -> None:
+        super().__init__(Machines(workspace, NAME))
         self.workspace = workspace
-        self.machines = Machines(workspace, NAME)
         self.actions = NodeActions(workspace, NAME)
 
     def action(self, name: str, spec: dict[str, t.Any], *arguments: str) -> Run:
@@ -44,31 +42,10 @@ class Lab:
         """Bring the machines to the manifest."""
         return self.workspace.playbook("reconcile", "--limit", NAME).succeeded()
 
-    def process(self, machine: str, component: str) -> str:
-        """When a component's process was started, and its command line."""
-        return self.machines.ssh(machine, PROCESS.format(component[:15]))
-
-    def cluster_configuration(self) -> dict[str, t.Any]:
-        """What kubeadm-config holds."""
-        text = self.machines.kubectl("-n", "kube-system", "get", "configmap", "kubeadm-config", "-o", "json")
-        return dict(yaml.safe_load(json.loads(text)["data"]["ClusterConfiguration"]))
-
     def recorded(self) -> tuple[t.Any, t.Any]:
         """The names and the flag as kubeadm-config has them."""
         found = self.cluster_configuration()["apiServer"]
         return found["certSANs"], found["extraArgs"]["audit-log-maxage"]
-
-    def served(self, machine: str) -> list[str]:
-        """The names in the certificate that a machine's API server presents just now."""
-        host = self.machines.infrastructure(machine)["status"]["connection"]["host"]
-        return names_of(ssl.get_server_certificate((host, 6443)))
-
-
-def names_of(certificate: str) -> list[str]:
-    """The host names of a certificate."""
-    found = x509.load_pem_x509_certificate(certificate.encode())
-    names = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    return list(names.get_values_for_type(x509.DNSName))
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +55,27 @@ def lab(workspace: Workspace) -> Lab:
     workspace.manifest(NAME, replicas=3)
     made.reconcile()
     return made
+
+
+def test_a_bad_flag_is_rolled_back_on_the_first_machine(lab: Lab) -> None:
+    """The first machine is as before and serves; the others were never touched; kubeadm-config never said it."""
+    names = lab.machines.names()
+    configuration = lab.machines.configuration()
+    others = {name: lab.process(name, "kube-apiserver") for name in names[1:]}
+    held, served = lab.cluster_configuration(), lab.served(names[0])
+    spec = {"clusterConfiguration": {"apiServer": {"certSANs": ["other.example"], "extraArgs": {"no-such-flag": "1"}}}}
+    failed = lab.action("bad", spec).failed()
+    assert "unknown flag: --no-such-flag" in failed.text
+    assert f"Node {names[0]}" in failed.text
+    assert "put back as it was" in failed.text
+    assert lab.machines.configuration() == configuration
+    assert {name: lab.process(name, "kube-apiserver") for name in names[1:]} == others
+    assert "no-such-flag" not in lab.process(names[0], "kube-apiserver")
+    assert lab.served(names[0]) == served
+    assert lab.cluster_configuration() == held
+    assert lab.machines.ready_nodes() == names
+    # A person's ways out: here it is given up, and everything else works on.
+    lab.abort("bad")
 
 
 def test_a_new_name_and_a_new_flag(lab: Lab) -> None:
@@ -96,7 +94,7 @@ def test_a_new_name_and_a_new_flag(lab: Lab) -> None:
         assert SAN in lab.served(name)
         assert "--audit-log-maxage=30" in lab.process(name, "kube-apiserver")
         # What has no new flag is left alone: neither is its manifest kept, nor is it started anew (it may end by itself for a lost lease).
-        kept = lab.machines.ssh(name, "ls /var/lib/kubeadm-control-plane/configuration/*/backup").split()
+        kept = lab.machines.ssh(name, "ls /var/lib/kubeadm-control-plane/configuration/names-*/backup").split()
         assert kept == ["apiserver.crt", "apiserver.key", "kube-apiserver.yaml"]
         assert lab.process(name, "kube-scheduler").splitlines()[1:] == schedulers[name].splitlines()[1:]
     tasks = [each for each in lab.actions.tasks("names") if each["metadata"]["name"].startswith("names-02-")]
@@ -113,29 +111,6 @@ def test_a_new_name_and_a_new_flag(lab: Lab) -> None:
     assert lab.recorded() == ([SAN], "30")
 
 
-def test_a_bad_flag_is_rolled_back_on_the_first_machine(lab: Lab) -> None:
-    """The first machine is as before and serves; the others were never touched; kubeadm-config never said it."""
-    names = lab.machines.names()
-    configuration = lab.machines.configuration()
-    others = {name: lab.process(name, "kube-apiserver") for name in names[1:]}
-    held = lab.cluster_configuration()
-    spec = {"clusterConfiguration": {"apiServer": {"certSANs": ["other.example"], "extraArgs": {"no-such-flag": "1"}}}}
-    failed = lab.action("bad", spec).failed()
-    assert "unknown flag: --no-such-flag" in failed.text
-    assert f"Node {names[0]}" in failed.text
-    assert "put back as it was" in failed.text
-    assert lab.machines.configuration() == configuration
-    assert {name: lab.process(name, "kube-apiserver") for name in names[1:]} == others
-    assert "no-such-flag" not in lab.process(names[0], "kube-apiserver")
-    assert SAN in lab.served(names[0])
-    assert lab.cluster_configuration() == held
-    assert lab.machines.ready_nodes() == names
-    # A person's ways out: here it is given up, and everything else works on.
-    lab.abort("bad")
-    assert lab.reconcile().recap(NAME)["changed"] == 0
-
-
-@pytest.mark.full
 def test_what_cannot_be_changed_is_refused_before_anything_begins(lab: Lab) -> None:
     """With the reason; there is no Task."""
     spec = {"clusterConfiguration": {"networking": {"podSubnet": "10.245.0.0/16"}}}
@@ -144,7 +119,6 @@ def test_what_cannot_be_changed_is_refused_before_anything_begins(lab: Lab) -> N
     assert lab.actions.tasks("network") == []
 
 
-@pytest.mark.full
 def test_a_run_that_is_killed_takes_what_its_machine_did(lab: Lab, tmp_path: Path) -> None:
     """The machine's work goes on without it, and is done once."""
     names = lab.machines.names()
@@ -159,7 +133,6 @@ def test_a_run_that_is_killed_takes_what_its_machine_did(lab: Lab, tmp_path: Pat
     assert set(lab.actions.phases("killed")) == {"Succeeded"}
 
 
-@pytest.mark.full
 def test_kubelets_and_kube_proxy(lab: Lab) -> None:
     """Both follow machine by machine, and both go back where they don't come up."""
     names = lab.machines.names()
@@ -171,14 +144,21 @@ def test_kubelets_and_kube_proxy(lab: Lab) -> None:
     nodes = json.loads(lab.machines.kubectl("get", "nodes", "-o", "json"))["items"]
     assert {each["status"]["capacity"]["pods"] for each in nodes} == {"90"}
 
+    # These machines' kubelets have flags of their own: they would go on as before, and nobody would see it.
     configuration = lab.machines.configuration()
-    failed = lab.action("bad-kubelets", {"kubeletConfiguration": {"evictionHard": {"memory.available": "much"}}})
-    failed.failed()
+    config_map = ("-n", "kube-system", "get", "configmap", "kubelet-config-1.20", "-o", "yaml")
+    refused = lab.action(
+        "outweighed", {"kubeletConfiguration": {"evictionHard": {"memory.available": "50Mi"}}}
+    ).failed()
+    assert "evictionHard.memory.available by --eviction-hard" in refused.text
+    assert "50Mi" not in lab.machines.kubectl(*config_map)
+    lab.abort("outweighed")
+
+    failed = lab.action("bad-kubelets", {"kubeletConfiguration": {"imageGCLowThresholdPercent": 101}}).failed()
     assert f"Node {names[0]}" in failed.text
+    assert "the kubelet ended" in failed.text and "invalid configuration" in failed.text
     assert lab.machines.configuration() == configuration
-    assert "much" not in lab.machines.kubectl(
-        "-n", "kube-system", "get", "configmap", "kubelet-config-1.20", "-o", "yaml"
-    )
+    assert "imageGCLowThresholdPercent: 101" not in lab.machines.kubectl(*config_map)
     assert lab.machines.ready_nodes() == names
     lab.abort("bad-kubelets")
 
@@ -191,7 +171,6 @@ def test_kubelets_and_kube_proxy(lab: Lab) -> None:
     lab.abort("bad-proxy")
 
 
-@pytest.mark.full
 def test_etcd_and_a_change_by_hand(lab: Lab) -> None:
     """etcd member by member, with its certificate; what somebody changed by hand is not lost unseen."""
     names = lab.machines.names()

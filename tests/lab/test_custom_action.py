@@ -99,10 +99,10 @@ def test_programs_files_modules_and_roles(lab: Lab) -> None:
 
 
 def test_a_run_that_is_killed_finds_its_program_again(lab: Lab, tmp_path: Path) -> None:
-    """It goes on without the run, is awaited by the next one, and is started once."""
+    """It goes on without the run, is awaited by the next one, and is started once; so is one that lasts longer than a call waits at first."""
     lab.ssh(f"rm -f {MARKS}; mkfifo /root/gate")
     spec = own(
-        shell(f"echo begun >> {MARKS}; cat /root/gate; echo ended >> {MARKS}"), {"command": {"argv": ["uptime"]}}
+        shell(f"echo begun >> {MARKS}; cat /root/gate; echo ended >> {MARKS}"), {"command": {"argv": ["sleep", "3"]}}
     )
     process = lab.actions.start("second", spec, tmp_path / "log")
     lab.actions.until("the program runs", lambda: "begun" in lab.ssh(f"cat {MARKS} 2>/dev/null || true"), process)
@@ -112,7 +112,7 @@ def test_a_run_that_is_killed_finds_its_program_again(lab: Lab, tmp_path: Path) 
     assert lab.ssh(f"cat {MARKS}") == "begun\nended\n"
     first, second = lab.actions.commands(lab.actions.tasks("second")[0])
     assert first["outputs"][0]["head"] == "go\n" and first["attempt"] == 1 and len(first["outputs"]) == 1
-    assert second["outputs"][0]["argv"] == ["uptime"] and locks_held(lab.workspace.store) == []
+    assert second["outputs"][0]["argv"] == ["sleep", "3"] and locks_held(lab.workspace.store) == []
 
 
 def test_a_failed_program_is_told_retried_and_left_out(lab: Lab) -> None:

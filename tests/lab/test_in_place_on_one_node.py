@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One control plane node changed where it stands: upgraded; then all its certificates have ended, so that no API answers."""
+"""One control plane node changed where it stands: upgraded; configured anew; then all its certificates have ended, and no API answers."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from actions_on_nodes import NodeActions
 from forged_certificates import Authorities, fetch, forge, late
 from machines import Machines
 from next_version import BINARIES, NextVersion
+from running_configuration import RunningConfiguration
 from workspace import Workspace
 
 NAME = "lab-one"
 NEXT = "v1.21.0"
+SAN = "api.lab-one.example"
 PAUSE = "k8s.gcr.io/pause:3.2"
 
 
@@ -72,6 +74,31 @@ def test_upgrade(lab: Lab, record_property: t.Callable[[str, object], None]) -> 
     assert json.loads(lab.machines.kubectl("version", "-o", "json"))["serverVersion"]["gitVersion"] == NEXT
     assert lab.pods() == pods
     assert lab.workspace.status(NAME)["version"] == {"desired": NEXT, "running": [NEXT]}
+    lab.unchanged()
+
+
+def test_a_configuration_that_can_not_work_and_one_that_does(lab: Lab) -> None:
+    """The only API server does not start with a bad flag, and is put back without one; a new name and a flag come, and no rollout follows."""
+    running = RunningConfiguration(lab.machines)
+    files, held = lab.machines.configuration(), running.cluster_configuration()
+    bad = {"clusterConfiguration": {"apiServer": {"certSANs": [SAN], "extraArgs": {"no-such-flag": "1"}}}}
+    failed = lab.actions.run("bad", {"changeConfiguration": bad}).failed()
+    for said in ("unknown flag: --no-such-flag", f"Node {lab.node}", "put back as it was"):
+        assert said in failed.text, failed.text
+    assert lab.machines.configuration() == files and running.cluster_configuration() == held
+    assert SAN not in running.served(lab.node) and lab.machines.ready_nodes() == [lab.node]
+    lab.actions.run("bad", playbook="abort").succeeded()
+
+    spec = {"clusterConfiguration": {"apiServer": {"certSANs": [SAN], "extraArgs": {"audit-log-maxage": "30"}}}}
+    lab.actions.run("names", {"changeConfiguration": spec}).succeeded()
+    assert SAN in running.served(lab.node)
+    assert "--audit-log-maxage=30" in running.process(lab.node, "kube-apiserver")
+    assert running.cluster_configuration()["apiServer"]["certSANs"] == [SAN]
+    assert "changed it in place" in lab.workspace.playbook("reconcile", "--limit", NAME).failed().text
+    written = {"certSANs": [SAN], "extraArgs": [{"name": "audit-log-maxage", "value": "30"}]}
+    wanted = {"clusterConfiguration": {"apiServer": written}}
+    lab.workspace.manifest(NAME, replicas=1, version=NEXT, kubeadm=wanted)
+    lab.workspace.playbook("reconcile", "--limit", NAME).succeeded()
     lab.unchanged()
 
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Machines that die: health checks mark them, and a run removes and replaces them, or says why it doesn't."""
+"""Machines that die: two of three at once; one after another, marked by a health check, which a run removes and replaces, or says why not."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import time
 import typing as t
 
 import pytest
+from inflicted import Cluster
 from machines import Machines
 from traces import left_of
 from workspace import Workspace
@@ -37,11 +38,16 @@ def health_check(**spec: t.Any) -> dict[str, t.Any]:
 
 
 @pytest.fixture(scope="module")
-def machines(workspace: Workspace) -> Machines:
-    """Three machines with a health check."""
+def cluster(workspace: Workspace) -> Cluster:
+    """Three machines with a health check, of which the store says that they are an hour old."""
     wants(workspace)
-    workspace.playbook("reconcile").succeeded()
-    return Machines(workspace, NAME)
+    return Cluster.grown_old(workspace, NAME)
+
+
+@pytest.fixture(scope="module")
+def machines(cluster: Cluster) -> Machines:
+    """The cluster's machines."""
+    return cluster.machines
 
 
 def wants(workspace: Workspace, **spec: t.Any) -> None:
@@ -92,6 +98,19 @@ def replaced(workspace: Workspace, machines: Machines, name: str, before: t.Sequ
     [new] = set(now) - set(before)
     [machine] = [each for each in workspace.objects("Machine") if each["metadata"]["name"] == new]
     assert "controlplane.cluster.x-k8s.io/remediation-for" in machine["metadata"]["annotations"]
+
+
+def test_two_of_three_are_down(cluster: Cluster) -> None:
+    """Fault 14: no membership can change, and none is tried; the arithmetic, who is left, and what to do are said."""
+    members = cluster.members()
+    [survivor, *lost] = cluster.machines.names()
+    with cluster.without_power(*lost):
+        for text in (cluster.planned(), cluster.refused(quorum=False).text):
+            assert f"etcd has lost its quorum: 3 voters, 1 answers ({survivor}), quorum 2; silent:" in text, text
+            assert all(name in text for name in lost) and "Bring 1 of them back" in text, text
+            assert "kubeadm.control_plane.restore" in text
+    cluster.healthy()
+    assert cluster.members() == members
 
 
 def test_a_machine_whose_power_is_cut_is_marked_and_replaced(workspace: Workspace, machines: Machines) -> None:

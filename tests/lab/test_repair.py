@@ -40,7 +40,8 @@ def whole(workspace: Workspace, machines: Machines) -> None:
     assert len(names) == 3
     assert [member["name"] for member in machines.etcd_members()] == names
     assert machines.ready_nodes() == names
-    assert workspace.playbook("reconcile").succeeded().recap(NAME)["changed"] == 0
+    again = workspace.playbook("reconcile", "-v").succeeded()
+    assert again.recap(NAME)["changed"] == 0, again.output
 
 
 @pytest.mark.parametrize("kind", ["Cluster", "KubeadmControlPlane"])

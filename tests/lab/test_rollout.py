@@ -1,26 +1,28 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rollouts on real machines: another version, template, KubeadmConfigSpec, a moment, certificates that end; with and without surge."""
+"""Rollouts on real machines: another template, KubeadmConfigSpec, a moment, certificates that end; without surge.
+
+One to another version, with surge, is in test_scale.py.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import datetime
 import json
-import time
 import typing as t
 
 import pytest
 import yaml
 from machines import Machines
-from workspace import VERSION, Workspace, cluster_documents
+from workspace import Workspace, cluster_documents
+
+pytestmark = pytest.mark.full
 
 NAME = "lab-roll"
 SINGLE = "lab-roll-one"
 DOMAINS = ("a", "b", "c")
-# The same source under another stamp: kubeadm, kubelet and the images' tags agree on it (it is not Kubernetes 1.21).
-NEXT = "v1.21.0"
 CERTIFICATES_EXPIRY = "machine.cluster.x-k8s.io/certificates-expiry"
 
 
@@ -76,58 +78,6 @@ def rolled(workspace: Workspace, cluster: str, machines: Machines, before: t.Seq
     assert workspace.playbook("reconcile", "--limit", cluster).succeeded().recap(cluster)["changed"] == 0
 
 
-def test_another_version(workspace: Workspace, machines: Machines) -> None:
-    """Three machines of v1.20.2 become three of v1.21.0, one at a time; meanwhile the status says which are outdated and why."""
-    before = names(workspace, NAME)
-    # What an earlier machine left: the next join would ask it.
-    info = json.loads(machines.kubectl("-n", "kube-public", "get", "configmap", "cluster-info", "-o", "json"))
-    kubeconfig = yaml.safe_load(info["data"]["kubeconfig"])
-    endpoint = kubeconfig["clusters"][0]["cluster"]["server"]
-    workspace.manifest(NAME, replicas=3, failure_domains=DOMAINS, version=NEXT)
-    run = workspace.start("reconcile")
-
-    def joined() -> list[str]:
-        assert run.poll() is None, (workspace.folder / "reconcile.log").read_text()[-6000:]
-        found = stored(workspace, "Machine", NAME)
-        done = [each for each in found if each.get("status", {}).get("bootstrap", {}).get("state") == "Succeeded"]
-        return [str(each["metadata"]["name"]) for each in done if each["spec"]["version"] == NEXT]
-
-    end = time.monotonic() + 300
-    while not joined():
-        assert time.monotonic() < end, "no machine of the new version joined"
-        time.sleep(0.5)
-    [new] = joined()
-    said = workspace.playbook("status").succeeded().text
-    old = [name for name in names(workspace, NAME) if name != new]
-    assert all(f"{name}: UpToDate False: * Version {VERSION}, {NEXT} required" in said for name in old), said
-    assert f"{new}: UpToDate False" not in said
-    assert run.wait(timeout=600) == 0, (workspace.folder / "reconcile.log").read_text()[-6000:]
-    rolled(workspace, NAME, machines, before)
-    placed = [each["spec"]["failureDomain"] for each in stored(workspace, "Machine", NAME)]
-    assert sorted(placed) == sorted(DOMAINS)
-    assert workspace.status(NAME)["version"] == {"desired": NEXT, "running": [NEXT]}
-
-    config = json.loads(machines.kubectl("-n", "kube-system", "get", "configmap", "kubeadm-config", "-o", "json"))[
-        "data"
-    ]
-    assert yaml.safe_load(config["ClusterConfiguration"])["kubernetesVersion"] == NEXT
-    assert sorted(yaml.safe_load(config["ClusterStatus"])["apiEndpoints"]) == sorted(names(workspace, NAME))
-    kubelet = machines.kubectl("-n", "kube-system", "get", "configmap", "kubelet-config-1.21", "-o", "jsonpath={.data}")
-    assert "kubelet" in kubelet
-    info = json.loads(machines.kubectl("-n", "kube-public", "get", "configmap", "cluster-info", "-o", "json"))
-    assert yaml.safe_load(info["data"]["kubeconfig"])["clusters"][0]["cluster"]["server"] == endpoint
-
-
-def test_kube_proxy_followed_after_the_last_machine(workspace: Workspace, machines: Machines) -> None:
-    """Its image is the new version's, once, as the run's last step."""
-    proxy = json.loads(machines.kubectl("-n", "kube-system", "get", "daemonset", "kube-proxy", "-o", "json"))
-    assert proxy["spec"]["template"]["spec"]["containers"][0]["image"].endswith(f"/kube-proxy:{NEXT}")
-    text = next(workspace.store.glob(f"default/journal/{NAME}.jsonl")).read_text()
-    actions = [entry["action"] for entry in map(json.loads, text.splitlines()) if entry["event"] == "intent"]
-    assert actions[-7:] == [*["join", "remove"] * 3, "updateAddons"]
-
-
-@pytest.mark.full
 def test_without_surge_once_a_moment_has_come(workspace: Workspace, machines: Machines) -> None:
     """Machines made before rollout.after are replaced, once only. maxSurge 0: each goes before its successor comes."""
     before = names(workspace, NAME)
@@ -144,7 +94,6 @@ def test_without_surge_once_a_moment_has_come(workspace: Workspace, machines: Ma
     assert actions[-6:] == ["remove", "join"] * 3
 
 
-@pytest.mark.full
 def test_another_kubeadm_config_spec_and_machine_template(workspace: Workspace, single: Machines) -> None:
     """They make another machine, by that template and with what is wanted on it; none is made while kubeadm can't be told."""
     before = names(workspace, SINGLE)
@@ -170,7 +119,6 @@ def test_another_kubeadm_config_spec_and_machine_template(workspace: Workspace, 
     assert machine["metadata"]["annotations"]["cluster.x-k8s.io/cloned-from-name"] == f"{SINGLE}-second"
 
 
-@pytest.mark.full
 def test_certificates_that_end(workspace: Workspace, single: Machines) -> None:
     """The end of a machine's certificates is recorded; a machine that says they end soon is replaced, another one is not."""
     before = names(workspace, SINGLE)

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One control plane of stacked etcd, 1→3→5→3→1 on real machines, while an independent watcher reads etcd and the API all along."""
+"""One control plane of stacked etcd on real machines, 1→3→5→3, then another version, then one machine again.
+
+An independent watcher reads etcd and the API all along.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,14 @@ from availability import Step, epoch, steps_of
 from etcd_cluster import until
 from machines import Machines
 from watcher import Watch
-from workspace import Workspace
+from workspace import VERSION, Workspace
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import endpoint
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import DEFAULT_DIRECTORY, Layout
 
 NAME = "lab-scale"
+# The same source under another stamp: kubeadm, kubelet and the images' tags agree on it (it is not Kubernetes 1.21).
+NEXT = "v1.21.0"
 DOMAINS = ("a", "b", "c")
 DELETE = "cluster.x-k8s.io/delete-machine"
 SNAPSHOTS = "/var/lib/kubeadm-control-plane/etcd-snapshots"
@@ -58,6 +63,14 @@ def scale(workspace: Workspace, replicas: int) -> None:
     assert next(each for each in documents if each["kind"] == "KubeadmControlPlane")["spec"]["replicas"] == replicas
     assert edited.recap(NAME)["changed"] == 1
     workspace.playbook("reconcile").succeeded()
+
+
+def wants_version(workspace: Workspace, version: str) -> None:
+    """Edit the version in the manifest, and nothing else."""
+    path = workspace.folder / "clusters" / f"{NAME}.yaml"
+    documents = list(yaml.safe_load_all(path.read_text()))
+    next(each for each in documents if each["kind"] == "KubeadmControlPlane")["spec"]["version"] = version
+    path.write_text(yaml.safe_dump_all(documents))
 
 
 def journal(workspace: Workspace) -> list[Object]:
@@ -181,6 +194,44 @@ def test_five_to_three(workspace: Workspace, machines: Machines) -> None:
 
 
 @pytest.mark.usefixtures("watch")
+def test_another_version(workspace: Workspace, machines: Machines) -> None:
+    """Three machines of v1.20.2 become three of v1.21.0, one at a time; meanwhile the status says which are outdated and why."""
+    before = machines.names()
+    wants_version(workspace, NEXT)
+    run = workspace.start("reconcile")
+
+    def first_of_the_new_version() -> t.Optional[str]:
+        assert run.poll() is None, (workspace.folder / "reconcile.log").read_text()[-6000:]
+        found = [each for each in workspace.objects("Machine") if each["spec"]["version"] == NEXT]
+        done = [each for each in found if each.get("status", {}).get("bootstrap", {}).get("state") == "Succeeded"]
+        return str(done[0]["metadata"]["name"]) if done else None
+
+    new = until("a machine of the new version joined", first_of_the_new_version, 300)
+    said = workspace.playbook("status").succeeded().text
+    old = [name for name in machines.names() if name in before]
+    assert old and all(f"{name}: UpToDate False: * Version {VERSION}, {NEXT} required" in said for name in old), said
+    assert f"{new}: UpToDate False" not in said
+    assert run.wait(timeout=600) == 0, (workspace.folder / "reconcile.log").read_text()[-6000:]
+    assert not set(machines.names()) & set(before)
+    all_agree(workspace, machines, 3)
+    assert sorted(domains(workspace).values()) == sorted(DOMAINS)
+    assert workspace.status(NAME)["version"] == {"desired": NEXT, "running": [NEXT]}
+
+    config = json.loads(machines.kubectl("-n", "kube-system", "get", "configmap", "kubeadm-config", "-o", "json"))
+    assert yaml.safe_load(config["data"]["ClusterConfiguration"])["kubernetesVersion"] == NEXT
+    kubelet = machines.kubectl("-n", "kube-system", "get", "configmap", "kubelet-config-1.21", "-o", "jsonpath={.data}")
+    assert "kubelet" in kubelet
+
+
+def test_kube_proxy_followed_after_the_last_machine(workspace: Workspace, machines: Machines) -> None:
+    """Its image is the new version's, once, as the run's last step."""
+    proxy = json.loads(machines.kubectl("-n", "kube-system", "get", "daemonset", "kube-proxy", "-o", "json"))
+    assert proxy["spec"]["template"]["spec"]["containers"][0]["image"].endswith(f"/kube-proxy:{NEXT}")
+    actions = [each["action"] for each in journal(workspace) if each["event"] == "intent"]
+    assert actions[-7:] == [*["join", "remove"] * 3, "updateAddons"]
+
+
+@pytest.mark.usefixtures("watch")
 def test_three_to_one(workspace: Workspace, machines: Machines) -> None:
     """Down to a single member, which needs nobody else any more."""
     before = machines.names()
@@ -196,7 +247,8 @@ def test_no_two_node_acts_overlap(workspace: Workspace, machines: Machines) -> N
     entries = journal(workspace)
     assert [each["event"] for each in entries] == ["intent", "outcome"] * (len(entries) // 2)
     assert all(one["id"] == two["id"] and two["result"] == "succeeded" for one, two in zip(entries[::2], entries[1::2]))
-    assert [each.action for each in steps(workspace)] == ["join"] * 4 + ["remove"] * 4
+    scaled, rolled = ["join"] * 4 + ["remove"] * 2, ["join", "remove"] * 3
+    assert [each.action for each in steps(workspace)] == [*scaled, *rolled, *["remove"] * 2]
 
 
 def test_etcd_and_the_api_went_on_answering(watch: Watch, artefacts: Path) -> None:
@@ -204,7 +256,7 @@ def test_etcd_and_the_api_went_on_answering(watch: Watch, artefacts: Path) -> No
     seen = watch.stop()
     (artefacts / "scale.json").write_text(json.dumps(seen, indent=2))
     changes = [each for each in seen["steps"] if each["action"] in ("join", "remove")]
-    assert [each["exempt"] for each in changes] == [True] + [False] * 7, changes
+    assert [each["exempt"] for each in changes] == [True] + [False] * 13, changes
     for step in changes[1:]:
         assert step["quorum"]["longest_gap_seconds"] <= 1.0, step
         bound = JOIN_SECONDS if step["action"] == "join" else REMOVAL_SECONDS

@@ -13,6 +13,7 @@ from model.endings import ending
 from model.render import id_of, index_of, stray_id
 from model.world import (
     ABSENT,
+    ACTION,
     FAILED,
     JOINED,
     NEW,
@@ -52,6 +53,8 @@ def check(
         return
     if not decision["reasons"]:
         yield "I10: an action without a reason"
+    if world.beside:
+        yield from _beside(world, decision)
     if seen is not None and not _harmless(world, decision):
         yield from _contradicted(world, decision, seen)
     if action == "createCertificates" and (world.initialized or world.latched):
@@ -68,6 +71,22 @@ def check(
         yield from _pace(configuration, world, decision, lasting)
     if action in ("join", "remove", "removeMember"):
         yield from _certificate(configuration, world, decision)
+
+
+def _beside(world: World, decision: Object) -> Iterator[str]:
+    """One change at a time, those in place included."""
+    action = decision["action"]
+    if world.beside == ACTION:
+        yield f"I2: {action} beside an Action that has not ended"
+        return
+    if action in ("initialize", "join"):
+        yield "I2: a machine is made with one authority of a rotation that is not over"
+    if action == "remove":
+        index = index_of(decision["target"]["machine"])
+        host = world.hosts[index]
+        ill = host.mark in ("marked", "remediate") or host.member == ABSENT or host.remedied
+        if host.live and host.boot == JOINED and not ill:
+            yield f"I2: m{index + 1} goes by choice, and no machine can be made until {world.beside} is over"
 
 
 def _recover(configuration: Configuration, world: World, decision: Object) -> Iterator[str]:

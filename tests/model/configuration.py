@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from model.world import Host, World
+from model.world import ACTION, ROTATION, Host, World
 
 EVERY_FAULT = (
     "member dies",
@@ -29,6 +29,9 @@ EVERY_FAULT = (
     "spec flips",
     "replicas change",
     "window turns",
+    "an Action begins",
+    "an Action ends",
+    "a rotation is given up",
 )
 _PARTIAL = (
     "nobody answers",
@@ -50,7 +53,8 @@ class Configuration:
 
     `most` bounds the machines that exist at once; where it is reached, no fault makes another. `merged`: worlds that differ in
     the machines' ages only are one. `partial`: observations that lack or contradict something are tried in every world.
-    `consent`: a person consents to losing the second voter, whichever machine that is.
+    `consent`: a person consents to losing the second voter, whichever machine that is. `actions`: it begins beside an Action and
+    beside a rotation that was given up, too.
     """
 
     name: str
@@ -73,6 +77,7 @@ class Configuration:
     min_ready: int = 0
     gate: str = ""
     windows: bool = False
+    actions: bool = False
     versions: bool = False
     strays: int = 1
     plan: bool = True
@@ -108,7 +113,11 @@ class Configuration:
                 for wanted in self.replicas
             ]
         host = Host("joined", "" if self.external else "up", "works", True)
-        return [World(hosts=(host,) * wanted, replicas=wanted, faults=self.budget) for wanted in self.replicas]
+        return [
+            World(hosts=(host,) * wanted, replicas=wanted, beside=beside, faults=self.budget)
+            for wanted in self.replicas
+            for beside in (("", ACTION, ROTATION) if self.actions else ("",))
+        ]
 
 
 _MEMBERS = ("member dies", "member comes back")
@@ -119,7 +128,8 @@ _USER = ("user deletes a Machine", "spec flips")
 _DEATH = ("machine dies", "machine comes back")
 _WISHES = ("user asks to remediate", "user asks to delete first")
 _MEDDLING = ("user takes a member out", "user deletes a Node", "Machine is lost from the store")
-_ALL = tuple(each for each in EVERY_FAULT if each not in ("replicas change", "window turns"))
+_ACTIONS = ("an Action begins", "an Action ends", "a rotation is given up")
+_ALL = tuple(each for each in EVERY_FAULT if each not in ("replicas change", "window turns", *_ACTIONS))
 
 
 def _bounded(name: str, faults: tuple[str, ...], budget: int, *replicas: int, **fields: Any) -> Configuration:
@@ -153,6 +163,8 @@ BOUNDED: tuple[Configuration, ...] = (
     _bounded("min ready", ("spec flips", "replicas change", *_MARKS), 2, min_ready=60, gate="True"),
     _bounded("gate not met", ("spec flips", *_MARKS), 2, gate="Unknown"),
     _bounded("versions", ("spec flips", *_MARKS, "member dies"), 2, versions=True),
+    _bounded("beside Actions", (*_ACTIONS, *_MARKS, *_USER, *_MEMBERS), 2, actions=True),
+    _bounded("scaling beside Actions", (*_ACTIONS, "replicas change", "machine dies"), 2, 1, 3, actions=True, surge=0),
 )
 
 # Complete within their bounds: up to 3 machines wanted (4 existing) without a bound on faults, 4 and 5 with up to 2.
@@ -204,6 +216,7 @@ FULL: tuple[Configuration, ...] = (
     _bounded("windows, three faults", ("window turns", *_USER, *_MARKS, *_MEMBERS), 3, windows=True),
     _bounded("retries, four faults", (*_MARKS, *_MEMBERS), 4, max_retry=1, retry_period=1000),
     _bounded("never", ("spec flips", *_MARKS, "user deletes a Machine"), 2, replace="never"),
+    _bounded("beside Actions, three faults", (*_ACTIONS, *_MARKS, *_USER, *_DEATH, *_WISHES), 3, actions=True),
     _bounded("versions, three faults", ("spec flips", *_MARKS, *_MEMBERS), 3, versions=True),
     *BOUNDED,
 )

@@ -11,9 +11,11 @@ from typing import Any
 from model.configuration import Configuration
 from model.render import name_of
 from model.world import (
+    ACTION,
     FAILED,
     JOINED,
     NEW,
+    ROTATION,
     UP,
     World,
     figures,
@@ -26,6 +28,8 @@ from model.world import (
 Object = dict[str, Any]
 # What a wait may go on for although nothing in the world changes by itself: the user's own gate decides when it ends.
 _USERS_WAITS = ("ReadinessGateNotMet",)
+# What is held back while the machines are changed in place.
+_HELD = {"ActionUnfinished": ACTION, "RotationUnfinished": ROTATION}
 
 
 def ending(configuration: Configuration, world: World, decision: Object, lasting: bool) -> Iterator[str]:
@@ -56,10 +60,15 @@ def _needless(configuration: Configuration, world: World, decision: Object) -> I
     """What can be done safely is done: a rule that blocks everything would pass every other check."""
     external = configuration.external
     said = decision["blockedOn"][0]["reason"]
+    if said in _HELD and _HELD[said] != world.beside:
+        yield f"I10: {said}, and there is none"
+    if world.beside == ACTION:
+        # Whatever is to be done waits for its end.
+        return
     free = configuration.replace == "allow" and configuration.gate in ("", "True") and not configuration.versions
     if not free or world.strays or not world.hosts or not world.latched:
         return
-    if all(sound(host, external) for host in world.hosts):
+    if all(sound(host, external) for host in world.hosts) and said not in _HELD:
         yield f"I10: {said}, and nothing is wrong"
     ill = [host for host in world.hosts if not sound(host, external)]
     if len(ill) != 1 or len(world.hosts) < 2:

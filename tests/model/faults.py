@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from model.configuration import Configuration
 from model.world import (
     ABSENT,
+    ACTION,
     BROKEN,
     DELETE,
     DOWN,
@@ -19,6 +20,7 @@ from model.world import (
     NODE,
     NOTHING,
     REMEDIATE,
+    ROTATION,
     UNKNOWN,
     UP,
     WORKS,
@@ -97,3 +99,15 @@ def _of_user(configuration: Configuration, world: World) -> Iterator[tuple[str, 
         if replicas != world.replicas:
             yield "replicas change", world._replace(replicas=replicas)
     yield "window turns", world._replace(window=not world.window)
+    if world.beside == ACTION:
+        yield "a rotation is given up", world._replace(beside=ROTATION)
+    elif _quiet(world):
+        yield "an Action begins", world._replace(beside=ACTION)
+    if world.beside:
+        yield "an Action ends", world._replace(beside="")
+
+
+def _quiet(world: World) -> bool:
+    """Whether an Action would begin: nothing is under way, or what waits for the rotation that it completes."""
+    waits = world.beside == ROTATION or not (world.rollout or world.record)
+    return world.latched and waits and all(host.boot == JOINED and host.live for host in world.hosts)

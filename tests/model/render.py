@@ -16,6 +16,7 @@ from builders import at, cluster
 from model.configuration import Configuration
 from model.world import (
     ABSENT,
+    ACTION,
     BROKEN,
     DELETE,
     HEALED,
@@ -25,6 +26,7 @@ from model.world import (
     NEW,
     NODE,
     OPEN,
+    ROTATION,
     RUNNING,
     UNNAMED,
     UP,
@@ -46,6 +48,7 @@ _COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "e
 _STATES = {NEW: "", RUNNING: "Running", JOINED: "Succeeded", "failed": "Failed"}
 _CONTROL_PLANE = "controlplane.cluster.x-k8s.io"
 OLD_VERSION = "v1.19.9"
+_BESIDE = {ACTION: "unfinishedAction", ROTATION: "unfinishedRotation"}
 
 
 def name_of(index: int) -> str:
@@ -106,6 +109,8 @@ def _owners(configuration: Configuration, globals_: World, age: int, leavers: tu
                 **owner["status"].get("initialization", {}),
                 "controlPlaneInitialized": True,
             }
+    if globals_.beside:
+        snapshot[_BESIDE[globals_.beside]] = {"name": "x", "action": "x", "authorities": []}
     snapshot["policy"] = {"replace": configuration.replace, "approved": configuration.approved}
     if configuration.consent:
         snapshot["policy"]["consent"] = [f"recoverSingleVoter:{name_of(index)}" for index in range(_MOST_NAMED)]

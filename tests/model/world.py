@@ -20,6 +20,8 @@ NOTHING, WORKS, BROKEN, UNKNOWN = "", "works", "broken", "unknown"
 MARKED, REMEDIATE, DELETE, HEALED = "marked", "remediate", "delete", "healed"
 # The record of a remediation on the control plane.
 OPEN, STALE = "open", "stale"
+# What changes the running machines in place: an Action that has not ended, a rotation of authorities that one left half done.
+ACTION, ROTATION = "an Action", "a rotation"
 
 # Ends the state of a stray member whose control plane Node is still there.
 NODE = "*"
@@ -60,7 +62,7 @@ class World(NamedTuple):
     Hosts come oldest first and are called m1, m2, …; `strays` are members without a machine. `initialized`: kubeadm-config
     is in etcd; `latched`: the store has recorded that once. `rollout`: the recorded size of a rollout under way, 0 for none.
     `record` and `retries`: the remediation that waits for its replacement. `window`: the maintenance window is open. `rising`: the newer of two versions is
-    wanted. `faults`: how many more may happen (-1: no bound).
+    wanted. `beside`: what changes the machines in place meanwhile. `faults`: how many more may happen (-1: no bound).
     """
 
     hosts: tuple[Host, ...] = ()
@@ -75,6 +77,7 @@ class World(NamedTuple):
     retries: int = 0
     window: bool = True
     rising: bool = True
+    beside: str = ""
     faults: int = -1
 
 
@@ -235,4 +238,5 @@ def describe(world: World) -> str:
     said += [f"rollout of {world.rollout}"] if world.rollout else []
     said += [f"remediation {world.record} {world.retries}"] if world.record else []
     said += [] if world.window else ["window closed"]
+    said += [f"beside {world.beside}"] if world.beside else []
     return f"{text} | {', '.join(said)}"

@@ -95,10 +95,11 @@ def summarize(
         for number, step in enumerate(steps):
             entry = found.setdefault("steps", [{} for _each in steps])[number]
             entry.update(_named(step, step in exempt))
-            within = [each for each in ours if step.begin <= each["t"] <= step.end]
+            within = [each for each in ours if step.overlaps(each["t"], each["t"])]
             entry[key] = _figures([span for span in spans if step.overlaps(*span)], within, late)
         between = [span for span in spans if not any(step.overlaps(*span) for step in steps)]
-        found.setdefault("between_steps", {})[key] = _figures(between, [], late)
+        rest = [each for each in ours if not any(step.overlaps(each["t"], each["t"]) for step in steps)]
+        found.setdefault("between_steps", {})[key] = _figures(between, rest, late)
     found.setdefault("steps", [])
     found["elections"] = _elections(samples)
     return found
@@ -113,6 +114,8 @@ def _figures(
     figures: Object = {
         "longest_gap_seconds": round(max((two - one for one, two in spans), default=0.0), 2),
         "total_gap_seconds": round(sum(two - one for one, two in spans), 2),
+        # Of these the ones in which a question was not answered: on a busy host answers come late, and they come.
+        "unanswered_seconds": round(sum(two - one for one, two in spans if _unanswered(one, two, failed)), 2),
         "asked": len(samples),
         "failed": len(failed),
     }
@@ -133,6 +136,11 @@ def _figures(
     if errors:
         figures["errors"] = dict(sorted(errors.items(), key=lambda item: -item[1])[:ERRORS_TOLD])
     return figures
+
+
+def _unanswered(begin: float, end: float, failed: t.Iterable[t.Mapping[str, t.Any]]) -> bool:
+    """Whether a question that failed was asked, or given up, between two answers."""
+    return any(each["t"] > begin and each["t"] - each.get("seconds", 0.0) < end for each in failed)
 
 
 def _answers(

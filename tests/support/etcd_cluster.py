@@ -34,7 +34,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https i
     client_context,
 )
 
-BOUND_SECONDS = 30.0
+BOUND_SECONDS = 120.0
 _SERVER, _CLIENT = ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH
 
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import http.server
+import os
+import shutil
 import ssl
 import threading
 import typing as t
@@ -35,7 +37,7 @@ class _Healthy(http.server.BaseHTTPRequestHandler):
 class StandInComponents:
     """Runs what stands in ``manifests``; ``proc`` and ``logs`` are folders as a machine has them.
 
-    ``starts`` tells every command line that was started, in its order.
+    ``starts`` tells every command line that was started, in its order; ``looks`` how often somebody has looked through ``proc``.
     """
 
     def __init__(self, manifests: Path, proc: Path, logs: Path, certificate: Path, key: Path) -> None:
@@ -43,8 +45,8 @@ class StandInComponents:
         self.starts: list[list[str]] = []
         # Components whose manifests are there and are not run.
         self.ignored: set[str] = set()
-        # While it is held it ends what is to end, and starts nothing.
-        self.held = False
+        # Manifests that it knows and does not start.
+        self.held: set[str] = set()
         # While they linger, what is to end runs and serves beside what has come after it, which can't serve.
         self.lingering = False
         self._left: list[tuple[t.Optional[http.server.ThreadingHTTPServer], t.Optional[int]]] = []
@@ -54,7 +56,13 @@ class StandInComponents:
         self._pids: dict[str, int] = {}
         self._servers: dict[str, http.server.ThreadingHTTPServer] = {}
         self._next = 100
+        self.looks = 0
+        self._watch = self.proc / "1" / "comm"
+        self._watch.parent.mkdir()
+        os.mkfifo(self._watch)
         self._ended = threading.Event()
+        self._watcher = threading.Thread(target=self._count_looks, daemon=True)
+        self._watcher.start()
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
 
@@ -62,6 +70,7 @@ class StandInComponents:
         """End it and all that it runs."""
         self._ended.set()
         self._thread.join()
+        self._watcher.join()
         self.lingering = False
         for each in self._left:
             self._take_away(*each)
@@ -80,10 +89,28 @@ class StandInComponents:
                 text = wanted.get(component, "")
                 if text != self._running.get(component, ""):
                     self._end(component)
-                    if text and not self.held:
+                    if text and text not in self.held:
                         self._start(component, text)
-                elif component not in self._pids and not self.held:
+                elif component not in self._pids and text not in self.held:
                     self._start(component, text)
+
+    def _count_looks(self) -> None:
+        """Be a process that is nothing's: whoever looks for one reads its name, once for each look."""
+        while not self._ended.wait(0.01):
+            try:
+                writer = os.open(self._watch, os.O_WRONLY | os.O_NONBLOCK)
+            except OSError:
+                # Nobody reads just now.
+                continue
+            # The next reader finds a new one: it can't be taken for this one, nor this one for two.
+            new = self._watch.with_name("new")
+            os.mkfifo(new)
+            new.rename(self._watch)
+            self.looks += 1
+            with contextlib.suppress(BrokenPipeError):
+                os.write(writer, b"init\n")
+            os.close(writer)
+        self._watch.unlink()
 
     def _manifests(self) -> list[Path]:
         return [each for each in self.manifests.glob("*.yaml") if each.stem not in self.ignored]
@@ -91,12 +118,20 @@ class StandInComponents:
     def _start(self, component: str, text: str) -> None:
         self._running[component] = text
         words = yaml.safe_load(text)["spec"]["containers"][0]["command"]
+        bad = any(word.startswith(BAD_FLAG) for word in words)
+        server: t.Optional[http.server.ThreadingHTTPServer] = None
+        if not bad and not self.lingering:
+            port = next(int(word.partition("=")[2]) for word in words if word.startswith("--secure-port="))
+            try:
+                server = http.server.ThreadingHTTPServer(("127.0.0.1", port), _Healthy)
+            except OSError:
+                # Something else on this machine has the port for a moment: it is tried again.
+                return
         uid = hashlib.sha256(text.encode()).hexdigest()[:32]
         folder = self.logs / f"kube-system_{component}-node_{uid}" / component
         folder.mkdir(parents=True, exist_ok=True)
         number = len(list(folder.iterdir()))
         self.starts.append(words)
-        bad = any(word.startswith(BAD_FLAG) for word in words)
         said = f"Error: unknown flag: {BAD_FLAG}" if bad else "I1121 10:00:00.000000       1 serving"
         (folder / f"{number}.log").write_text(f"2026-11-21T10:00:00.000000000Z stderr F {said}\n")
         if bad:
@@ -108,20 +143,19 @@ class StandInComponents:
         (entry / "cgroup").write_text(f"0::/kubepods/pod{uid}/1\n")
         (entry / "cmdline").write_bytes("\0".join(words).encode() + b"\0")
         (entry / "stat").write_text(f"{self._next} ({component}) S {' '.join(['1'] * 18)} {self._next} 0\n")
-        if self.lingering:
-            self._pids[component] = self._next
-            return
-        port = next(int(word.partition("=")[2]) for word in words if word.startswith("--secure-port="))
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", port), _Healthy)
-        server.socket = self._context.wrap_socket(server.socket, server_side=True)
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        self._servers[component] = server
         self._pids[component] = self._next
+        if server is not None:
+            server.socket = self._context.wrap_socket(server.socket, server_side=True)
+            threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+            self._servers[component] = server
 
     def _end(self, component: str) -> None:
         ended = self._servers.pop(component, None), self._pids.pop(component, None)
         if self.lingering:
             self._left.append(ended)
+            # As kubelets do with the logs of a pod that is no more, whether or not its process still ends.
+            for each in self.logs.glob(f"kube-system_{component}-*"):
+                shutil.rmtree(each)
         else:
             self._take_away(*ended)
         self._running.pop(component, None)

@@ -33,7 +33,7 @@ class Programs:
         assert self.here is not None
         known = self.state.setdefault("commands", {}).setdefault(self.here["name"], {})
         answer: Object = {"changed": False, "actual_machine_id": self.here["machineID"], "exit_status": None, "size": 0}
-        answer |= dict.fromkeys(("started_at", "ended_at", "head", "tail", "sha256", "path"), "")
+        answer |= dict.fromkeys(("started_at", "ended_at", "head", "tail", "sha256", "log_path", "said"), "")
         found = known.get(arguments["name"])
         if found is None:
             if not arguments.get("argv"):
@@ -43,7 +43,7 @@ class Programs:
             answer["changed"] = True
         elif arguments.get("argv"):
             found["polls"] += 1
-        answer |= {"started_at": found["at"], "path": f"/commands/{arguments['name']}/output"}
+        answer |= {"started_at": found["at"], "log_path": f"/commands/{arguments['name']}/output"}
         if not found["polls"]:
             return {**answer, "state": "Running"}
         output = f"this is {' '.join(found['argv'])}\n"

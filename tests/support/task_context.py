@@ -105,7 +105,7 @@ def ended(rc: int = 0, text: str = "") -> Object:
         "tail": "",
         "size": len(text),
         "sha256": "0",
-        "path": "/log",
+        "log_path": "/log",
         **times,
     }
 

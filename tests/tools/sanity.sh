@@ -11,7 +11,7 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 # A home of our own: ansible-test keeps its venvs there, and looks there for the script that it would otherwise download.
 home="$CACHE/ansible-test-home"
-tree="$CACHE/sanity/ansible_collections/$NAMESPACE/$NAME"
+real_interpreters="$CACHE/pythons"
 
 # ansible-test puts pip into its venvs with a script from a server of its own. This stand-in does the same from pip's wheel.
 pip_bootstrap() { # pip_bootstrap PIP_VERSION
@@ -67,23 +67,37 @@ sanity() {
   }
 }
 
+link_real_interpreters() {
+  local minor found
+  rm -rf "$real_interpreters" && mkdir -p "$real_interpreters"
+  versions=()
+  for minor in 9 10 11 12 13 14; do
+    if found="$(real_python "$minor")"; then
+      ln -s "$found" "$real_interpreters/python3.$minor"
+      versions+=("3.$minor")
+    fi
+  done
+}
+
+# Manifests of Cluster API are several YAML documents in one file, which ansible-test's yamllint refuses in Ansible content.
+# They are none; our own yamllint and the tests of the loader check them.
+copy_tree() { # copy_tree FOLDER
+  mkdir -p "$1"
+  rsync --archive --delete --delete-excluded --exclude=/MANIFEST.json --exclude=/FILES.json --exclude=/pyproject.toml \
+    --exclude=/examples/manifests/ --exclude=/examples/existing_hosts/clusters/ --exclude=/extensions/molecule/clusters/ "$INSTALLED/" "$1/"
+}
+
 run_sanity() { # run_sanity VENV PIP_VERSION
-  local venv="$1" core
+  local venv="$1" core tree
   core="$(core_version "$venv")"
+  # ansible-test writes into the tree that it checks.
+  tree="$CACHE/sanity/$core/ansible_collections/$NAMESPACE/$NAME"
+  copy_tree "$tree"
   (
     use_venv "$venv"
     # The collection is found by where it lies. Tools that have their own place in PATH (shellcheck) come from the main venv.
     unset PYTHONPATH ANSIBLE_COLLECTIONS_PATH ANSIBLE_COLLECTIONS_SCAN_SYS_PATH
     pip_bootstrap "$2"
-    real_interpreters="$CACHE/pythons"
-    rm -rf "$real_interpreters" && mkdir -p "$real_interpreters"
-    versions=()
-    for minor in 9 10 11 12 13 14; do
-      if found="$(real_python "$minor")"; then
-        ln -s "$found" "$real_interpreters/python3.$minor"
-        versions+=("3.$minor")
-      fi
-    done
     # Shims of a version manager answer only where their version is switched on, and make ansible-test stop.
     PATH="$venv/bin:$real_interpreters:$(main_venv)/bin:$(printf '%s' "$PATH" | tr ':' '\n' | { grep -v '/shims$' || true; } | paste -sd:)"
     export PATH
@@ -98,13 +112,23 @@ run_sanity() { # run_sanity VENV PIP_VERSION
   )
 }
 
-mkdir -p "$home" "$tree"
-# Manifests of Cluster API are several YAML documents in one file, which ansible-test's yamllint refuses in Ansible content.
-# They are none; our own yamllint and the tests of the loader check them.
-rsync --archive --delete --delete-excluded --exclude=/MANIFEST.json --exclude=/FILES.json --exclude=/pyproject.toml \
-  --exclude=/examples/manifests/ --exclude=/examples/existing_hosts/clusters/ --exclude=/extensions/molecule/clusters/ "$INSTALLED/" "$tree/"
+mkdir -p "$home"
 (use_venv "$(main_venv)" && pip_configuration "$HOME")
+link_real_interpreters
 
 say "(the first time, ansible-test makes venvs of its own: a few minutes)"
-[ ! -e "$VENV_LATEST/.complete" ] || run_sanity "$VENV_LATEST" 25.2
-run_sanity "$VENV_OLDEST" 24.2
+# ansible-test mostly does one thing at a time, so both cores' run side by side; each in a process group, to end with this script.
+set -m
+running=()
+trap 'kill -- "${running[@]/#/-}" 2>/dev/null || true' EXIT
+if [ -e "$VENV_LATEST/.complete" ]; then
+  run_sanity "$VENV_LATEST" 25.2 &
+  running+=("$!")
+fi
+run_sanity "$VENV_OLDEST" 24.2 &
+running+=("$!")
+failed=0
+for each in "${running[@]}"; do
+  wait "$each" || failed=1
+done
+[ "$failed" -eq 0 ]

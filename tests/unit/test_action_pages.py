@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The Actions that pages show are valid ones."""
+"""The Actions that pages and examples show are valid ones."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import yaml
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import objects, validate
 
 DOCS = Path(__file__).parents[2] / "docs"
+EXAMPLES = Path(__file__).parents[2] / "examples" / "actions"
 Object = dict[str, t.Any]
 
 
@@ -33,6 +34,8 @@ def shown() -> list[tuple[str, Object]]:
             spec = json.loads(given)["operator_spec"]
             document = {"apiVersion": objects.API_VERSION, "kind": "Action", "metadata": metadata, "spec": spec}
             found.append((path.name, document))
+    for path in sorted(EXAMPLES.glob("*.yml")):
+        found += [(path.name, document) for document in yaml.safe_load_all(path.read_text(encoding="utf-8"))]
     return found
 
 
@@ -42,6 +45,8 @@ SHOWN = shown()
 def test_pages_show_actions() -> None:
     """The parametrized test is about something."""
     assert {"actions.md", "upgrade_in_place.md", "renew_certificates.md"} <= {name for name, _document in SHOWN}
+    kinds = {objects.what(document) for name, document in SHOWN if name.endswith(".yml")}
+    assert kinds == set(objects.ACTIONS), "an example of each"
 
 
 @pytest.mark.parametrize(

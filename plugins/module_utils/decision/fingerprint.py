@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Optional
 
@@ -256,9 +257,15 @@ def _stray(member: MemberState) -> str:
 def _workers(view: View) -> Object:
     if not view.reachable:
         return {"exist": None, "versions": []}
-    versions = view.workload.get("workerVersions") or {}
-    exist = bool(view.workload.get("workerNodes") or versions)
-    return {"exist": exist, "versions": sorted(clip(version, 40) for version in versions)}
+    listed = set(view.workload.get("workerNodes") or ())
+    versions = Counter(view.workload.get("workerVersions") or {})
+    for machine in view.machines:
+        # A Node gets its label last of all: that of a machine which is joining is listed beside the workers.
+        if machine.node_name in listed and machine.impostor != machine.node_name:
+            listed.remove(machine.node_name)
+            versions[machine.version] -= 1
+    found = sorted(clip(version, 40) for version, count in versions.items() if count > 0)
+    return {"exist": bool(listed or found), "versions": found}
 
 
 def _records(view: View, decision: Object) -> Object:

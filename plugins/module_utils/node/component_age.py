@@ -20,7 +20,12 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certifi
     is_kubelets_own,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.static_pod import COMPONENTS, Places, StaticPod
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.static_pod import (
+    COMPONENTS,
+    QUORUM_SECONDS,
+    Places,
+    StaticPod,
+)
 
 KUBELET = "kubelet"
 _ETCD, _API_SERVER = "etcd", "kube-apiserver"
@@ -117,14 +122,17 @@ class Components:
         # middle of this, nobody loses.
         running = bool(pod_processes.instances(_ETCD, self.places.proc, self.places.pod_logs))
         if running:
-            etcd.require_quorum()
+            etcd.require_quorum(min(QUORUM_SECONDS, seconds))
         before_change()
         os.makedirs(self.places.parked, mode=0o700, exist_ok=True)
+        ending = pod_processes.instances(_API_SERVER, self.places.proc, self.places.pod_logs)
         if os.path.exists(server.manifest):
             os.rename(server.manifest, parked)
             self._sync()
         try:
-            while pod_processes.instances(_API_SERVER, self.places.proc, self.places.pod_logs):
+            while pod_processes.alive(ending, self.places.proc) or pod_processes.instances(
+                _API_SERVER, self.places.proc, self.places.pod_logs
+            ):
                 if time.monotonic() > deadline:
                     raise NodeError(
                         f"{_API_SERVER} did not end in time after its manifest was moved out of {self.places.manifests}.",

@@ -261,7 +261,7 @@ class _Part:
             new = present - before
             seen |= new
             running = {each for each in new if self._runs(each, words)}
-            if before & present:
+            if pod_processes.alive(before, self.work.places.proc):
                 # The kubelet may start the new one beside it, and whoever answers may be the old one.
                 problem = "the process before it still runs"
             else:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import calendar
 import os
+import re
+import shutil
 import time
 import typing as t
 
@@ -25,7 +27,33 @@ FILES = ("config.yaml", "kubeadm-flags.env", "instance-config.yaml")
 _POLL_SECONDS = 0.3
 _RESTARTS = 2
 _WRITE_SECONDS = 120.0
-_LINES = 30
+# A kubelet that gives up writes the stacks of all its goroutines after its reason.
+_LINES = 5000
+_FATAL = re.compile(r"(F\d{4} |Error: |panic: )")
+_ERROR = re.compile(r"E\d{4} |error", re.IGNORECASE)
+_SYSTEMD = re.compile(
+    r"(Start|Stop)(ed|ping|ing) |kubelet\.service: |Scheduled restart job|Main process exited|Failed with result"
+)
+
+
+def rehearse(places: Places, kubeconfig: str) -> None:
+    """Have kubeadm tell whether it could write the kubelet's configuration from its ConfigMap. Raises NodeError.
+
+    What kubeadm writes for that beside what is in use is taken away again.
+    """
+    folder = os.path.join(places.kubernetes, "tmp")
+    before = set(os.listdir(folder)) if os.path.isdir(folder) else None
+    words = [places.tools.kubeadm, "upgrade", "node", "phase", "kubelet-config", "--dry-run"]
+    try:
+        done = command.run([*words, f"--kubeconfig={kubeconfig}"], seconds=_WRITE_SECONDS)
+    finally:
+        for name in sorted(set(os.listdir(folder)) - (before or set())) if os.path.isdir(folder) else ():
+            if "dryrun" in name:
+                shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
+        if before is None and os.path.isdir(folder) and not os.listdir(folder):
+            os.rmdir(folder)
+    if done.returncode != 0:
+        raise NodeError(f"kubeadm refuses: {redact(done.stderr.strip())[-600:]}", "Nothing was changed.")
 
 
 class KubeletChange(Change):
@@ -90,7 +118,7 @@ class KubeletChange(Change):
             ended = self._restarts(unit) - first
             if ended >= _RESTARTS or time.monotonic() > deadline:
                 what = f"ended {ended} times with it" if ended >= _RESTARTS else f"is not well with it: {problem}"
-                raise NodeError(f"the kubelet {what}. {self._why(unit)}")
+                raise NodeError(f"the kubelet {what}. {self._why(unit, begun)}")
             time.sleep(_POLL_SECONDS)
 
     @property
@@ -124,11 +152,15 @@ class KubeletChange(Change):
         text = done.stdout.strip().partition("=")[2]
         return int(text) if text.isdigit() else 0
 
-    def _why(self, unit: str) -> str:
-        done = self.runner(["journalctl", f"--unit={unit}", f"--lines={_LINES}", "--no-pager", "--output=cat"])
-        lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
-        told = [line for line in lines if line.startswith(("F", "Error", "error", "E")) or "failed to" in line.lower()]
-        return f"It says: {redact(' | '.join((told or lines)[-2:]))[:600]}" if lines else ""
+    def _why(self, unit: str, begun: int) -> str:
+        """The kubelet's own last words since it was restarted."""
+        words = ["journalctl", f"--unit={unit}", f"--since=@{begun}", f"--lines={_LINES}", "--no-pager", "--output=cat"]
+        lines = [line.strip() for line in self.runner(words).stdout.splitlines() if line.strip()]
+        lines = [line for line in lines if not _SYSTEMD.match(line)]
+        told = [line for line in lines if _FATAL.match(line)][-1:] or [line for line in lines if _ERROR.match(line)][
+            -2:
+        ]
+        return f"It says: {redact(' | '.join(told or lines[-2:]))[:600]}" if lines else ""
 
 
 def perform(folder: str, places: str) -> None:

@@ -41,6 +41,20 @@ def instances(component: str, proc: str = "/proc", pod_logs: str = "/var/log/pod
     return set(found)
 
 
+def alive(processes: t.Collection[Instance], proc: str = "/proc") -> set[Instance]:
+    """Return those of some processes that still run.
+
+    A kubelet may remove the logs of a static pod that it was told to end while its process is still ending, such as an API server that
+    answers its last requests: by :func:`instances` it is nobody's then.
+    """
+    found: set[Instance] = set()
+    for pid, started in processes:
+        with contextlib.suppress(OSError):
+            if _started(os.path.join(proc, str(pid), "stat")) == started:
+                found.add((pid, started))
+    return found
+
+
 def _started(path: str) -> t.Optional[int]:
     """The start of a process from its ``stat`` (proc(5), field 22); None where it ended."""
     with open(path, encoding="ascii", errors="replace") as file:

@@ -40,6 +40,9 @@ _POLL_SECONDS = 0.1
 # when it is restarted, which disturbs no container.
 _BACK_OFF_SECONDS = 15.0
 _ASK_SECONDS = 2.0
+# On a busy host etcd's members may leave a question unanswered for some seconds: one that is down stays down.
+QUORUM_SECONDS = 30.0
+_QUORUM_POLL_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
@@ -159,7 +162,7 @@ class StaticPod:
             return Restart(True, f"{self.component} would be restarted")
         deadline = time.monotonic() + seconds
         if not begun and not os.path.exists(parked) and not force:
-            self.require_quorum()
+            self.require_quorum(min(QUORUM_SECONDS, seconds))
         before_change()
         if not begun:
             record = {"once": once, "from": sorted(self._instances()), "stage": _OUT}
@@ -178,12 +181,12 @@ class StaticPod:
         if os.path.exists(self.manifest) and os.path.exists(parked):
             # Somebody has written a newer one meanwhile.
             os.unlink(parked)
-        if os.path.exists(self.manifest) and before & self._instances():
+        if os.path.exists(self.manifest) and pod_processes.alive(before, self.places.proc):
             os.makedirs(self.places.parked, mode=0o700, exist_ok=True)
             os.rename(self.manifest, parked)
             self._sync()
         try:
-            while before & self._instances():
+            while pod_processes.alive(before, self.places.proc):
                 if time.monotonic() > deadline:
                     raise NodeError(
                         f"{self.component} did not end in time after its manifest was moved out of {self.places.manifests}.",
@@ -216,31 +219,40 @@ class StaticPod:
                 self.runner(["systemctl", "restart", f"{self.places.kubelet}.service"])
             time.sleep(_POLL_SECONDS)
 
-    def require_quorum(self) -> None:
+    def require_quorum(self, seconds: float = QUORUM_SECONDS) -> None:
         """Refuse to take etcd away where those that stay are no quorum (with one or two voters there is none in any case).
 
         Raises:
-            NodeError: they would be none, or nobody can say.
+            NodeError: they would be none, or nobody can say, for so many seconds.
         """
         if self.component != "etcd":
             return
+        deadline = time.monotonic() + seconds
+        while True:
+            problem = self._quorum_problem()
+            if not problem:
+                return
+            if time.monotonic() > deadline:
+                raise NodeError(
+                    problem, "Nothing was restarted. Mend the members first; force restarts it all the same."
+                )
+            time.sleep(_QUORUM_POLL_SECONDS)
+
+    def _quorum_problem(self) -> str:
         view = members_view([self.places.etcd_url], self.places.credentials)
-        fix = "Nothing was restarted. Mend the members first; force restarts it all the same."
         if not view.reachable:
-            raise NodeError(f"Nobody can say whether etcd has a quorum without this machine: {view.message}.", fix)
+            return f"Nobody can say whether etcd has a quorum without this machine: {view.message}."
         own = next((identity for identity, each in view.witnesses.items() if each.url == self.places.etcd_url), 0)
         states = member_states(view)
         counts = figures(states)
         others = [each for each in states if each.counts and int(each.id, 16) != own]
         needed = counts.quorum if counts.voters > 2 else counts.voters - 1
-        if len(others) < needed:
-            ill = "; ".join(
-                f"{each.name or each.hex_id}: {view.unhealthy(each)}" for each in view.members if view.unhealthy(each)
-            )
-            raise NodeError(
-                f"etcd has {counts.voters} voters and needs {counts.quorum}; without this machine {len(others)} healthy ones stay ({ill}).",
-                fix,
-            )
+        if len(others) >= needed:
+            return ""
+        ill = "; ".join(
+            f"{each.name or each.hex_id}: {view.unhealthy(each)}" for each in view.members if view.unhealthy(each)
+        )
+        return f"etcd has {counts.voters} voters and needs {counts.quorum}; without this machine {len(others)} healthy ones stay ({ill})."
 
     def _etcd(self) -> str:
         try:

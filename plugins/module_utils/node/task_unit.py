@@ -54,7 +54,11 @@ exit "$kcp_rc"
 
 @dataclass(frozen=True)
 class Report:
-    """How far a program is. ``exit_status`` is None until it ended; ``head`` and ``tail`` are without secrets, at most 16 KiB each."""
+    """How far a program is. ``exit_status`` is None until it ended; ``head`` and ``tail`` are without secrets, at most 16 KiB each.
+
+    ``said`` is what systemd says of one that was interrupted. No field is called path: where a module returns a
+    path of a file that is there, Ansible writes that file's own ``state`` and ``size`` over the module's.
+    """
 
     state: str
     changed: bool = False
@@ -65,7 +69,8 @@ class Report:
     tail: str = ""
     size: int = 0
     sha256: str = ""
-    path: str = ""
+    log_path: str = ""
+    said: str = ""
 
 
 class TaskUnit:
@@ -93,13 +98,18 @@ class TaskUnit:
         started = read_text(os.path.join(self._work, "started"))
         if len(result) == 2:
             return self._told(ENDED, started, int(result[0]), result[1])
-        if units.state(self.unit, self._runner).running:
-            return Report(RUNNING, started_at=started, path=self._output)
+        state = units.state(self.unit, self._runner)
+        if state.running:
+            return Report(RUNNING, started_at=started, log_path=self._output)
         # It may have ended between the two looks.
         result = read_text(os.path.join(self._work, "result")).split()
         if len(result) == 2:
             return self._told(ENDED, started, int(result[0]), result[1])
-        return self._told(INTERRUPTED, started) if started else Report(ABSENT)
+        if not started:
+            return Report(ABSENT)
+        gone = "its unit is gone, as after a boot of the machine"
+        ended = f"its unit ended without its exit status (systemd says: {state.result}, {state.exit_status})"
+        return self._told(INTERRUPTED, started, said=ended if state.loaded else gone)
 
     def run(self, argv: t.Sequence[str], *, timeout: int, wait: float) -> Report:
         """Start it where it was never started, and wait for its end for so many seconds.
@@ -149,7 +159,9 @@ class TaskUnit:
             units.stop(self.unit, self._runner)
         units.start(self.unit, f"kubeadm.control_plane: {os.path.basename(program)}", ["/bin/sh", path], self._runner)
 
-    def _told(self, state: str, started: str, exit_status: t.Optional[int] = None, ended: str = "") -> Report:
+    def _told(
+        self, state: str, started: str, exit_status: t.Optional[int] = None, ended: str = "", said: str = ""
+    ) -> Report:
         head, tail, size, digest = read_output(self._output)
         return Report(
             state,
@@ -160,7 +172,8 @@ class TaskUnit:
             tail=tail,
             size=size,
             sha256=digest,
-            path=self._output,
+            log_path=self._output,
+            said=said,
         )
 
 

@@ -60,6 +60,14 @@ def _record(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
     return (*_changes(parameters), "kubeadm init phase upload-config kubeadm --config NEW")
 
 
+def _kubelet_check(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
+    fields = ", ".join(parameters["fields"])
+    return (
+        "kubeadm upgrade node phase kubelet-config --dry-run",
+        f"# refused where the kubelet of {node} has a flag that outweighs {fields}",
+    )
+
+
 def _kubelet(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
     return (
         *_changes(parameters),
@@ -81,14 +89,15 @@ def _kube_proxy(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
 _PATCH = Parameter(commands.MAPPING, required=True, secret=True)
 _WORDS = Parameter(commands.STRINGS, default=[])
 _SECONDS = Parameter(commands.INTEGER, default=change_configuration.DEFAULT_SECONDS, minimum=1)
+_MANUAL = Parameter(
+    default=change_configuration.REFUSE, choices=(change_configuration.REFUSE, change_configuration.OVERWRITE)
+)
 _CONTROL_PLANE = {
     "patch": _PATCH,
     "changes": _WORDS,
     "components": Parameter(commands.STRINGS, default=[], choices=tuple(_PHASES)),
     "certificates": Parameter(commands.STRINGS, default=[], choices=tuple(_CERTIFICATE_FILES)),
-    "manualChanges": Parameter(
-        default=change_configuration.REFUSE, choices=(change_configuration.REFUSE, change_configuration.OVERWRITE)
-    ),
+    "manualChanges": _MANUAL,
 }
 _COMPONENT = {"patch": _PATCH, "changes": _WORDS, "timeoutSeconds": _SECONDS}
 
@@ -98,6 +107,7 @@ COMMANDS: tuple[Command, ...] = (
         "changeControlPlaneConfiguration", _change, {**_CONTROL_PLANE, "timeoutSeconds": _SECONDS}, disruptive=True
     ),
     Command("recordClusterConfiguration", _record, {"patch": _PATCH, "changes": _WORDS}),
-    Command("changeKubeletConfiguration", _kubelet, _COMPONENT, disruptive=True),
+    Command("checkKubeletConfiguration", _kubelet_check, {"fields": _WORDS, "manualChanges": _MANUAL}),
+    Command("changeKubeletConfiguration", _kubelet, {**_COMPONENT, "manualChanges": _MANUAL}, disruptive=True),
     Command("changeKubeProxyConfiguration", _kube_proxy, _COMPONENT, disruptive=True),
 )

@@ -100,6 +100,8 @@ def plan(spec: Mapping[str, Any], facts: ClusterFacts) -> tuple[GroupPlan, ...]:
     _require_settled(facts)
     seconds = int(spec.get("timeoutSeconds") or DEFAULT_SECONDS)
     groups: list[GroupPlan] = []
+    if spec.get(KUBELET):
+        groups.append(_kubelet_check(spec, facts))
     if spec.get(CLUSTER):
         groups += _control_plane(spec, facts, seconds)
     if spec.get(KUBELET):
@@ -149,7 +151,12 @@ def _control_plane(spec: Mapping[str, Any], facts: ClusterFacts, seconds: int) -
 
 def _kubelets(spec: Mapping[str, Any], facts: ClusterFacts, seconds: int) -> list[GroupPlan]:
     changes = _component(spec, KUBELET, facts.kubelet_configuration, configuration_rules.KUBELET)
-    command = {"patch": dict(spec[KUBELET]), "changes": list(changes), "timeoutSeconds": seconds}
+    command = {
+        "patch": dict(spec[KUBELET]),
+        "changes": list(changes),
+        "manualChanges": spec.get("manualChanges", REFUSE),
+        "timeoutSeconds": seconds,
+    }
     commands: tuple[Mapping[str, Any], ...] = ({"changeKubeletConfiguration": command}, _healthy(seconds))
     if spec.get("drain"):
         commands = ({"kubectlDrain": {}}, *commands, {"kubectlUncordon": {}})
@@ -159,6 +166,16 @@ def _kubelets(spec: Mapping[str, Any], facts: ClusterFacts, seconds: int) -> lis
         budget = min(int(spec.get("maxUnavailable") or 1), len(workers))
         groups.append(GroupPlan("kubelet-w", workers, commands, PARALLEL if budget > 1 else SERIAL, budget))
     return groups
+
+
+def _kubelet_check(spec: Mapping[str, Any], facts: ClusterFacts) -> GroupPlan:
+    """Before anything changes anywhere: a kubelet whose own flags outweigh a field would go on as before, and nobody would see it."""
+    command = {
+        "fields": list(configuration_patch.fields_of(spec[KUBELET])),
+        "manualChanges": spec.get("manualChanges", REFUSE),
+    }
+    nodes = (*facts.control_plane_nodes, *facts.workers)
+    return GroupPlan("kubelet-check", tuple(each.name for each in nodes), ({"checkKubeletConfiguration": command},))
 
 
 def affected(patch: Mapping[str, Any], external_etcd: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -120,6 +120,15 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any], root: str) -> t
     return tuple(lines)
 
 
+def fields_of(patch: Mapping[str, Any], path: str = "") -> tuple[str, ...]:
+    """The paths of the fields that a merge patch says something of."""
+    found: list[str] = []
+    for key, value in patch.items():
+        below = f"{path}.{key}" if path else str(key)
+        found += fields_of(value, below) if isinstance(value, Mapping) and value else (below,)
+    return tuple(sorted(found))
+
+
 def without_secrets(patch: Any, name: str = "") -> Any:
     """A patch for people: the same but for values that may be secret."""
     if isinstance(patch, Mapping):

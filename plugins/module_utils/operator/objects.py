@@ -40,6 +40,9 @@ UPGRADE = "upgrade"
 CUSTOM = "custom"
 ACTIONS = (UPGRADE, "renewCertificates", "rotateCertificateAuthorities", "changeConfiguration", CUSTOM)
 
+# The proposal's "CustomAction type": a kind of its own for what is a field of an Action here.
+CUSTOM_ACTION = "CustomAction"
+
 # What a person changes while an Action goes on; everything else is frozen.
 FLOW_FIELDS = ("paused", "abort", "leftOut", "recoveryMode", "approved")
 
@@ -103,8 +106,10 @@ def to_hub(data: Mapping[str, Any]) -> tuple[Object, list[FieldError]]:
     made: Object = copy.deepcopy(dict(data))
     kind = str(made.get("kind"))
     made["kind"] = LATER_NAMES.get(kind, kind)
+    if kind == CUSTOM_ACTION:
+        _custom_action(made)
     if made["kind"] not in KINDS:
-        known = ", ".join((*KINDS, *LATER_NAMES))
+        known = ", ".join((*KINDS, *LATER_NAMES, CUSTOM_ACTION))
         return made, [FieldError("kind", kind, f"must be one of {known}", "Correct it.")]
     if made.get("apiVersion") != API_VERSION:
         return made, [FieldError("apiVersion", made.get("apiVersion"), f"must be {API_VERSION}", "Correct it.")]
@@ -120,6 +125,15 @@ def to_hub(data: Mapping[str, Any]) -> tuple[Object, list[FieldError]]:
     else:
         made["spec"] = _task_spec(spec, "spec", TASK_FIELDS, errors)
     return made, errors
+
+
+def _custom_action(made: Object) -> None:
+    """A CustomAction as an Action: what is not every Action's own is what ``custom`` says."""
+    made["kind"] = ACTION
+    spec = made.get("spec")
+    if isinstance(spec, dict) and CUSTOM not in spec:
+        own = {key: value for key, value in spec.items() if key not in _ROOT_FIELDS}
+        made["spec"] = {**{key: value for key, value in spec.items() if key in _ROOT_FIELDS}, CUSTOM: own}
 
 
 def _action(spec: Object, errors: list[FieldError]) -> None:

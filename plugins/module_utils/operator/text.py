@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +14,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.flo
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.matching import Execution
 
 PLAYBOOK = "kubeadm.control_plane."
+_UPGRADES_COMPONENTS = ("kubeadmUpgradeApply", "kubeadmUpgradeNode")
 
 
 def plan_text(root: Mapping[str, Any], plan: Mapping[str, Any]) -> str:
@@ -52,7 +54,8 @@ def ending(execution: Execution, step: Step, cluster: str) -> str:
     if step.kind == flow.COMPLETED:
         return f"{label} is complete since {(root.get('status') or {}).get('completionTime')}: {_progress(execution)}"
     if step.kind == flow.ABORTED:
-        return f"{label} was aborted at {(root.get('status') or {}).get('abortTime')}: {_progress(execution)}"
+        said = f"{label} was aborted at {(root.get('status') or {}).get('abortTime')}: {_progress(execution)}"
+        return said + _half_upgraded(execution, cluster)
     if step.kind == flow.PAUSED:
         half = f" {', '.join(step.tasks)} had begun and will be gone on with." if step.tasks else ""
         return (
@@ -76,6 +79,27 @@ def ending(execution: Execution, step: Step, cluster: str) -> str:
         f"{problems}\n"
         f"What to type: undo that and {PLAYBOOK}resume {option}; {PLAYBOOK}skip {option} -e operator_node=NAME to go on without a Node that "
         f"came or is gone; {PLAYBOOK}abort {option} to give it up and begin a new one."
+    )
+
+
+def _half_upgraded(execution: Execution, cluster: str) -> str:
+    """What an aborted upgrade leaves, and what completes it; "" where nothing was upgraded."""
+    root = execution.root
+    if objects.what(root) != objects.UPGRADE:
+        return ""
+    nodes = sorted(
+        str(task["spec"]["nodeName"])
+        for task in execution.tasks.values()
+        for record in (task.get("status") or {}).get("commands") or []
+        if record["name"] in _UPGRADES_COMPONENTS
+    )
+    if not nodes:
+        return ""
+    upgrade = root["spec"][objects.UPGRADE]
+    options = json.dumps({"operator_spec": {objects.UPGRADE: upgrade}})
+    return (
+        f" {', '.join(nodes)}: {upgrade['targetVersion']} whole or in part, and the others not. Complete the upgrade before machines are made or "
+        f"replaced: {PLAYBOOK}action --limit {cluster} -e '{options}'"
     )
 
 

@@ -163,6 +163,10 @@ class _Steps:
         if verb == "kubeadmUpgradeApply":
             steps.append({"kubeadmUpgradePlan": {**version, **self._ignored}})
         steps.append({verb: {**version, **self._ignored, **self._flags}})
+        if not worker:
+            # Right away: were the Action given up from here on, no machine of the older version may be made beside this one.
+            renewed = self._spec.get("certificateRenewal") is not False
+            steps.append({"recordMachine": {**version, **({"certificates": True} if renewed else {})}})
         served = {} if worker else {"apiServerVersion": self._target}
         if not worker:
             steps.append({"waitHealthy": served})
@@ -173,9 +177,6 @@ class _Steps:
         steps.append({"waitHealthy": {"kubeletVersion": self._target, **served}})
         if drained:
             steps.append({"kubectlUncordon": {}})
-        if not worker:
-            renewed = self._spec.get("certificateRenewal") is not False
-            steps.append({"recordMachine": {**version, **({"certificates": True} if renewed else {})}})
         at_once = min(int(self._spec.get("maxUnavailable") or 1), len(nodes)) if worker else 1
         policy = PARALLEL if at_once > 1 else SERIAL
         return GroupPlan(name, tuple(each.name for each in nodes), tuple(steps), policy, at_once)

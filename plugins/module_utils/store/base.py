@@ -29,7 +29,7 @@ MODIFY_ATTEMPTS = 50
 MODIFY_PAUSE_SECONDS = 0.1
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
-# As Kubernetes: a part of a subdomain may be longer than a label.
+# As Kubernetes has it: a part of an object's name may be longer than a label.
 _PART = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?\Z")
 _KIND = re.compile(r"[A-Z][A-Za-z0-9]{0,62}\Z")
 

@@ -53,7 +53,7 @@ def read_access(kubeconfig: str = ADMIN_KUBECONFIG, kubectl: str = "kubectl") ->
     """
     words = [kubectl, "--kubeconfig", kubeconfig, "config", "view", "--raw", "--flatten", "--minify", "-o", "json"]
     # Its output holds the admin's key: it stays in this process.
-    done = command.run(words, seconds=10, why="Every kubeadm node needs it: install it.")
+    done = command.run(words, why="Every kubeadm node needs it: install it.")
     if done.returncode != 0:
         reason = done.stderr.strip()[:400]
         raise NodeError(f"{kubeconfig} can't be used: {reason}", "Is this machine a control plane node?")

@@ -124,6 +124,13 @@ def record(context: TaskContext, parameters: t.Mapping[str, t.Any]) -> None:
         context.note(line)
 
 
+def check_kubelet(context: TaskContext, parameters: t.Mapping[str, t.Any]) -> None:
+    """Ask the node whether its kubelet would follow."""
+    request = _kubelet_request(context, parameters["fields"], parameters)
+    for line in context.call(MODULE, {**request, "step": _step(context), "only_compare": True})["changes"]:
+        context.note(line)
+
+
 def change_kubelet(context: TaskContext, parameters: t.Mapping[str, t.Any]) -> None:
     """The ConfigMap, then this node's kubelet; where that does not become well, both as before."""
     version = _version(context)
@@ -134,16 +141,11 @@ def change_kubelet(context: TaskContext, parameters: t.Mapping[str, t.Any]) -> N
         raise CommandFailure(str(error)) from error
     reads = operator_components.kubelet_reads(version)
     context.note(str(context.workload(reads, operator_components.kubelet_plan(change, version))["msg"]))
-    request = {
-        "work": "kubelet",
-        "node": context.node.name,
-        "kubeconfig": ADMIN_KUBECONFIG if context.node.control_plane else KUBELET_KUBECONFIG,
-        "patches": _patches(context) if facts.patch_targets(version) else None,
-        "timeout": parameters["timeoutSeconds"],
-    }
+    fields = configuration_patch.fields_of(parameters["patch"])
+    request = _kubelet_request(context, fields, parameters)
     context.check_lock()
     try:
-        _work(context, request, int(parameters["timeoutSeconds"]))
+        _work(context, {**request, "timeout": parameters["timeoutSeconds"]}, int(parameters["timeoutSeconds"]))
     except Refused as error:
         back = operator_components.kubelet_plan(change.reversed(), version)
         try:
@@ -261,6 +263,17 @@ def _control_plane_request(context: TaskContext, parameters: t.Mapping[str, t.An
     }
 
 
+def _kubelet_request(context: TaskContext, fields: t.Sequence[str], parameters: t.Mapping[str, t.Any]) -> Object:
+    return {
+        "work": "kubelet",
+        "node": context.node.name,
+        "fields": list(fields),
+        "manual_changes": parameters["manualChanges"],
+        "kubeconfig": ADMIN_KUBECONFIG if context.node.control_plane else KUBELET_KUBECONFIG,
+        "patches": _patches(context) if facts.patch_targets(_version(context)) else None,
+    }
+
+
 def _configuration(context: TaskContext, patch: t.Mapping[str, t.Any]) -> Configuration:
     text = str(context.plan_facts.get("clusterConfiguration") or "")
     if not text:
@@ -331,6 +344,7 @@ REGISTRY: dict[str, Run] = {
     "checkControlPlaneConfiguration": check_control_plane,
     "changeControlPlaneConfiguration": change_control_plane,
     "recordClusterConfiguration": record,
+    "checkKubeletConfiguration": check_kubelet,
     "changeKubeletConfiguration": change_kubelet,
     "changeKubeProxyConfiguration": change_kube_proxy,
 }

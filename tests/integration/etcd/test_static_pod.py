@@ -138,7 +138,7 @@ def test_refused_where_quorum_would_be_lost(node: Node) -> None:
     node.cluster.members[1].kill()
     before = node.pid()
     with pytest.raises(NodeError, match="has 3 voters and needs 2; without this machine 1 healthy ones stay"):
-        node.pod.restart()
+        node.pod.restart(seconds=2)
     assert (node.pid(), node.manifest.exists()) == (before, True)
     assert node.pod.restart(force=True).changed
     assert node.pid() != before
@@ -150,11 +150,24 @@ def test_refused_where_nobody_can_tell(node: Node) -> None:
         member.kill()
     lonely = replace(node.pod, places=replace(node.pod.places, etcd_url="https://127.0.0.1:1"))
     with pytest.raises(NodeError, match="Nobody can say"):
-        lonely.restart()
+        lonely.restart(seconds=1)
     before = node.pid()
     assert node.pod.restart(force=True, healthy=False).changed
     assert node.pid() != before
     assert node.pod.unhealthy() != ""
+
+
+def test_etcd_that_is_silent_for_a_moment(node: Node) -> None:
+    """A busy host's etcd is asked again; a rotation isn't stopped by one late answer."""
+    before = node.pid()
+    os.kill(before, signal.SIGSTOP)
+    waking = threading.Timer(4.0, os.kill, (before, signal.SIGCONT))
+    waking.start()
+    try:
+        assert node.pod.restart(seconds=60).changed
+    finally:
+        waking.join()
+    assert node.pid() != before
 
 
 def test_one_that_does_not_end(node: Node) -> None:

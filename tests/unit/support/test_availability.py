@@ -66,7 +66,8 @@ def test_before_the_first_answer_nothing_is_counted() -> None:
     assert gaps([], 4.0, 0.5) == []
     samples = answers("etcd", 0.0, 0.25, 0.5, ok=False, error="refused") + every_quarter("etcd", 5, 6)
     found = summarize(samples, [], BEGIN + 6, 0.25)
-    assert found["quorum"] == {"longest_gap_seconds": 0.0, "total_gap_seconds": 0, "asked": 5, "failed": 0}
+    assert found["quorum"]["longest_gap_seconds"] == found["quorum"]["total_gap_seconds"] == 0
+    assert (found["quorum"]["asked"], found["quorum"]["failed"]) == (5, 0)
 
 
 def test_one_member_that_answers_is_quorum() -> None:
@@ -87,10 +88,22 @@ def test_a_gap_is_told_with_its_step_and_in_the_whole() -> None:
     assert found["between_steps"]["endpoint"]["total_gap_seconds"] == 0
 
 
+def test_answers_that_come_late_are_told_from_questions_that_have_none() -> None:
+    """Both are gaps; the endpoint was not away in the first."""
+    samples = every_quarter("endpoint", 0, 5) + every_quarter("endpoint", 6, 10) + every_quarter("endpoint", 12, 20)
+    samples += answers("endpoint", 11.0, ok=False, error="refused")
+    found = summarize(samples, step(1, "task", 2, 14), BEGIN + 20, 0.25)
+    assert found["steps"][0]["endpoint"]["total_gap_seconds"] == 3.0
+    assert found["steps"][0]["endpoint"]["unanswered_seconds"] == found["endpoint"]["unanswered_seconds"] == 2.0
+
+
 def test_a_gap_between_steps_is_not_lost() -> None:
     samples = every_quarter("etcd", 0, 5) + every_quarter("etcd", 8, 20)
     found = summarize(samples, step(1, "join", 1, 2), BEGIN + 20, 0.25)
     assert found["between_steps"]["quorum"]["total_gap_seconds"] == found["quorum"]["total_gap_seconds"] == 3.0
+    assert (
+        found["between_steps"]["quorum"]["asked"] == found["quorum"]["asked"] - found["steps"][0]["quorum"]["asked"] > 0
+    )
 
 
 def test_only_the_step_from_one_voter_to_two_is_exempt() -> None:

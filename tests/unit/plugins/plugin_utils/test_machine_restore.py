@@ -25,6 +25,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_obje
     Object,
     delete_finally,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.propagation import propagate
 
 INFRASTRUCTURE = ("infrastructure.cluster.x-k8s.io", "NspawnMachine")
 STARTED = "kubeadm.control-plane/bootstrap-started"
@@ -216,6 +217,20 @@ def test_a_machine_without_its_infrastructure_machine_stays(cluster: Cluster) ->
     assert "cluster.x-k8s.io/cloned-from-name" not in made["metadata"]["annotations"]
     assert "deletionTimestamp" not in (found.machine("m2") or {})["metadata"]
     assert machine_restore.restore(cluster.objects()) == []
+
+
+def test_an_infrastructure_machine_made_anew_has_what_the_template_gives(cluster: Cluster) -> None:
+    """The next run would have changed it again, and a cluster that has converged changes nothing."""
+    labels = {"metadata": {"labels": {"team": "a"}}}
+    cluster.change(CONTROL_PLANE, "my-control-plane", lambda stored: stored["spec"]["machineTemplate"].update(labels))
+    propagate(cluster.objects(), None)
+    cluster.lose("m2", INFRASTRUCTURE)
+    objects = cluster.objects()
+    assert propagate(objects, objects.control_plane) == []
+    machine_restore.restore(objects)
+    assert objects.infrastructure_machines["m2"]["metadata"]["labels"]["team"] == "a"
+    objects = cluster.objects()
+    assert propagate(objects, objects.control_plane) == []
 
 
 def test_how_to_reach_a_machine_that_was_prepared_ahead_outlives_its_infrastructure_machine(cluster: Cluster) -> None:

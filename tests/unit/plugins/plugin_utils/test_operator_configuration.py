@@ -226,6 +226,22 @@ def test_a_kubelet_beside_one_that_failed_does_not_count_as_changed(cluster: Clu
         run.run()
 
 
+def test_a_kubelet_is_asked_for_flags_that_outweigh_what_changes(cluster: Cluster) -> None:
+    """First with nothing begun; and again where it is changed, for a flag may have come meanwhile."""
+    check = cluster.run("checkKubeletConfiguration", "w", fields=["evictionHard.memory.available", "maxPods"])
+    check.run()
+    [(node, _module, arguments)] = check.action.calls
+    assert (node, arguments["only_compare"], arguments["manual_changes"]) == ("w", True, "Refuse")
+    assert arguments["fields"] == ["evictionHard.memory.available", "maxPods"]
+    patch = {"maxPods": 120, "evictionHard": {"memory.available": "100Mi"}}
+    run = cluster.run("changeKubeletConfiguration", "w", patch=patch, manualChanges="Overwrite")
+    run.run()
+    asked = [arguments for _node, module, arguments in run.action.calls if module == "node_configuration"]
+    assert {(tuple(each["fields"]), each["manual_changes"]) for each in asked} == {
+        (("evictionHard.memory.available", "maxPods"), "Overwrite")
+    }
+
+
 def test_which_credentials_the_kubelets_use(cluster: Cluster) -> None:
     """A worker has no admin.conf."""
     for node, path in (("cp-b", "/etc/kubernetes/admin.conf"), ("w", "/etc/kubernetes/kubelet.conf")):

@@ -60,6 +60,17 @@ def test_a_command_has_its_start_and_end_attempt_notes_and_outputs(walk: Walk) -
     assert walk.stored("Task", NAME)["status"]["commandProgress"] == "1/2"
 
 
+def test_what_was_run_on_the_controller_is_kept_of_every_attempt(walk: Walk) -> None:
+    record = TaskRecord(walk.where.store, "default", NAME, Secrets())
+    record.begin()
+    record.begin_command(0, "preflight")
+    record.output(0, output(""))
+    record.output(0, output("/var/log/1"))
+    record.output(0, output("", exitCode=1))
+    [first] = records(walk)
+    assert [(each["logPath"], each["exitCode"]) for each in first["outputs"]] == [("", 0), ("/var/log/1", 0), ("", 1)]
+
+
 def test_the_start_of_a_command_stays_that_of_its_first_run(walk: Walk) -> None:
     record = TaskRecord(walk.where.store, "default", NAME, Secrets())
     record.begin()

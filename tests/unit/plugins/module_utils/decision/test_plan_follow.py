@@ -88,7 +88,15 @@ def killed_with_a_silent_member(builder: Builder) -> None:
     builder.machine("prod-x", "Running", age=20, init=False).member("prod-x", unnamed=True, address="10.0.0.3")
 
 
-@pytest.mark.parametrize("killed", [killed_in_a_join, killed_before_kubeadm, killed_with_a_silent_member])
+def killed_before_its_node_was_labelled(builder: Builder) -> None:
+    builder.machine("prod-x", "Running", age=20, init=False)
+    builder.workload.update(workerNodes=["prod-x"], workerVersions={"v1.20.2": 1})
+
+
+@pytest.mark.parametrize(
+    "killed",
+    [killed_in_a_join, killed_before_kubeadm, killed_with_a_silent_member, killed_before_its_node_was_labelled],
+)
 def test_a_run_that_was_killed_in_a_join_goes_on_with_that_step(killed: Callable[[Builder], None]) -> None:
     builder = cluster(3).bare()
     plan = made(builder)

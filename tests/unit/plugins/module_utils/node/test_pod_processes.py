@@ -9,7 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.pod_processes import instances, last_words
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.pod_processes import (
+    alive,
+    instances,
+    last_words,
+)
 
 UID, OTHER = "0123456789abcdef0123456789abcdef", "11111111-2222-3333-4444-555555555555"
 
@@ -92,3 +96,14 @@ def test_last_words(machine: Machine) -> None:
     machine.pod("etcd-node1", UID, "\n".join(lines))
     assert last_words("etcd", str(machine.logs)) == "line 2 | line 3 | line 4"
     assert last_words("kube-scheduler", str(machine.logs)) == ""
+
+
+def test_a_process_that_is_still_ending_is_one_though_its_pods_logs_are_gone(machine: Machine) -> None:
+    """A kubelet removes the logs of a pod that is no more; the process may answer its last requests for a while."""
+    machine.pod("kube-apiserver-node1", OTHER)
+    machine.process(10, "kube-apiserver", f"/kubepods/burstable/pod{UID}/c0ffee", started=70)
+    machine.process(11, "kube-apiserver", f"/kubepods/burstable/pod{OTHER}/c0ffee", started=80)
+    machine.process(12, "kube-apiserver", f"/kubepods/burstable/pod{UID}/c0ffee", started=60, state="Z")
+    assert machine.found("kube-apiserver") == {(11, 80)}
+    before = {(10, 70), (12, 60), (13, 50), (11, 79)}
+    assert alive(before, str(machine.proc)) == {(10, 70)}

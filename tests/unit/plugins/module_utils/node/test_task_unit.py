@@ -41,7 +41,7 @@ def test_a_program_runs_to_its_end_and_its_output_is_kept(tmp_path: Path, system
     assert (report.state, report.exit_status, report.head, report.tail) == (ENDED, 3, "one\ntwo\n", "")
     assert report.changed and report.started_at and report.ended_at >= report.started_at
     assert report.size == 8 and report.sha256 == hashlib.sha256(b"one\ntwo\n").hexdigest()
-    assert stat.S_IMODE(Path(report.path).stat().st_mode) == 0o600
+    assert stat.S_IMODE(Path(report.log_path).stat().st_mode) == 0o600
 
 
 def test_it_is_never_started_twice(tmp_path: Path, systemd: StandInSystemd) -> None:
@@ -72,6 +72,7 @@ def test_one_that_a_power_cut_ended_is_not_started_again(tmp_path: Path, systemd
     assert one.look().state == INTERRUPTED
     report = one.run(argv, timeout=90, wait=5)
     assert report.state == INTERRUPTED and report.exit_status is None and marks.read_text() == "x\n"
+    assert report.said == "its unit is gone, as after a boot of the machine"
 
 
 def test_a_run_that_died_before_the_unit_began_leaves_it_to_be_started(tmp_path: Path, systemd: StandInSystemd) -> None:
@@ -115,7 +116,7 @@ def test_the_ends_of_a_long_output_are_kept_without_secrets(tmp_path: Path, syst
     assert report.head.startswith("first\n[redacted: private key]") and report.tail.endswith("key]\nlast\n")
     assert len(report.head) == len(report.tail) == 16 * 1024 and report.size > 100_000
     assert "MIIEow" not in report.head + report.tail
-    assert hashlib.sha256(Path(report.path).read_bytes()).hexdigest() == report.sha256
+    assert hashlib.sha256(Path(report.log_path).read_bytes()).hexdigest() == report.sha256
 
 
 def test_an_output_just_over_the_limit_is_kept_whole(tmp_path: Path, systemd: StandInSystemd) -> None:

@@ -25,6 +25,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.pla
 )
 
 # As kubeadm 1.20 keeps it.
+GROUPS = ["kubelet-check", "check", "control-plane", "record", "kubelet-cp", "kubelet-w", "kube-proxy"]
 CLUSTER = """\
 apiServer:
   certSANs:
@@ -138,7 +139,12 @@ def test_kubelets_follow_the_control_plane_and_workers_come_after_it() -> None:
         "kubeProxyConfiguration": {"conntrack": {"maxPerCore": 0}},
     }
     groups = planned(spec)
-    assert list(groups) == ["check", "control-plane", "record", "kubelet-cp", "kubelet-w", "kube-proxy"]
+    assert list(groups) == GROUPS
+    # Before anything changes anywhere, every kubelet is asked for flags that outweigh its configuration.
+    assert groups["kubelet-check"].nodes == (*groups["kubelet-cp"].nodes, "w-1", "w-2")
+    assert groups["kubelet-check"].commands == (
+        {"checkKubeletConfiguration": {"fields": ["maxPods"], "manualChanges": "Refuse"}},
+    )
     assert groups["kubelet-w"].nodes == ("w-1", "w-2")
     assert {each.policy for each in groups.values()} == {"Serial"}
     assert names(groups["kubelet-cp"]) == ["changeKubeletConfiguration", "waitHealthy"]
@@ -329,4 +335,4 @@ def test_the_example_of_the_page_is_one_that_is_taken() -> None:
     found = re.search(r"```yaml\n(.*?)```", page, re.DOTALL)
     assert found is not None
     spec = yaml.safe_load(found.group(1))["spec"]["changeConfiguration"]
-    assert list(planned(spec)) == ["check", "control-plane", "record", "kubelet-cp", "kubelet-w", "kube-proxy"]
+    assert list(planned(spec)) == GROUPS

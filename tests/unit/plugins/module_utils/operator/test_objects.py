@@ -36,6 +36,18 @@ def test_the_proposals_own_objects_are_read() -> None:
         assert problems(data) == []
 
 
+def test_the_proposals_custom_action_is_an_action() -> None:
+    """Its list of TaskGroups right in its spec, or under the field that an Action has for it."""
+    workflow = [{"name": "one", "nodeSelector": {}, "commands": ["pass"]}]
+    made = hub(document("CustomAction", "mine", {"workflow": workflow, "executionMode": "Controlled"}))
+    assert made == hub(document("Action", "mine", {"custom": {"workflow": workflow}, "executionMode": "Controlled"}))
+    assert made == hub(
+        document("CustomAction", "mine", {"custom": {"workflow": workflow}, "executionMode": "Controlled"})
+    )
+    assert problems(made) == []
+    assert problems(document("CustomAction", "mine", {"upgrade": {}})) != []
+
+
 def test_the_later_names_are_read() -> None:
     inner = {
         "metadata": {"name": "one"},

@@ -257,6 +257,15 @@ def test_the_longest_name_that_a_file_can_have(store):
         store.create(machine(name + "b"))
 
 
+def test_a_name_without_a_dot_may_be_longer_than_a_label(store):
+    """As in Kubernetes: a Task's name is made of its Action's, its TaskGroup's and its Node's."""
+    name = "rotation-02-trust-control-plane-" + "a-machine-of-a-cluster-with-a-long-name-" * 3 + "x"
+    store.create(machine(name))
+    assert [each["metadata"]["name"] for each in store.list(MACHINE, "default")] == [name]
+    with pytest.raises(base.StoreError, match="namespace is not valid"):
+        store.get(MACHINE, "a" * 64, "m-1")
+
+
 @pytest.mark.parametrize("kind", ["Journal", "Locks"])
 def test_kinds_that_would_land_in_the_stores_own_folders(store, kind):
     with pytest.raises(base.StoreError, match="no place for the kind"):
