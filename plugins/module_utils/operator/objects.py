@@ -132,8 +132,8 @@ def _custom_action(made: Object) -> None:
     made["kind"] = ACTION
     spec = made.get("spec")
     if isinstance(spec, dict) and CUSTOM not in spec:
-        own = {key: value for key, value in spec.items() if key not in _ROOT_FIELDS}
-        made["spec"] = {**{key: value for key, value in spec.items() if key in _ROOT_FIELDS}, CUSTOM: own}
+        own = {key: value for key, value in spec.items() if key not in _ROOT}
+        made["spec"] = {**{key: value for key, value in spec.items() if key in _ROOT}, CUSTOM: own}
 
 
 def _action(spec: Object, errors: list[FieldError]) -> None:
