@@ -52,6 +52,7 @@ class ActionModule(ControlPlaneAction):
         try:
             changed = mover.undo() if arguments["undo"] else mover.move()
             if directory is not None and encrypt is not None and decrypt is not None and not arguments["undo"]:
+                mover.leave_source()
                 taken = target.locks.own(arguments["namespace"], cluster) or target.locks.acquire(
                     arguments["namespace"], cluster
                 )

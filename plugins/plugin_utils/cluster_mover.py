@@ -72,6 +72,8 @@ class Mover:
         self._told = told
         self._use_export = use_export
         self._copies = Copies(target.store, namespace, target.where)
+        # Which one answers nobody, so that it is not waited for once more.
+        self._silent: t.Optional[Side] = None
         self.changes: list[str] = []
 
     def move(self) -> bool:
@@ -120,6 +122,7 @@ class Mover:
             self._take_back(mark)
         except ApiUnavailable as error:
             # What makes the target the cluster's store is written in this one, and was not. Its mark keeps runs away there.
+            self._silent = self._target
             self._told(f"what was copied stays where it is: {error}")
         self._pause(self._source.store, mark.paused)
         self._source.locks.set_mark(*self._at, None)
@@ -154,8 +157,21 @@ class Mover:
 
     def release(self) -> None:
         """Give both locks back, as far as this run holds them."""
-        self._source.locks.release_own(*self._at)
-        self._target.locks.release_own(*self._at)
+        self._release(self._source, self._target)
+
+    def leave_source(self) -> None:
+        """Give only that one's lock back: the cluster is not there any more, and the folder may become its copy again."""
+        self._release(self._source)
+
+    def _release(self, *sides: Side) -> None:
+        for side in sides:
+            if side is self._silent:
+                continue
+            try:
+                side.locks.release_own(*self._at)
+            except ApiUnavailable as error:
+                # Its lock ends by itself when this run does, and what was or was not moved is decided.
+                self._told(f"the lock in {side.where} is left to run out: {error}")
 
     def _take(self, side: Side) -> Taken:
         return side.locks.acquire(*self._at, on_wait=self._told, purpose=marks.MOVE)

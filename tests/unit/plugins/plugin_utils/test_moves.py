@@ -17,6 +17,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects impo
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import marks
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import kind_ref_of
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_graph, copied_objects, stores
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
 
 Options = dict[str, t.Any]
 
@@ -149,6 +150,21 @@ def test_two_moves_at_once(files: Options, other: Options, tmp_path: Path) -> No
     assert not move(files, other).get("failed")
     said = move(files, {"type": "file", "path": str(tmp_path / "third")})
     assert said["failed"] and f"it was moved to {other['path']}" in said["msg"]
+
+
+def test_taken_back_while_the_target_is_dead(files: Options, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of it need be asked, not even for its lock."""
+    pytest.importorskip("kubernetes")
+    monkeypatch.setattr(ControlPlaneAction, "PATIENCE_SECONDS", 0.0)
+    dead = {"type": "kubernetes", "host": "https://127.0.0.1:1", "path": str(tmp_path / "journal"), "api_key": "none"}
+    locks = stores.open_locks(files)
+    locks.take(*AT)
+    locks.set_mark(*AT, marks.Mark(marks.MOVING, "a1", stores.title(dead)))
+    locks.release_own(*AT)
+    assert keepers(files) == []
+    said = move(files, dead, undo=True)
+    assert not said.get("failed") and said["changed"] and "the cluster stays" in said["changes"][-1], said
+    assert keepers(files) == [0]
 
 
 def test_a_template_goes_with_its_cluster_unless_another_one_needs_it(files: Options, other: Options) -> None:
