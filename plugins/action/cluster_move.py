@@ -36,6 +36,8 @@ class ActionModule(ControlPlaneAction):
         if not arguments["undo"]:
             stores.refuse_others(to, self.PATIENCE_SECONDS)
         source, target = self._side(arguments["store"]), self._side(to)
+        own = arguments["store"]
+        seen = cluster_export.seen(own["path"], arguments["namespace"], cluster) if own["type"] == stores.FILE else []
         mover = Mover(
             source,
             target,
@@ -43,12 +45,15 @@ class ActionModule(ControlPlaneAction):
             cluster,
             lambda text: self.progress(cluster, text),
             use_export=arguments["use_export"],
+            seen=seen,
         )
         if self.check_mode:
             changes = [] if arguments["undo"] else mover.would()
             for each in changes:
                 self.progress(cluster, f"would {each}")
-            return self._said(bool(changes), changes, f"{len(changes)} objects would be moved to {target.where}")
+            return self._said(
+                bool(changes), changes, f"{len(changes)} changes would be made to move it to {target.where}"
+            )
         try:
             changed = mover.undo() if arguments["undo"] else mover.move()
             if directory is not None and encrypt is not None and decrypt is not None and not arguments["undo"]:

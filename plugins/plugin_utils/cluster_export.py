@@ -8,9 +8,12 @@ A cluster that keeps its own objects can't be asked for them while its API is do
 
 from __future__ import annotations
 
+import json
+import os
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock, marks
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import origin
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import files, lock, marks
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import Cipher, FileStore
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.locks import FileLocks
@@ -23,6 +26,10 @@ PASSWORD_MISSING = (
     "the store's option export keeps a copy of the cluster's objects on the controller, its Secrets encrypted, but this run has no vault "
     "password; nothing was done. Give --vault-password-file, --vault-id or --ask-vault-pass."
 )
+
+# Which objects the copy ever had, by the uid of where they were made: what of these it has no more is gone, and not newer than it.
+SEEN_FILE = "seen.json"
+SEEN_COUNT = 5000
 
 
 class Export:
@@ -70,7 +77,18 @@ class Export:
             self._locks.set_mark(namespace, cluster, marks.Mark(marks.EXPORT, "", where))
         self._store.seal_secrets()
         copies = Copies(self._store, namespace, self.directory)
-        return copies.bring(graph) + copies.delete(copies.remains(graph))
+        done = copies.bring(graph)
+        # Only what has arrived: of the rest nobody could say that it was here and went.
+        self._note_seen(namespace, cluster, [origin.uid(each) for each in graph.objects])
+        return done + copies.delete(copies.remains(graph))
+
+    def _note_seen(self, namespace: str, cluster: str, uids: t.Sequence[str]) -> None:
+        known = seen(self.directory, namespace, cluster)
+        new = [each for each in uids if each not in known]
+        if new:
+            content = json.dumps([*known, *new][-SEEN_COUNT:]).encode()
+            with self._store.writing():
+                files.write_file(_seen_path(self.directory, namespace, cluster), content + b"\n", 0o640)
 
     def _worked_on(self, cluster: str) -> ControlPlaneFailure:
         return ControlPlaneFailure(
@@ -78,3 +96,17 @@ class Export:
             "left as it is. Move it back with kubeadm.control_plane.move, that folder being the inventory's store; or, where it is not wanted, "
             "remove the folder."
         )
+
+
+def seen(directory: str, namespace: str, cluster: str) -> list[str]:
+    """Return the uids of all objects that a copy in this folder ever had, oldest first; none where it never was one."""
+    content = files.read_file(_seen_path(directory, namespace, cluster))
+    try:
+        return [str(each) for each in json.loads(content or b"[]")]
+    except (ValueError, TypeError):
+        # Without it a person is asked.
+        return []
+
+
+def _seen_path(directory: str, namespace: str, cluster: str) -> str:
+    return os.path.join(FileLocks(directory).place(namespace, cluster), SEEN_FILE)

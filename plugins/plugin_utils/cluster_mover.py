@@ -53,6 +53,7 @@ class Mover:
         cluster: its name.
         told: is given a line for people before each stage.
         use_export: whether what may be moved is a copy that an API's cluster left (docs/move.md).
+        seen: what the source, such a copy, is known to have had.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Mover:
         cluster: str,
         told: t.Callable[[str], None],
         use_export: bool = False,
+        seen: t.Iterable[str] = (),
     ) -> None:
         self._source = source
         self._target = target
@@ -71,7 +73,7 @@ class Mover:
         self._at = (namespace, cluster)
         self._told = told
         self._use_export = use_export
-        self._copies = Copies(target.store, namespace, target.where)
+        self._copies = Copies(target.store, namespace, target.where, seen)
         # Which one answers nobody, so that it is not waited for once more.
         self._silent: t.Optional[Side] = None
         self.changes: list[str] = []
@@ -152,8 +154,8 @@ class Mover:
             return []
         self._refuse(graph)
         self._copies.refuse_foreign(graph)
-        self._copies.remains(graph)
-        return [f"move {each['kind']} {each['metadata']['name']}" for each in graph.objects]
+        gone = [f"delete {each['kind']} {each['metadata']['name']}" for each in self._copies.remains(graph)]
+        return [f"move {each['kind']} {each['metadata']['name']}" for each in graph.objects] + gone
 
     def release(self) -> None:
         """Give both locks back, as far as this run holds them."""

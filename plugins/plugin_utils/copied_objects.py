@@ -11,7 +11,12 @@ import typing as t
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import origin
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, StoreError, describe
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import as_kept
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_graph import Graph, Key, key_of
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_graph import (
+    Graph,
+    Key,
+    key_of,
+    used_by_others,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
     CLUSTER,
     SECRET,
@@ -91,12 +96,14 @@ class Copies:
         target: the other store.
         namespace: the cluster's namespace, the same in both.
         where: how messages name the other store.
+        seen: uids (of where they were made) of what the first store is known to have had.
     """
 
-    def __init__(self, target: Store, namespace: str, where: str) -> None:
+    def __init__(self, target: Store, namespace: str, where: str, seen: t.Iterable[str] = ()) -> None:
         self._target = target
         self._namespace = namespace
         self._where = where
+        self._seen = frozenset(seen)
 
     def bring(self, graph: Graph) -> list[str]:
         """Make or correct the copy of every object, owners first; return what was done, in words. A killed run's next one goes on."""
@@ -137,12 +144,11 @@ class Copies:
                 self._require_copy(obj, stored)
 
     def remains(self, graph: Graph) -> list[Object]:
-        """Return the copies in the other store of what is not any more, dependents first. Raises NotTheSame where it has more of its own."""
-        known = graph.by_key()
-        more = [
-            each for each in Graph(self._target, self._namespace, graph.cluster).objects if key_of(each) not in known
-        ]
-        own = [each for each in more if not is_copy(each) and key_of(each)[0] != SECRET]
+        """Return what of the other store the first one had and has no more, dependents first. Raises NotTheSame where there is more than that."""
+        known, at = graph.by_key(), (self._namespace, graph.cluster)
+        there = Graph(self._target, *at)
+        more = [each for each in there.objects if key_of(each) not in known]
+        own = [each for each in more if not self._was_had(each) and key_of(each)[0] != SECRET]
         if own:
             names = ", ".join(f"{each['kind']} {each['metadata']['name']}" for each in own)
             raise NotTheSame(
@@ -152,7 +158,8 @@ class Copies:
                 "Nothing of it was changed. Where these are of an earlier life of the cluster, look whether their machines are gone, and delete "
                 "them there; then run this again.",
             )
-        return [each for each in reversed(more) if is_copy(each)]
+        had = [(each, key_of(each)) for each in reversed(more) if self._was_had(each)]
+        return [each for each, key in had if key in there.own or not used_by_others(self._target, *at, key)]
 
     def delete(self, objects: t.Iterable[Object]) -> list[str]:
         """Delete objects of the other store."""
@@ -162,6 +169,9 @@ class Copies:
             if delete_finally(self._target, kind_ref, self._namespace, name):
                 done.append(f"delete {each['kind']} {name}")
         return done
+
+    def _was_had(self, obj: Object) -> bool:
+        return is_copy(obj) or origin.uid(obj) in self._seen
 
     def _stored(self, key: Key) -> t.Optional[Object]:
         kind_ref, name = key

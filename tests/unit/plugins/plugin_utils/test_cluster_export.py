@@ -10,6 +10,7 @@ from pathlib import Path
 
 import moves
 import pytest
+import yaml
 from actions import run_action, vault_secrets
 from ansible.parsing.vault import VaultLib
 from moves import AT, CLUSTER, MACHINE, everything, keepers, missing, opened
@@ -127,6 +128,32 @@ def test_the_same_as_it_was_when_it_is_moved_back(export: Export, source: Store,
     assert missing(source, worked) == [] and keepers(api, copy) == [0]
     cluster = source.get(*(CLUSTER, *AT))
     assert cluster is not None and "paused" not in cluster["spec"]
+
+
+def test_what_the_copy_had_and_has_no_more_goes(export: Export, source: Store, copy: Options, tmp_path: Path) -> None:
+    """A machine that was removed while the copy was worked with, and one that a newer copy knew to be gone: a snapshot has both."""
+    names = [each["metadata"]["name"] for each in source.list(MACHINE, "default")]
+    older = {name: source.get(MACHINE, "default", name) for name in names}
+    keep(export, source)
+    source.delete(MACHINE, "default", names[0])
+    keep(export, source)
+    _back(source, tmp_path, older[names[0]])
+    run_action("cluster_lock", cluster=NAME, store=dict(copy), use_export=True)
+    there = opened(copy, PASSWORD)
+    there.delete(MACHINE, "default", names[1])
+    api = {"type": "file", "path": str(tmp_path / "workspace" / "store")}
+    would = moves.move(copy, api, vault_password=PASSWORD, check=True)
+    assert {f"delete Machine {each}" for each in names[:2]} <= set(would["changes"])
+    assert [each["metadata"]["name"] for each in source.list(MACHINE, "default")] == names
+    moved = moves.move(copy, api, vault_password=PASSWORD)
+    assert not moved.get("failed"), moved
+    assert [each["metadata"]["name"] for each in source.list(MACHINE, "default")] == names[2:] != []
+
+
+def _back(source: Store, folder: Path, obj: t.Any) -> None:
+    """An object is there again as it was, by its uid, too: what a restored snapshot brings."""
+    path = folder / "workspace" / "store" / "default" / "machine.cluster.x-k8s.io" / f"{obj['metadata']['name']}.yaml"
+    path.write_text(yaml.safe_dump(obj))
 
 
 def test_what_is_there_more_than_in_the_copy_is_named(
