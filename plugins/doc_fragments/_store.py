@@ -38,9 +38,9 @@ options:
         default: false
       export:
         description:
-          - A folder on the controller in which each pass leaves a copy of the cluster's objects, as a store of type V(file) whose Secrets are encrypted; needs a
-            vault password in every run. For the type V(kubernetes) only, and meant for clusters that keep their own objects, which can't be asked for them
-            while their API is down.
+          - A folder on the controller in which each pass leaves a copy of the cluster's objects, as a store of type V(file) whose Secrets are encrypted;
+            needs a vault password in every run. For the type V(kubernetes) only, and meant for clusters that keep their own objects, which can't be
+            asked for them while their API is down.
         type: path
         version_added: 0.7.0
       kubeconfig:
@@ -127,9 +127,9 @@ options:
         default: false
       export:
         description:
-          - A folder on the controller in which each pass leaves a copy of the cluster's objects, as a store of type V(file) whose Secrets are encrypted; needs a
-            vault password in every run. For the type V(kubernetes) only, and meant for clusters that keep their own objects, which can't be asked for them
-            while their API is down.
+          - A folder on the controller in which each pass leaves a copy of the cluster's objects, as a store of type V(file) whose Secrets are encrypted;
+            needs a vault password in every run. For the type V(kubernetes) only, and meant for clusters that keep their own objects, which can't be
+            asked for them while their API is down.
         type: path
         version_added: 0.7.0
       kubeconfig:
