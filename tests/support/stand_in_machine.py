@@ -38,7 +38,7 @@ class World(Upgrades, Configurations):
     """Everything that exists, as one machine sees it."""
 
     def __init__(self, state: Object, cloud: Object, address: str = "") -> None:
-        self.state = state
+        self.state, self.balancers = state, cloud["balancers"]
         self.there = {each["name"]: each for each in cloud["machines"].values()}
         # Taken away by a test: without power, or cut off from everybody.
         self.alive = {
@@ -266,7 +266,8 @@ class World(Upgrades, Configurations):
             "componentHealth": {"kube-controller-manager": serves, "kube-scheduler": serves},
             "bootstrap": {"state": state, "step": f"bootstrap-{name}"},
         }
-        api = {"answers": serves, "ready": serves, "date": format_datetime(now(), usegmt=True), "message": ""}
+        ready = serves and name not in self.state.get("unready", [])
+        api = {"answers": serves, "ready": ready, "date": format_datetime(now(), usegmt=True), "message": ""}
         found = self._objects() if serves else None
         answers = {"answers": serves, "message": ""}
         return {
