@@ -25,7 +25,10 @@ class ActionModule(ControlPlaneAction):
     """See the documentation of the module kubeadm.control_plane.infrastructure_info."""
 
     ONE_VIEW = True
-    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {"providers": {"type": "dict", "required": True}}
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "providers": {"type": "dict", "required": True},
+        "out_of_endpoint": {"type": "list", "elements": "str", "default": []},
+    }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Return the provider roles, the infrastructure cluster, the machines and the endpoint's servers."""
@@ -59,6 +62,8 @@ class ActionModule(ControlPlaneAction):
             },
             "machines": machines + [machine_for_provider(each, None) for each in objects.unowned_machines()],
             "stale": [machine_for_provider(each, None) for each in stale_prepared(objects)],
-            "endpoint_servers": endpoint_servers(objects),
+            "endpoint_servers": [
+                each for each in endpoint_servers(objects) if each["name"] not in arguments["out_of_endpoint"]
+            ],
             "ssh_public_key": public_key,
         }

@@ -16,6 +16,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base 
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_endpoint import may_have_left
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_facts import Facts, workers_group
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_store import Executions
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_swap import SwapFailure
@@ -46,7 +47,9 @@ class ActionModule(ControlPlaneAction):
             self.progress(cluster_objects.name, said)
             if self.check_mode:
                 self.display.display("\n" + text.plan_text(root, root["status"]["plan"]))
-            return {**self._answer(root, root["status"]["plan"], act=not self.check_mode), "msg": said}
+            left = cluster_objects.infrastructure_cluster is not None and may_have_left(executions.load(root))
+            answer = self._answer(root, root["status"]["plan"], act=not self.check_mode)
+            return {**answer, "left_endpoint": left, "msg": said}
         if root["spec"].get("abort"):
             return self._ended(cluster_objects.name, executions.give_up(root))
         self._refuse_others(executions, root)
@@ -126,5 +129,6 @@ class ActionModule(ControlPlaneAction):
             "action": str(root["metadata"]["name"]),
             "kind": root["kind"],
             "groups": [{key: each[key] for key in ("name", "nodes", "maxUnavailable")} for each in plan["groups"]],
+            "left_endpoint": False,
             "msg": "",
         }

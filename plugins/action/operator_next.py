@@ -12,6 +12,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import opera
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import Object
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.journal_entries import close_intents
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_endpoint import out_of_endpoint
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_pass import Looks
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_store import Executions
 
@@ -40,7 +41,8 @@ class ActionModule(ControlPlaneAction):
             close_intents(self.journal(arguments), arguments["run"], "succeeded", "the Task came to its end")
         execution, step = Looks(self, arguments, cluster_objects, executions).look(root)
         if step.kind == flow.RUN:
-            return self._answer(execution.root, step.kind, list(step.tasks), "")
+            leaving = out_of_endpoint(self, arguments, cluster_objects, execution, step.tasks)
+            return {**self._answer(execution.root, step.kind, list(step.tasks), ""), "out_of_endpoint": leaving}
         said = text.ending(execution, step, cluster_objects.name)
         if step.kind == flow.ABORTED and objects.what(root) == operator_respect.ROTATION:
             said += operator_respect.left_behind(cluster_objects)
@@ -57,6 +59,7 @@ class ActionModule(ControlPlaneAction):
             "fails": step in _FAILS,
             "action": str(root["metadata"]["name"]),
             "tasks": tasks,
+            "out_of_endpoint": [],
             "phase": str((root.get("status") or {}).get("phase") or ""),
             "msg": said,
         }

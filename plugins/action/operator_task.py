@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import flow
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import endpoint, flow
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
     ControlPlaneAction,
     ControlPlaneFailure,
@@ -25,13 +25,14 @@ class ActionModule(ControlPlaneAction):
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "name": {"type": "str", "required": True},
         "tasks": {"type": "list", "elements": "str", "required": True},
+        "out_of_endpoint": {"type": "list", "elements": "str", "default": []},
         "manifests": {"type": "list", "elements": "path", "default": []},
         "run": {"type": "str", "default": ""},
         "fencing": {"type": "int", "required": True},
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Run them, and then the other Tasks of their TaskGroup; what fails is in their records, and is told by operator_next."""
+        """Run them, and then others of their TaskGroup; what fails is in their records, and is told by operator_next."""
         store = self.open_store(arguments)
         cluster_objects = self.open_objects(arguments, store)
         executions = Executions(store, arguments["namespace"], arguments["cluster"])
@@ -42,11 +43,15 @@ class ActionModule(ControlPlaneAction):
         runner = TaskRunner(self, arguments, cluster_objects, root)
         ran = runner.run(arguments["tasks"])
         group = self._group(executions, root, ran)
-        while True:
+        # A machine that has left the endpoint comes back before anything else happens, its Action's end included.
+        while not arguments["out_of_endpoint"]:
             # Before each Task everything is looked at anew, as operator_next does: a pause, an edit, a Node that came or went.
             execution, step = looks.look(root)
             root = execution.root
             if step.kind != flow.RUN or group is None or t.cast(Object, step.group)["name"] != group:
+                break
+            if endpoint.leaving(execution.plan, [execution.tasks[name] for name in step.tasks]):
+                # operator_next says which machine leaves the endpoint before it.
                 break
             ran += runner.run(step.tasks)
         phases = {}

@@ -21,6 +21,12 @@ options:
     description: The infrastructure providers' roles by the kind of template or cluster that they serve.
     type: dict
     required: true
+  out_of_endpoint:
+    description: Names of machines that are to leave the endpoint for a while, such as one whose API server is about to stop.
+    type: list
+    elements: str
+    default: []
+    version_added: 0.6.0
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
   - kubeadm.control_plane._store

@@ -90,6 +90,10 @@ act:
   description: Whether there is something to run.
   returned: success
   type: bool
+left_endpoint:
+  description: Whether a run that was killed may have left a machine outside the control plane's endpoint, so that it must be brought back first.
+  returned: success
+  type: bool
 groups:
   description: The plan's TaskGroups in their order.
   returned: success

@@ -82,6 +82,13 @@ tasks:
   returned: success
   type: list
   elements: str
+out_of_endpoint:
+  description:
+    - The machines to take from behind the control plane's endpoint while RV(tasks) run, as these stop their API servers.
+    - Empty where no other API server behind it is ready.
+  returned: success
+  type: list
+  elements: str
 phase:
   description: The Action's phase.
   returned: success

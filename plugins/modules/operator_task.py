@@ -16,6 +16,7 @@ author:
 description:
   - Runs the commands of Tasks in their order, and then the other Tasks of the same TaskGroup. The status is saved before and after each command, with what it
     said, its exit status, start and end. Before each further Task everything is looked at anew, so that a pause holds.
+  - Ends before a Task for which a machine leaves the control plane's endpoint.
   - A Task goes on where a killed run left it. What that run had started on a node is found there and awaited, never started twice.
   - A command that fails is no failure of this module. It is kept in its Task, and M(kubeadm.control_plane.operator_next) tells it.
 options:
@@ -28,6 +29,13 @@ options:
     type: list
     elements: str
     required: true
+  out_of_endpoint:
+    description:
+      - The machines that are not behind the control plane's endpoint now, as RV(kubeadm.control_plane.operator_next#module:out_of_endpoint) says.
+      - Where there are any, no further Task follows O(tasks), so that they can come back first.
+    type: list
+    elements: str
+    default: []
   manifests:
     description: The files in which the cluster's documents are; a version that was changed in place is brought into them.
     type: list
@@ -70,6 +78,7 @@ EXAMPLES = r"""
       path: /srv/clusters/store
     name: prod-upgrade-1
     tasks: "{{ step.tasks }}"
+    out_of_endpoint: "{{ step.out_of_endpoint }}"
     fencing: "{{ lease.fencing }}"
   when: step.act
 """

@@ -41,6 +41,16 @@ def workspace(made: OperatorWorkspace, tmp_path: Path, monkeypatch: pytest.Monke
     return copied
 
 
+def away_while_it_stopped(workspace: OperatorWorkspace, stopped: list[str]) -> None:
+    """Each of these machines, and no other, was outside the endpoint whenever its API server stopped; all are behind it now."""
+    machines = workspace.control_planes
+    stops = workspace.world()["stops"]
+    assert {name for name, _behind in stops} == set(stopped)
+    assert all(behind == [each for each in machines if each != name] for name, behind in stops)
+    [balancer] = workspace.cloud()["balancers"].values()
+    assert sorted(each["name"] for each in balancer["servers"]) == machines
+
+
 def upgraded(workspace: OperatorWorkspace) -> None:
     """Everything and every record has the new version; kubeadm was run once on each Node, in order."""
     nodes = [*workspace.control_planes, *WORKERS]
@@ -51,6 +61,7 @@ def upgraded(workspace: OperatorWorkspace) -> None:
     assert {each["version"] for each in world["nodes"].values()} == {NEW}
     assert {each["api"] for name, each in world["nodes"].items() if name not in WORKERS} == {NEW}
     assert world["violations"] == []
+    away_while_it_stopped(workspace, workspace.control_planes)
     assert {each["spec"]["version"] for each in workspace.objects("Machine")} == {NEW}
     assert [each["spec"]["version"] for each in workspace.objects("KubeadmControlPlane")] == [NEW]
     documents = yaml.safe_load_all((workspace.folder / "clusters" / f"{NAME}.yaml").read_text())
@@ -119,3 +130,28 @@ def test_a_renewal(workspace: OperatorWorkspace) -> None:
         *([node, "renewed", "kubelet.conf"] for node in order),
         *([node, "restart", component] for node in order for component in ("etcd", "kube-apiserver")),
     ]
+    away_while_it_stopped(workspace, order)
+
+
+def test_a_machine_that_a_killed_run_left_outside_the_endpoint(workspace: OperatorWorkspace) -> None:
+    """Giving the Action up brings it back."""
+    workspace.action({"renewCertificates": {"names": ["etcd-peer"]}}, name="renew")
+    process = workspace.start("action", "-e", "operator_manifest=renew.yml")
+    workspace.until(lambda: bool(workspace.world().get("stops")))
+    kill_run(process)
+    [[first, behind], *_more] = workspace.world()["stops"]
+    assert first not in behind
+    workspace.playbook("abort", "-e", "operator_action=renew").succeeded()
+    [balancer] = workspace.cloud()["balancers"].values()
+    assert sorted(each["name"] for each in balancer["servers"]) == workspace.control_planes
+
+
+def test_where_no_other_api_server_is_ready_none_leaves_the_endpoint(workspace: OperatorWorkspace) -> None:
+    """It is said, and what answers goes on answering as long as it can."""
+    only, *others = workspace.control_planes
+    workspace.put_world({**workspace.world(), "unready": others})
+    commands = [{"restartComponent": {"component": "etcd"}}]
+    workspace.action({"nodeName": only, "commands": commands}, name="again", kind="Task")
+    run = workspace.playbook("action", "-e", "operator_manifest=again.yml").succeeded()
+    assert f"{only} stays behind the endpoint" in run.text
+    assert workspace.world()["stops"] == [[only, []]] and workspace.cloud()["balancers"] == {}

@@ -25,7 +25,7 @@ import stand_in_snapshots
 import yaml
 from stand_in_configurations import Configurations
 from stand_in_programs import now, rfc3339
-from stand_in_upgrades import Upgrades
+from stand_in_upgrades import Upgrades, pod
 
 Object = dict[str, Any]
 COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
@@ -39,8 +39,7 @@ class World(Upgrades, Configurations):
     """Everything that exists, as one machine sees it."""
 
     def __init__(self, state: Object, cloud: Object, address: str = "", folder: Path = Path()) -> None:
-        self.state = state
-        self._folder = folder
+        self.state, self.balancers, self._folder = state, cloud["balancers"], folder
         self.there = {each["name"]: each for each in cloud["machines"].values()}
         # Taken away by a test: without power, or cut off from everybody.
         self.alive = {
@@ -272,7 +271,8 @@ class World(Upgrades, Configurations):
             "componentHealth": {"kube-controller-manager": serves, "kube-scheduler": serves},
             "bootstrap": {"state": state, "step": f"bootstrap-{name}"},
         }
-        api = {"answers": serves, "ready": serves, "date": format_datetime(now(), usegmt=True), "message": ""}
+        ready = serves and name not in self.state.get("unready", [])
+        api = {"answers": serves, "ready": ready, "date": format_datetime(now(), usegmt=True), "message": ""}
         found = self._objects() if serves else None
         answers = {"answers": serves, "message": ""}
         return {
@@ -298,7 +298,7 @@ class World(Upgrades, Configurations):
         return {
             "nodes": [self._node(name, each) for name, each in sorted(nodes.items())],
             "pods": [
-                _pod(name, component, nodes[name].get("api") or nodes[name]["version"])
+                pod(name, component, nodes[name].get("api") or nodes[name]["version"])
                 for name in sorted(nodes)
                 for component in COMPONENTS
             ],
@@ -342,16 +342,6 @@ def merged(one: Any, other: Any) -> Any:
         return other
     both = {**one, **{key: merged(one.get(key), value) for key, value in other.items()}}
     return {key: value for key, value in both.items() if value is not None}
-
-
-def _pod(node: str, component: str, version: str) -> Object:
-    status = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
-    status["containerStatuses"] = [{"name": component, "state": {"running": {}}, "started": True}]
-    return {
-        "metadata": {"name": f"{component}-{node}", "labels": {"component": component, "tier": "control-plane"}},
-        "spec": {"nodeName": node, "containers": [{"name": component, "image": f"k8s.gcr.io/{component}:{version}"}]},
-        "status": status,
-    }
 
 
 def called(payload: str) -> tuple[str, Object]:

@@ -15,14 +15,27 @@ CONFIG = "/api/v1/namespaces/kube-system/configmaps/kubeadm-config"
 LATER = "2037-01-01T00:00:00Z"
 
 
+def pod(node: str, component: str, version: str) -> Object:
+    """A component's pod on a Node."""
+    status = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+    status["containerStatuses"] = [{"name": component, "state": {"running": {}}, "started": True}]
+    return {
+        "metadata": {"name": f"{component}-{node}", "labels": {"component": component, "tier": "control-plane"}},
+        "spec": {"nodeName": node, "containers": [{"name": component, "image": f"k8s.gcr.io/{component}:{version}"}]},
+        "status": status,
+    }
+
+
 class Upgrades(Programs):
     """What kubeadm does to the world, the programs that a machine has, and when its certificates end.
 
-    What a run did in which order is in the state's ``steps``; ``ends`` in a machine's entry of the cloud is when its certificates end.
+    What a run did in which order is in the state's ``steps``, and who was behind the endpoint whenever an API server stopped in
+    its ``stops``: ``[the machine that stopped, those behind the endpoint]``. ``ends`` in a machine's entry of the cloud is when its certificates end.
     """
 
     state: Object
     here: Optional[Object]
+    balancers: Object
 
     def node_command(self, arguments: Object) -> Object:
         """A program of kubeadm's has its effect once it has ended."""
@@ -36,6 +49,8 @@ class Upgrades(Programs):
     def _effect(self, words: list[str]) -> None:
         node = self.state["nodes"].get(self._name) or {}
         config = self.state["objects"].get(CONFIG) or {"data": {"ClusterConfiguration": ""}}
+        if words[:2] == ["kubeadm", "upgrade"] and words[2] in ("apply", "node") and not node.get("worker"):
+            self._api_server_stops()
         if words[:3] == ["kubeadm", "upgrade", "apply"]:
             text = config["data"]["ClusterConfiguration"]
             found = re.sub(r"kubernetesVersion: \S+", f"kubernetesVersion: {words[3]}", text)
@@ -54,6 +69,10 @@ class Upgrades(Programs):
 
     def _step(self, *words: str) -> None:
         self.state.setdefault("steps", []).append([self._name, *words])
+
+    def _api_server_stops(self) -> None:
+        behind = sorted(each["name"] for balancer in self.balancers.values() for each in balancer["servers"])
+        self.state.setdefault("stops", []).append([self._name, behind])
 
     def preflight(self, _arguments: Object) -> Object:
         """All is well."""
@@ -81,6 +100,8 @@ class Upgrades(Programs):
         if key not in done:
             done.append(key)
             self._step("restart", arguments["component"])
+            if arguments["component"] in ("etcd", "kube-apiserver"):
+                self._api_server_stops()
         return {"changed": True, "msg": f"{arguments['component']} was restarted"}
 
     def kubeadm_certificates(self, arguments: Object) -> Object:

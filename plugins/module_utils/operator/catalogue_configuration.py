@@ -104,7 +104,11 @@ _COMPONENT = {"patch": _PATCH, "changes": _WORDS, "timeoutSeconds": _SECONDS}
 COMMANDS: tuple[Command, ...] = (
     Command("checkControlPlaneConfiguration", _check, _CONTROL_PLANE),
     Command(
-        "changeControlPlaneConfiguration", _change, {**_CONTROL_PLANE, "timeoutSeconds": _SECONDS}, disruptive=True
+        "changeControlPlaneConfiguration",
+        _change,
+        {**_CONTROL_PLANE, "timeoutSeconds": _SECONDS},
+        disruptive=True,
+        stops_api_server=lambda parameters: bool({"etcd", "kube-apiserver"} & set(parameters["components"])),
     ),
     Command("recordClusterConfiguration", _record, {"patch": _PATCH, "changes": _WORDS}),
     Command("checkKubeletConfiguration", _kubelet_check, {"fields": _WORDS, "manualChanges": _MANUAL}),

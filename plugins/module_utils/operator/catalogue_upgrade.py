@@ -182,8 +182,8 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command("upgradeKubeadm", _kubeadm, {"version": version_parameter(), "binaries": _BINARIES}, check=_binaries),
     Command("kubeadmUpgradePlan", _plan, {"version": version_parameter(), "ignorePreflightErrors": _IGNORED}),
-    Command("kubeadmUpgradeApply", _apply, _UPGRADE, disruptive=True),
-    Command("kubeadmUpgradeNode", _node, _UPGRADE, disruptive=True),
+    Command("kubeadmUpgradeApply", _apply, _UPGRADE, disruptive=True, stops_api_server=commands.always),
+    Command("kubeadmUpgradeNode", _node, _UPGRADE, disruptive=True, stops_api_server=commands.always),
     Command(
         "upgradeKubeletAndKubectl",
         _kubelet_and_kubectl,
@@ -210,6 +210,7 @@ COMMANDS: tuple[Command, ...] = (
             "timeoutSeconds": Parameter(commands.INTEGER, default=RESTART_SECONDS, minimum=1),
         },
         disruptive=True,
+        stops_api_server=lambda parameters: parameters["component"] in ("etcd", "kube-apiserver"),
     ),
     Command(
         "kubectlDrain",

@@ -68,6 +68,20 @@ class Parameter:
 Describe = Callable[[Mapping[str, Any], str], "tuple[str, ...]"]
 # (parameters, path) -> rules over several parameters.
 Check = Callable[[Mapping[str, Any], str], "list[FieldError]"]
+# parameters -> whether it holds for them.
+Holds = Callable[[Mapping[str, Any]], bool]
+
+
+def always(parameters: Mapping[str, Any]) -> bool:
+    """It holds whatever the parameters are."""
+    del parameters
+    return True
+
+
+def never(parameters: Mapping[str, Any]) -> bool:
+    """It holds for no parameters."""
+    del parameters
+    return False
 
 
 @dataclass(frozen=True)
@@ -75,7 +89,8 @@ class Command:
     """A command that a Task may have.
 
     ``disruptive`` is whether something of the node stops while it runs: such commands count against a disruption budget and are
-    never run where the cluster's lock was lost.
+    never run where the cluster's lock was lost. ``stops_api_server`` is whether a control plane Node's API server, or the etcd that it
+    asks, stops while it runs with these parameters.
     """
 
     name: str
@@ -83,6 +98,7 @@ class Command:
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     disruptive: bool = False
     check: Check | None = None
+    stops_api_server: Holds = never
 
     def errors(self, parameters: Mapping[str, Any], path: str) -> list[FieldError]:
         """What is wrong with parameters as written."""
