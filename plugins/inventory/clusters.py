@@ -25,8 +25,8 @@ description:
   - A manifest file that can't be read as one still gives a host, named after the file, so that the playbooks end with the file's errors
     rather than without a cluster.
   - For a store of the type C(kubernetes) the options from O(store.kubeconfig) on are those of the collection kubernetes.core, and so are the environment
-    variables (C(K8S_AUTH_KUBECONFIG), C(K8S_AUTH_HOST), C(K8S_AUTH_API_KEY) and so on) that stand in for what isn't given. What is given here becomes part of the
-    hosts' variables, as C(ansible-inventory) shows them; a token or a password is better given in the environment.
+    variables (C(K8S_AUTH_KUBECONFIG), C(K8S_AUTH_HOST), C(K8S_AUTH_API_KEY) and so on) that stand in for what isn't given. What is given here becomes part
+    of the hosts' variables, as C(ansible-inventory) shows them; a token or a password is better given in the environment.
   - The hosts of clusters have the variables C(control_plane_cluster), C(control_plane_namespace) and C(control_plane_labels), of which O(keyed_groups),
     O(groups) and O(compose) make groups and variables. C(control_plane_labels) are those of the manifest, else of the stored Cluster.
   - One cluster that can't be read keeps no other from becoming a host.

@@ -145,14 +145,18 @@ def move(source: t.Mapping[str, t.Any], target: t.Mapping[str, t.Any], **more: t
     return run_action("cluster_move", cluster=NAME, store=dict(source), to=dict(target), **more)
 
 
-def killed(folder: Path, number: int, points: list[str], what: t.Callable[[], Object]) -> t.Optional[Object]:
+def killed(
+    folder: Path, number: int, points: list[str], what: t.Callable[[], Object], only: str = "after (store|lock)"
+) -> t.Optional[Object]:
     """Do something in a process that is killed at the first point that is not among ``points``; the point is added to them.
+
+    Only points that a regular expression matches count.
 
     Returns what it returned where it came through, None where it was killed.
     """
     group = Group(f"kubeadm-move-{os.getpid()}-{number}")
     setting, trace, result = (folder / f"{name}-{number}" for name in ("setting", "trace", "result"))
-    stop = {"how": "kill", "only": "after (store|lock)", "except": points, "cgroup": str(group.path)}
+    stop = {"how": "kill", "only": only, "except": points, "cgroup": str(group.path)}
     setting.write_text(json.dumps({"trace": str(trace), "stop": stop}))
     pid = os.fork()
     if pid == 0:

@@ -209,7 +209,12 @@ def client_of(server: ApiServer) -> Options:
 
 
 @pytest.mark.parametrize(
-    "way", ["files to files", "files to api", pytest.param("api to files", marks=pytest.mark.full)]
+    "way",
+    [
+        "files to files",
+        pytest.param("files to api", marks=pytest.mark.full),
+        pytest.param("api to files", marks=pytest.mark.full),
+    ],
 )
 def test_killed_at_every_point(files: Options, request: pytest.FixtureRequest, tmp_path: Path, way: str) -> None:
     """After each kill everything is in one of the stores, nobody can work on half of it, and the same call completes it."""
@@ -238,9 +243,7 @@ def test_killed_at_every_point(files: Options, request: pytest.FixtureRequest, t
 def test_taken_back_in_its_middle(files: Options, api: Options, tmp_path: Path) -> None:
     """Nothing of it stays there, and the cluster is worked on where it was."""
     before = everything(opened(files))
-    points = ["before"]
-    while not any("store write Machine" in each for each in points):
-        assert moves.killed(tmp_path, len(points), points, lambda: move(files, api)) is None
+    assert moves.killed(tmp_path, 0, [], lambda: move(files, api), only="after store write Machine") is None
     assert keepers(files, api) == [] and everything(opened(api)) != {}
     refused(run_on(files), "is being moved away from here", "control_plane_move_undo")
     refused(run_on(api), "is being moved here")
@@ -259,9 +262,7 @@ def test_taken_back_in_its_middle(files: Options, api: Options, tmp_path: Path) 
 def test_taken_back_while_the_target_is_dead(files: Options, api: Options, tmp_path: Path) -> None:
     """What makes a store the cluster's is written in the source, so nobody else has to be asked; a new move takes what is left there over."""
     before = everything(opened(files))
-    points = ["before"]
-    while not any("store write Machine" in each for each in points):
-        assert moves.killed(tmp_path, len(points), points, lambda: move(files, api)) is None
+    assert moves.killed(tmp_path, 0, [], lambda: move(files, api), only="after store write Machine") is None
     dead = {"type": "kubernetes", "host": "https://127.0.0.1:1", "path": api["path"], "api_key": "none"}
     assert done(move(files, dead, undo=True))["changed"] and keepers(files, api) == [0]
     assert missing(opened(files), before) == []
@@ -271,9 +272,7 @@ def test_taken_back_while_the_target_is_dead(files: Options, api: Options, tmp_p
 
 def test_what_somebody_edits_meanwhile_is_carried_too(files: Options, api: Options, tmp_path: Path) -> None:
     """By hand, in the source, after its copy was made."""
-    points: list[str] = ["before"]
-    while not any("store write Action" in each for each in points):
-        assert moves.killed(tmp_path, len(points), points, lambda: move(files, api)) is None
+    assert moves.killed(tmp_path, 0, [], lambda: move(files, api), only="after store write Action") is None
     names = [each["metadata"]["name"] for each in opened(files).list(MACHINE, "default")]
     opened(files).modify(MACHINE, "default", names[0], lambda each: each["spec"].update(failureDomain="z"))
     opened(files).delete(("bootstrap.cluster.x-k8s.io", "KubeadmConfig"), "default", names[1])

@@ -19,6 +19,7 @@ from operator_workspace import NAME, OperatorWorkspace
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
 
+pytestmark = pytest.mark.full
 USE_EXPORT = ("-e", "control_plane_use_export=true")
 
 
