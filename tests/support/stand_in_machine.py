@@ -33,6 +33,16 @@ NODES = "/api/v1/nodes"
 CONFIG = "/api/v1/namespaces/kube-system/configmaps/kubeadm-config"
 # A join is asked for so often until it has ended: first etcd lists the member, then that has started and the Node is there.
 POLLS = 2
+# What every kubelet tells of its machine, besides its versions and its identity.
+INFO = {
+    "systemUUID": "00000000-0000-4000-8000-000000000000",
+    "bootID": "00000000-0000-4000-8000-000000000001",
+    "kernelVersion": "6.1.0",
+    "osImage": "Debian GNU/Linux 12 (bookworm)",
+    "containerRuntimeVersion": "containerd://1.7.2",
+    "operatingSystem": "linux",
+    "architecture": "amd64",
+}
 
 
 class World(Upgrades, Configurations):
@@ -320,7 +330,8 @@ class World(Upgrades, Configurations):
         role = "node-role.kubernetes.io/master"
         ready = {"type": "Ready", "status": "True" if machine else "Unknown", "reason": "Kubelet"}
         ready["lastTransitionTime"] = node["created"]
-        info = {"kubeletVersion": node["version"], "machineID": (machine or {}).get("machineID", "")}
+        info = {**INFO, "kubeletVersion": node["version"], "kubeProxyVersion": node["version"]}
+        info["machineID"] = (machine or {}).get("machineID", "")
         addresses = [{"type": "InternalIP", "address": (machine or {}).get("address", "")}]
         labels = {} if node.get("worker") else {role: "", "node-role.kubernetes.io/control-plane": ""}
         return {

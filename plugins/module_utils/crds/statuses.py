@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.schema import MapOf
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.trim import NODE_INFO
 
 _CONDITION = {
     "type": "string",
@@ -55,6 +56,7 @@ MACHINE: Mapping[str, Any] = {
     **_COMMON,
     "initialization": {"infrastructureProvisioned": "boolean", "bootstrapDataSecretCreated": "boolean"},
     "nodeRef": {"name": "string", "uid": "string"},
+    "nodeInfo": {**dict.fromkeys(NODE_INFO, "string"), "swap": {"capacity": "integer"}},
     "addresses": _ADDRESSES,
     "certificatesExpiryDate": "timestamp",
 }

@@ -152,6 +152,7 @@ NODE = Struct(
         ),
         "internalIP": Text(),
         "machineID": Text(),
+        "nodeInfo": Struct({}, note="The Node's status.nodeInfo; it becomes the Machine's and decides nothing."),
         "creationTimestamp": Text(),
         "annotations": _TEXTS,
     },

@@ -98,7 +98,7 @@ def cluster_status(view: View, control_plane: Object, conditions: Sequence[Objec
 
 
 def machine_status(view: View, machine: MachineView, conditions: Sequence[Object]) -> Object:
-    """A Machine's phase, and its nodeRef once its Node is there."""
+    """A Machine's phase, and its nodeRef and nodeInfo once its Node is there; they stay when it is gone, as in Cluster API."""
     stored = (machine.machine.get("status") or {}).get("initialization") or {}
     status: Object = {
         "phase": _phase(machine, conditions),
@@ -113,6 +113,8 @@ def machine_status(view: View, machine: MachineView, conditions: Sequence[Object
     }
     if machine.node is not None:
         status["nodeRef"] = {"name": machine.node["name"]}
+        if machine.node.get("nodeInfo"):
+            status["nodeInfo"] = dict(machine.node["nodeInfo"])
     expiry = expiry_of(machine)
     if expiry is not None:
         status["certificatesExpiryDate"] = format_time(expiry)

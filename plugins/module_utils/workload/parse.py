@@ -13,7 +13,7 @@ import datetime
 import email.utils
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import api_endpoints, parse_etcd
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import api_endpoints, parse_etcd, trim
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.untrusted import (
     integer as _integer,
 )
@@ -36,6 +36,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.unt
 Object = dict[str, t.Any]
 COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
 _MAX_CONFIG = 262144
+_MAX_INFO = 256
 
 
 def parse(observation: t.Any, via: t.Optional[str]) -> Object:
@@ -154,9 +155,19 @@ def _node(item: Object) -> Object:
         "conditions": _conditions(status.get("conditions")),
         "internalIP": _text(internal),
         "machineID": _text(info.get("machineID")),
+        "nodeInfo": _node_info(info),
         "creationTimestamp": _text(metadata.get("creationTimestamp")),
         "annotations": _texts(metadata.get("annotations")),
     }
+
+
+def _node_info(info: Object) -> Object:
+    """What the kubelet told of its machine, {} where it told nothing: all of it, as Cluster API's schema of a Machine asks for every text."""
+    if not info:
+        return {}
+    told: Object = {name: _text(info.get(name), _MAX_INFO) for name in trim.NODE_INFO}
+    capacity = _mapping(info.get("swap")).get("capacity")
+    return {**told, "swap": {"capacity": _integer(capacity)}} if capacity is not None else told
 
 
 def _conditions(raw: t.Any) -> list[Object]:

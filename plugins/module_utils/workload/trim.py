@@ -11,6 +11,19 @@ _ANNOTATIONS = ("kubeadm.alpha.kubernetes.io/cri-socket", "node.alpha.kubernetes
 # Anybody may add conditions to a Node; a Node has five of its own.
 _MOST_CONDITIONS = 100
 _LONGEST_KUBECONFIG = 65536
+# A Node's status.nodeInfo, of which every field but swap is a text that is always there (core/v1 NodeSystemInfo).
+NODE_INFO = (
+    "machineID",
+    "systemUUID",
+    "bootID",
+    "kernelVersion",
+    "osImage",
+    "containerRuntimeVersion",
+    "kubeletVersion",
+    "kubeProxyVersion",
+    "operatingSystem",
+    "architecture",
+)
 _CONTROL_PLANE_LABELS = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 
 
@@ -25,7 +38,7 @@ def _items(source: t.Any, name: str) -> list[t.Any]:
 
 
 def node(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """Cut a Node: identity, labels, taints, its conditions (without their messages), addresses, kubelet's version."""
+    """Cut a Node: identity, labels, taints, its conditions (without their messages), addresses, nodeInfo."""
     metadata = _pick(item.get("metadata"), "name", "uid", "labels", "creationTimestamp", "deletionTimestamp")
     annotations = (item.get("metadata") or {}).get("annotations") or {}
     metadata["annotations"] = {
@@ -45,7 +58,7 @@ def node(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
         "status": {
             "conditions": conditions,
             "addresses": _items(status, "addresses"),
-            "nodeInfo": _pick(status.get("nodeInfo"), "kubeletVersion", "machineID", "bootID"),
+            "nodeInfo": _pick(status.get("nodeInfo"), *NODE_INFO, "swap"),
         },
     }
 

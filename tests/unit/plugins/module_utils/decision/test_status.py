@@ -13,6 +13,7 @@ from decisions import Change, changed
 from rules import MIN_READY, external, ready_for, upgrade, walked
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.fingerprint import fingerprint, state_of
 
 
 def status(builder: Builder, part: str = "controlPlane") -> Any:
@@ -64,6 +65,29 @@ class TestStatus:
             "initialization": {"infrastructureProvisioned": True, "bootstrapDataSecretCreated": True},
             "deprecated": {"v1beta1": {}},
         }
+
+    def test_node_info_is_the_nodes(self) -> None:
+        """Whole, and nothing is decided by it: neither the step nor the state that a plan is bound to changes with it."""
+        told = {"osImage": "Debian GNU/Linux 12", "kernelVersion": "6.1.0", "swap": {"capacity": 1}}
+        builder = healthy(3)
+        builder.workload["nodes"][0]["nodeInfo"] = told
+        before, after = healthy(3).build(), builder.build()
+        decision = decide(after)
+        assert decision["status"]["machines"]["m1"].pop("nodeInfo") == told
+        assert "nodeInfo" not in decision["status"]["machines"]["m2"]
+        assert decision == decide(before)
+        assert fingerprint(state_of(after)) == fingerprint(state_of(before))
+
+    @pytest.mark.parametrize("gone", [True, False])
+    def test_node_info_stays_when_the_node_is_gone_or_not_asked(self, gone: bool) -> None:
+        """As nodeRef: what a status doesn't name stays as it is stored; None would take it away."""
+        builder = healthy(3)
+        builder.entry("m2")["machine"]["status"]["nodeInfo"] = {"osImage": "Debian GNU/Linux 12"}
+        if gone:
+            builder.workload["nodes"] = [each for each in builder.workload["nodes"] if each["name"] != "m2"]
+        else:
+            builder.unreachable()
+        assert not {"nodeInfo", "nodeRef"} & set(status(builder, "machines")["m2"])
 
     def test_before_anything_is_there(self) -> None:
         status = decide(cluster(3).bare().build())["status"]

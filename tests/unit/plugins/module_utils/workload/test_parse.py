@@ -84,6 +84,20 @@ def test_an_add_ons_image_is_that_of_the_container_of_its_name() -> None:
     assert parse({**SHAPE, "objects": objects}, "m")["addons"]["kubeProxy"]["updated"] == 3
 
 
+def test_what_a_kubelet_tells_of_its_machine_comes_whole() -> None:
+    """Every text of core/v1 NodeSystemInfo, because Cluster API's schema asks for all of them, and nothing else that somebody put there."""
+    texts = {name: f"the {name}" for name in trim.NODE_INFO}
+    node = {"metadata": {"name": "n"}, "status": {"nodeInfo": {**texts, "swap": {"capacity": 7}, "theirs": "x"}}}
+    workload = parse({**SHAPE, "objects": {**SHAPE["objects"], "nodes": [trim.node(node)]}}, "m")
+    assert workload["nodes"][0]["nodeInfo"] == {**texts, "swap": {"capacity": 7}}
+    node["status"]["nodeInfo"] = {"osImage": "o" * 5000, "bootID": 7}
+    [found] = parse({**SHAPE, "objects": {**SHAPE["objects"], "nodes": [trim.node(node)]}}, "m")["nodes"]
+    assert found["nodeInfo"] == {**dict.fromkeys(trim.NODE_INFO, ""), "osImage": "o" * 256}
+    node["status"] = {}
+    [found] = parse({**SHAPE, "objects": {**SHAPE["objects"], "nodes": [trim.node(node)]}}, "m")["nodes"]
+    assert found["nodeInfo"] == {}, "its kubelet never reported"
+
+
 def test_an_api_that_did_not_answer_leaves_the_question_open() -> None:
     silent = {**SHAPE, "api": {"answers": False, "message": "refused"}, "objects": None}
     workload = parse(silent, "m")
