@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import deletion
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import (
     ClusterManifest,
     read_cluster,
@@ -79,19 +80,16 @@ class ActionModule(ControlPlaneAction):
             deleted = cluster_records.delete_records(objects)
             self._close_last_step(arguments)
             return {"changed": True, "changes": deleted, "exists": False}
-        if not objects.going:
-            self._refuse_to_delete_itself(arguments, objects)
+        self._refuse_to_delete_itself(objects)
         changes = cluster_records.mark_deleting(objects, arguments["ignore_worker_nodes"])
         return {"changed": bool(changes), "changes": changes, "exists": True}
 
     @staticmethod
-    def _refuse_to_delete_itself(arguments: dict[str, t.Any], objects: ClusterObjects) -> None:
+    def _refuse_to_delete_itself(objects: ClusterObjects) -> None:
         """A cluster in whose own API its objects are: with the last machine what says what is left to do would be gone."""
-        if stores.keeps_itself(arguments["store"], objects.cluster):
+        if stores.keeps_itself(objects.store, objects.cluster):
             raise ControlPlaneFailure(
-                f"the objects of the cluster {objects.namespace}/{objects.name} are in its own API: with its last machine they would go, and with "
-                "them what says which infrastructure is left. Nothing was done. Carry them to files first (playbook kubeadm.control_plane.move, -e "
-                '\'{"control_plane_move_to": {"path": "store"}}\'), name that store in the inventory, and delete it then.'
+                f"{deletion.in_itself(f'{objects.namespace}/{objects.name}', objects.going)}. Nothing was done. {deletion.MOVE_OUT}"
             )
 
     def _told(self, arguments: dict[str, t.Any], changes: list[str]) -> dict[str, t.Any]:

@@ -180,7 +180,7 @@ class ActionModule(ControlPlaneAction):
         place: t.Optional[Position],
     ) -> dict[str, t.Any]:
         said = text.describe(decision)
-        if not stores.export_directory(arguments["store"]) and stores.keeps_itself(arguments["store"], objects.cluster):
+        if not stores.export_directory(arguments["store"]) and stores.keeps_itself(objects.store, objects.cluster):
             self.display.warning(
                 f"the cluster {objects.name} keeps its own objects, and without the store's option export there is no copy of them. Where its API "
                 "is lost, it can't be restored with this collection, because nobody can ask it for its machines and its keys."

@@ -24,10 +24,14 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.marks 
     MOVING,
     Mark,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_graph
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_graph, stores
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_graph import Graph, key_of
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER, Object
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+    CLUSTER,
+    CONTROL_PLANE,
+    Object,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.copied_objects import Copies
 
 # How often what was changed in the source meanwhile is carried once more.
@@ -199,13 +203,19 @@ class Mover:
                 f"the store {self._source.where} has no Cluster {self._namespace}/{self._cluster}, so there is nothing to move. Nothing was done. "
                 "Check which store the inventory names."
             )
-        going = [each for each in graph.objects if each["metadata"].get("deletionTimestamp")]
-        if going:
+        going = _going(graph)
+        if going and not self._can_only_end_elsewhere(graph):
             names = ", ".join(f"{each['kind']} {each['metadata']['name']}" for each in going)
             raise ControlPlaneFailure(
                 f"of {self._cluster} is being deleted: {names}. Another store can't be told since when, so nothing was done. Let "
                 f"kubeadm.control_plane.reconcile --limit {self._cluster} end that first."
             )
+
+    def _can_only_end_elsewhere(self, graph: Graph) -> bool:
+        """Whether what is marked for deletion is a cluster as a whole that keeps its own objects: there nobody ends that (deletion.py)."""
+        whole = all(key_of(each)[0] in (CLUSTER, CONTROL_PLANE) for each in _going(graph))
+        cluster = t.cast(Object, graph.get((CLUSTER, self._cluster)))
+        return whole and stores.keeps_itself(self._source.store, cluster)
 
     def _arrive(self, mark: Mark, held: Taken) -> Taken:
         """Keep everybody out of the target, and give it a number above every one that the source ever gave."""
@@ -241,6 +251,9 @@ class Mover:
             self._copies.verify(graph)
             if _versions(self._graph()) == _versions(graph):
                 self._told(f"all {len(graph.objects)} objects were read back and are the same")
+                if _going(graph):
+                    self.changes.append("the mark of deletion stays behind: the cluster lives on")
+                    self._told(self.changes[-1])
                 return graph
         raise ControlPlaneFailure(
             f"objects of {self._cluster} are changed all the time in the store {self._source.where}, though it is paused. Nothing is lost: that store "
@@ -297,6 +310,10 @@ class Mover:
 
         if store.get(CLUSTER, *self._at) is not None:
             store.modify(CLUSTER, *self._at, write)
+
+
+def _going(graph: Graph) -> list[Object]:
+    return [each for each in graph.objects if each["metadata"].get("deletionTimestamp")]
 
 
 def _versions(graph: Graph) -> dict[t.Any, str]:

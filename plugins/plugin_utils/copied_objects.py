@@ -24,8 +24,9 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_obje
     delete_finally,
 )
 
-# A store's own fields of metadata.
+# A store's own fields of metadata; no other store can be told since when something is being deleted.
 _OWN = (
+    "deletionTimestamp",
     "uid",
     "resourceVersion",
     "generation",

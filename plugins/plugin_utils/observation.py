@@ -22,7 +22,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator imp
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import certificate_facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.journal import Journal
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.parse import parse
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import observed_beside
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import observed_beside, stores
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
     CLUSTER_LABEL,
     ClusterObjects,
@@ -83,6 +83,7 @@ def observe(
         "observedAt": _not_before(now, last_action),
         "lastAction": last_action,
         **({"policy": policy} if policy is not None else {}),
+        **({"keepsItself": True} if stores.keeps_itself(objects.store, objects.cluster) else {}),
         **_unfinished(objects, operator.KINDS if detached else (operator.ACTION,)),
         "readinessGates": gates.results(wanted, str(workload.get("message") or "")),
         "maintenance": maintenance(objects.control_plane, answered or now),

@@ -33,6 +33,10 @@ class OverlayStore(Store):
         """Return the other store's directory: what was done is read, and nothing is added."""
         return self._base.journal_directory() if self._base is not None else None
 
+    def host(self) -> str:
+        """Return the URL of the API that the other store is in."""
+        return self._base.host() if self._base is not None else ""
+
     @contextlib.contextmanager
     def view(self, whole: t.Optional[str] = None) -> t.Iterator[None]:
         """Within it the other store is asked once for the same thing."""

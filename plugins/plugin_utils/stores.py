@@ -139,13 +139,13 @@ def title(options: Options) -> str:
     )
 
 
-def keeps_itself(options: Options, cluster: t.Mapping[str, t.Any]) -> bool:
+def keeps_itself(store: Store, cluster: t.Mapping[str, t.Any]) -> bool:
     """Tell whether a stored Cluster's endpoint is the very API that the store is in."""
     endpoint = (cluster.get("spec") or {}).get("controlPlaneEndpoint") or {}
-    if not is_kubernetes(options) or not endpoint.get("host"):
+    url = urllib.parse.urlsplit(store.host())
+    if not url.hostname or not endpoint.get("host"):
         return False
-    url = urllib.parse.urlsplit(host(options))
-    same_name = (url.hostname or "") == str(endpoint["host"]).strip("[]").lower()
+    same_name = url.hostname == str(endpoint["host"]).strip("[]").lower()
     return same_name and (url.port or 443) == int(endpoint.get("port") or 6443)
 
 

@@ -27,12 +27,32 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects impo
 WAITING_FOR_WORKERS = "WaitingForWorkersDeletion"
 WAITING_FOR_MACHINES = "WaitingForMachineDeletion"
 COMPLETED = "DeletionCompleted"
+OBJECTS_IN_ITSELF = "ObjectsInItself"
+MOVE_OUT = (
+    'Carry them to files first (playbook kubeadm.control_plane.move, -e \'{"control_plane_move_to": {"path": "store"}}\') and name that store '
+    "in the inventory. A mark of deletion stays behind then: the cluster lives on, and the playbook delete deletes it where you want that."
+)
 _SHOWN = 10
 
 
+def in_itself(title: str, marked: bool) -> str:
+    """What is wrong with deleting a cluster that keeps its own objects, in words; ``marked``: whether it is marked for deletion already."""
+    what = f"the objects of the cluster {title} are in its own API"
+    why = "with its last machine they would go, and with them what says which infrastructure is left"
+    if not marked:
+        return f"{what}: {why}"
+    return f"{what}, and it is marked there for deletion, which can't be taken back in an API: {why}"
+
+
 def decide_deletion(context: Context) -> Outcome:
-    """The next step of a deletion: blocked by workers, deleteMachines, deleteInfrastructure, none."""
+    """The next step of a deletion: blocked by workers or by where the objects are, deleteMachines, deleteInfrastructure, none."""
     view = context.view
+    if view.raw.get("keepsItself"):
+        # Also where somebody marked them with kubectl, and no playbook was there to refuse it.
+        text = in_itself(clip(view.name, 80), True)
+        outcome = block(OBJECTS_IN_ITSELF, text, MOVE_OUT)
+        outcome.deletion = (OBJECTS_IN_ITSELF, f"* {text}")
+        return outcome
     prepared = view.raw.get("preparedMachines") or []
     if view.machines or prepared:
         stop = _workers(view)

@@ -345,6 +345,7 @@ SNAPSHOT = Struct(
             },
             note="null: no maintenance window is set.",
         ),
+        "keepsItself": Boolean("The objects are in the cluster's own API; absent: they are not."),
         "cluster!": CLUSTER,
         "controlPlane": CONTROL_PLANE,
         "infrastructureCluster": INFRASTRUCTURE_CLUSTER,

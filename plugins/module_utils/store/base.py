@@ -64,6 +64,10 @@ class Store(abc.ABC):
         """Return the directory that the journals are in, None where the store has none (yet)."""
         return None
 
+    def host(self) -> str:
+        """Return the URL of the Kubernetes API that the objects are in, "" where they are in none."""
+        return ""
+
     @contextlib.contextmanager
     def view(self, whole: str | None = None) -> t.Iterator[None]:
         """Within it, a store that costs a request for each question asks once for the same thing (``view.py``); files are just read.

@@ -57,6 +57,10 @@ class KubernetesStore(base.Store):
         """Return the directory of the journals on this controller."""
         return self._journal_directory
 
+    def host(self) -> str:
+        """Return the API's URL."""
+        return self.api.host
+
     @contextlib.contextmanager
     def view(self, whole: str | None = None) -> t.Iterator[None]:
         """Within it everything is asked for once; one within another is that other one."""

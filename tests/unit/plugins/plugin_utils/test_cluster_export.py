@@ -70,6 +70,16 @@ def test_only_what_has_changed_is_written(export: Export, source: Store, copy: O
     assert everything(opened(copy, PASSWORD)).keys() == everything(source).keys()
 
 
+def test_while_something_is_being_deleted(export: Export, source: Store, copy: Options) -> None:
+    """No copy can be told since when; it is kept like anything else, again and again."""
+    keep(export, source)
+    [name, *_others] = [each["metadata"]["name"] for each in source.list(MACHINE, "default")]
+    source.modify(MACHINE, "default", name, lambda each: each["metadata"].update(finalizers=["a.example.org/f"]))
+    assert source.delete(MACHINE, "default", name) is not None
+    assert keep(export, source) == [f"change Machine {name}"]
+    assert keep(export, source) == []
+
+
 def test_a_store_without_the_cluster_takes_nothing_away(export: Export, source: Store, copy: Options) -> None:
     keep(export, source)
     empty = opened({"type": "file", "path": f"{copy['path']}-empty"})

@@ -118,8 +118,8 @@ def test_an_owner_that_does_not_come_along_is_left_out() -> None:
 )
 def test_a_cluster_that_keeps_itself(host: str, endpoint: t.Any, same: bool) -> None:
     pytest.importorskip("kubernetes")
-    options = {"type": "kubernetes", "host": host, "path": "journal"}
-    assert stores.keeps_itself(options, {"spec": {"controlPlaneEndpoint": endpoint}}) is same
+    store = stores.open_store({"type": "kubernetes", "host": host, "path": "journal"})
+    assert stores.keeps_itself(store, {"spec": {"controlPlaneEndpoint": endpoint}}) is same
 
 
 def test_an_export_of_files_has_no_meaning(made: Options, tmp_path: Path) -> None:

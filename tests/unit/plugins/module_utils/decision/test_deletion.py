@@ -104,3 +104,29 @@ def test_it_works_when_the_control_planes_object_is_gone_already() -> None:
     builder = cluster(3).deleting()
     builder.snapshot["controlPlane"] = None
     assert step(builder)[0] == "deleteInfrastructure"
+
+
+@pytest.mark.parametrize("owner", ["cluster", "controlPlane"])
+@pytest.mark.parametrize("reachable", [True, False])
+def test_a_cluster_that_keeps_its_own_objects_is_not_deleted(owner: str, reachable: bool) -> None:
+    """Whoever marked it, and however far it came: what says what is left to do would go with the last machine."""
+    builder = healthy(3)
+    builder.snapshot["keepsItself"] = True
+    assert step(builder)[0] == "none"
+    builder.snapshot[owner]["metadata"]["deletionTimestamp"] = "2026-01-31T11:59:00Z"
+    builder.stored("Deleting", "True", 61, reason="WaitingForMachineDeletion")
+    builder.snapshot[owner]["metadata"]["annotations"][IGNORE] = "true"
+    decision = decide((builder if reachable else builder.unreachable()).build())
+    assert (decision["action"], decision["blockedOn"][0]["reason"]) == ("blocked", "ObjectsInItself")
+    assert "in its own API" in decision["blockedOn"][0]["message"]
+    assert "kubeadm.control_plane.move" in decision["blockedOn"][0]["fix"]
+    told = {each["type"]: each for each in decision["conditions"]["controlPlane"]}["Deleting"]
+    assert (told["status"], told["reason"]) == ("True", "ObjectsInItself") and "in its own API" in told["message"]
+    assert decision["status"]["controlPlane"]["failureReason"] == "DeleteError"
+
+
+def test_nor_is_its_infrastructure() -> None:
+    """Machines that the store lost may still run there."""
+    builder = cluster(3).deleting()
+    builder.snapshot["keepsItself"] = True
+    assert step(builder) == ("blocked", "ObjectsInItself")
