@@ -67,6 +67,8 @@ def leave_out_replicas(manifest: Path) -> None:
     manifest.write_text(manifest.read_text().replace("  replicas: 3\n", ""))
 
 
+# What kubectl asks for, a pass without work and deletion are in shorter tests below, the other playbooks in the file store's.
+@pytest.mark.full
 def test_a_whole_life(workspace: ManagementWorkspace, server: ApiServer) -> None:
     """Made, shown, planned, scaled by kubectl and by the playbook, rolled out, checked, deleted: with nothing of it in a folder."""
     leave_out_replicas(workspace.manifest(NAME))
