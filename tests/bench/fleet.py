@@ -7,7 +7,8 @@ The clusters are recorded: `reconcile` makes one on stand-ins for machines, and 
 as there are clusters, under other names. What their nodes would answer is replayed. Each figure is taken in processes of its own:
 
 planned      every cluster observed and planned in one process, the store read once: nothing to do, and (rollout) all machines to be replaced
-alone        clusters observed and planned one by one, each with what it reads of a store in which there are so many others
+alone        clusters observed and planned one by one, as a pass of reconcile does in which nothing is to be done, each with what it reads of a
+             store in which there are so many others
 inventory    the inventory plugin, with the clusters' machines as hosts and without
 reconcile    the playbook over a fleet in which nothing is to be done, `forks` wide; with the Kubernetes store where there is one
 
@@ -105,7 +106,7 @@ def alone(options: Object, caller: Replayed, count: int) -> Object:
         store = stores.open_store(options)
         asked = requests_of(store)
         with store.view():
-            plan_one(store, caller, number, False)
+            plan_one(store, caller, number, False, detached=False)
         requests = max(requests, requests_of(store) - asked)
     total = cost()
     return {
@@ -120,13 +121,15 @@ def requests_of(store: Store) -> int:
     return store.api.requests if isinstance(store, KubernetesStore) else 0
 
 
-def plan_one(store: Store, caller: Replayed, number: int, rollout: bool) -> int:
-    """Observe a cluster and plan; the number of steps."""
+def plan_one(store: Store, caller: Replayed, number: int, rollout: bool, detached: bool = True) -> int:
+    """Observe a cluster and plan; the number of steps. ``detached``: also what reconcile asks for only before a step."""
     objects = ClusterObjects.read(store, "default", name_of(number))
     assert objects is not None and objects.control_plane is not None, name_of(number)
     if rollout:
         objects.control_plane["spec"]["kubeadmConfigSpec"]["preKubeadmCommands"] = ["true"]
-    snapshot = observe(objects, caller, now_rfc3339(), policy={"replace": "allow", "approved": False})
+    snapshot = observe(
+        objects, caller, now_rfc3339(), policy={"replace": "allow", "approved": False}, detached=detached
+    )
     assert check_snapshot(snapshot) == []
     return len(make_plan(public_snapshot(snapshot), now_rfc3339())["steps"])
 
