@@ -9,6 +9,7 @@ import copy
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import origin
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import applied
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, StoreError, describe
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import as_kept
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_graph import (
@@ -49,7 +50,7 @@ def copy_of(obj: Object, uids: t.Mapping[str, str]) -> Object:
         uids: the uid there, by the uid here, of the owners that are there already. Others are left out: an API's garbage collector
             would take what it owns for garbage.
     """
-    made = as_kept(obj)
+    made = applied.settled(as_kept(obj))
     metadata = {key: copy.deepcopy(value) for key, value in made["metadata"].items() if key not in _OWN}
     metadata["annotations"] = {**(metadata.get("annotations") or {}), **origin.notes(obj)}
     owners = [

@@ -15,6 +15,7 @@ import json
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import applied
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import kind_ref_of
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
     MACHINE,
@@ -22,13 +23,13 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_obje
     Object,
 )
 
-# Which keys of an object came from the machine template, by part, as JSON.
-PROPAGATED_ANNOTATION = kinds.ANNOTATION_PREFIX + "from-machine-template"
+# Which keys of an object came from the machine template, by part, as JSON; a Kubernetes API keeps it as managed fields.
+PROPAGATED_ANNOTATION = applied.RECORD
 DELETION_KEYS = ("nodeDrainTimeoutSeconds", "nodeVolumeDetachTimeoutSeconds", "nodeDeletionTimeoutSeconds")
 # What tells such a change from others, in words.
 IN_PLACE = "in place"
-LABELS, ANNOTATIONS, DELETION, GATES = "labels", "annotations", "deletion", "readinessGates"
-MIN_READY = "minReadySeconds"
+LABELS, ANNOTATIONS, DELETION, GATES = applied.LABELS, applied.ANNOTATIONS, applied.DELETION, applied.GATES
+MIN_READY = applied.MIN_READY
 _METADATA = (LABELS, ANNOTATIONS)
 _EVERYTHING = (LABELS, ANNOTATIONS, DELETION, GATES, MIN_READY)
 # What controllers themselves write on these objects; a template doesn't change it.

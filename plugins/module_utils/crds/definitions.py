@@ -261,6 +261,15 @@ def _schema(kind: Kind, minor: int) -> Object:
     described = (
         open_schema_of(kind.spec) if kind.open and kind.spec else schema_of(kind.spec if kind.spec else "object")
     )
+    if kind.name == kinds.MACHINE:
+        # As in Cluster API: each gate has whoever set it for its manager, so that one of the template can go and a user's stay.
+        gates = described["properties"]["readinessGates"]
+        gates.update({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["conditionType"]})
+        gates["items"]["required"] = ["conditionType"]
+        gates["items"]["properties"]["conditionType"] = {"type": "string"}
+        # Of what nobody has anything in any more, API servers of Kubernetes 1.20 make null.
+        for field in (gates, described["properties"]["deletion"]):
+            field["nullable"] = True
     spec = rules.with_rules(kind.name, described, minor)
     properties: Object = {
         "apiVersion": {"type": "string"},

@@ -61,12 +61,15 @@ def runner_role(namespace: str, found: Sequence[definitions.Kind]) -> Object:
         found: the kinds that are installed.
     """
     with_status = [kind for kind in found if kind.status is not None]
+    # What a machine template gives to them is written by server-side apply.
+    applied = [kind for kind in found if kind.name.endswith("Machine") or kind.name == kinds.KUBEADM_CONFIG]
     # Owner references that block their owner's deletion need this where OwnerReferencesPermissionEnforcement is on.
     owners = [kind for kind in found if kind.name == kinds.KUBEADM_CONTROL_PLANE]
     rules = [
         *_rules(found, RUN),
         *_rules(with_status, ("update",), "status"),
         *_rules(_scaled(found), ("get", "update"), "scale"),
+        *_rules(applied, ("patch",)),
         *_rules(owners, ("update",), "finalizers"),
         {"apiGroups": [""], "resources": ["secrets"], "verbs": list(RUN)},
         {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "get", "update"]},

@@ -17,7 +17,7 @@ import typing as t
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions, names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.failpoints import around
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import origin
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import base
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import applied, base
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import KindRef, Object, Objects
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.creation import create_once
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.dropped import refuse_loss
@@ -146,8 +146,9 @@ class KubernetesStore(base.Store):
         path = kind_path(kind_ref, namespace)
         for field in (*_OWN_FIELDS, "deletionTimestamp", "deletionGracePeriodSeconds"):
             obj["metadata"].pop(field, None)
+        own_path, given = object_path(kind_ref, namespace, name), applied.given(obj)
         with around(f"store write {kind_ref[1]}"):
-            answer = create_once(self.api, path, object_path(kind_ref, namespace, name), obj)
+            answer = create_once(self.api, path, own_path, applied.rest(obj, given))
         self._there_is_such_a_kind("create", path, answer)
         if answer.status == 404:
             raise self._no_namespace(kind_ref, namespace, name, answer)
@@ -160,6 +161,8 @@ class KubernetesStore(base.Store):
                 "Nothing was written. Read it and update it, or delete it first.",
             )
         stored = self._stored(kind_ref, answer.document, written=True)
+        if given:
+            stored = self._apply(kind_ref, own_path, stored, given, None)
         refuse_loss(kind_ref, self.api.host, obj.get("spec"), stored.get("spec"), "spec")
         if obj.get("status") and kind_ref != SECRET:
             # An API server drops the status of what is created.
@@ -193,11 +196,25 @@ class KubernetesStore(base.Store):
             noted = {**copy.deepcopy(stored), "status": obj.get("status") or {}}
             stored = self._put(kind_ref, namespace, name, f"{path}/status", noted)
             metadata["resourceVersion"] = stored["metadata"]["resourceVersion"]
+        before, given = applied.given(stored), applied.given(obj)
+        if given != before:
+            stored = self._apply(kind_ref, path, stored, given, metadata["resourceVersion"])
+            applied.follow(obj, stored, before)
+            metadata.update({field: stored["metadata"][field] for field in _OWN_FIELDS if field in stored["metadata"]})
         if _without_status(obj) == _without_status(stored):
             return stored
         return self._put(kind_ref, namespace, name, path, {**obj, "status": stored.get("status") or {}})
 
+    def _apply(self, kind_ref: KindRef, path: str, stored: Object, given: Object, version: str | None) -> Object:
+        """Have the fields of the machine template, and none of those that it had given before, by server-side apply (``applied.py``)."""
+        body, query = applied.request(stored, given, version), {"fieldManager": applied.MANAGER, "force": "true"}
+        with around(f"store write {kind_ref[1]}"):
+            answer = self.api.send("patch", path, body, query, accepted=(404, 409))
+        self._still_so(kind_ref, stored["metadata"]["namespace"], stored["metadata"]["name"], path, answer)
+        return self._stored(kind_ref, answer.document, written=True)
+
     def _put(self, kind_ref: KindRef, namespace: str, name: str, path: str, obj: Object) -> Object:
+        obj = applied.own(obj)
         # The server's own, which may be another one than is told here (_stored).
         obj["metadata"] = {key: value for key, value in obj["metadata"].items() if key != "creationTimestamp"}
         if not obj["status"]:
@@ -288,8 +305,7 @@ class KubernetesStore(base.Store):
 
     def _stored(self, kind_ref: KindRef, document: Object, written: bool = False) -> Object:
         obj = as_kept(document)
-        # Says which fields whose requests set; nobody decides on it, and it is longer than the rest.
-        obj["metadata"].pop("managedFields", None)
+        applied.present(obj)
         obj["metadata"].setdefault("generation", 1)
         # One that was moved here is as old as it was.
         made = origin.created(obj["metadata"])

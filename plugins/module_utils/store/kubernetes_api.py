@@ -54,6 +54,8 @@ ENVIRONMENT: t.Mapping[str, str] = {
     "persist_config": "K8S_AUTH_PERSIST_CONFIG",
 }
 FIELD_MANAGER = "kubeadm-control-plane"
+# JSON is YAML.
+APPLY_PATCH = "application/apply-patch+yaml"
 REQUEST_SECONDS = (3.0, 30.0)
 ATTEMPTS = 4
 PAUSE_SECONDS = 0.5
@@ -126,7 +128,7 @@ class KubernetesApi:
         """Send one request and return the answer.
 
         Args:
-            verb: as RBAC names it: get, list, create, update, delete.
+            verb: as RBAC names it: get, list, create, update, delete; patch is a server-side apply.
             path: from ``/api`` or ``/apis`` on.
             body: the document that is sent.
             query: the query's parameters.
@@ -136,7 +138,7 @@ class KubernetesApi:
             ApiUnavailable: nobody answered, or only that it can't, as often as it was asked.
             Refused: any other status than 2xx and ``accepted``; it names verb, resource and what to do.
         """
-        method = {"create": "POST", "update": "PUT", "delete": "DELETE"}.get(verb, "GET")
+        method = {"create": "POST", "update": "PUT", "patch": "PATCH", "delete": "DELETE"}.get(verb, "GET")
         url = self.host + path + ("?" + urllib.parse.urlencode(query) if query else "")
         began, attempt = time.monotonic(), 0
         while True:
@@ -166,7 +168,7 @@ class KubernetesApi:
         for name, value in self._impersonated:
             headers.add(name, value)
         if body is not None or method == "DELETE":
-            headers["Content-Type"] = "application/json"
+            headers["Content-Type"] = APPLY_PATCH if method == "PATCH" else "application/json"
         # Refreshes a token that a credential plugin gives, when it has ended.
         tokens = [each["value"] for each in self._configuration.auth_settings().values() if each.get("value")]
         if tokens:

@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import copy
+import json
 import typing as t
 
 import pytest
 from store_objects import MACHINE, SECRET, machine, secret
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import base
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.applied import RECORD
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Object, Store
 
 WHERE = (MACHINE, "default", "m-1")
@@ -152,6 +154,45 @@ def test_modify_meets_a_change_made_meanwhile(store: Store) -> None:
     annotations = store.modify(*WHERE, change)["metadata"]["annotations"]
     assert annotations == {"some": "thing", "other": "here", "mine": "too"}
     assert len(seen) == 2
+
+
+def test_what_came_from_a_template_is_known_again(store: Store) -> None:
+    """By an annotation: as it was written in files, by the managed fields in an API (store/applied.py)."""
+    gate, mine = {"conditionType": "Agent"}, {"conditionType": "Mine"}
+    made = machine(labels={"a": "1", "team": "a"}, annotations={"b": "2", "cost": "7"})
+    made["spec"].update(deletion={"nodeDrainTimeoutSeconds": 60}, readinessGates=[mine, gate], minReadySeconds=5)
+    record = {"annotations": ["cost"], "deletion": ["nodeDrainTimeoutSeconds"], "labels": ["team"]}
+    record.update(minReadySeconds=["minReadySeconds"], readinessGates=["Agent"])
+    made["metadata"]["annotations"][RECORD] = json.dumps(record)
+    created = store.create(made)
+    assert created["metadata"]["annotations"] == made["metadata"]["annotations"]
+    assert created["metadata"]["labels"] == made["metadata"]["labels"]
+    assert {key: created["spec"][key] for key in made["spec"]} == made["spec"]
+    assert store.get(*WHERE) == created and store.list(MACHINE) == [created]
+    assert store.modify(*WHERE, lambda found: None) == created
+
+    def change(found: Object) -> None:
+        del found["metadata"]["labels"]["team"], found["spec"]["deletion"], found["spec"]["minReadySeconds"]
+        found["spec"]["readinessGates"] = [mine]
+        found["metadata"]["annotations"].update({"cost": "8", RECORD: json.dumps({"annotations": ["cost"]})})
+        found["spec"]["version"] = "v1.21.0"
+        found["status"] = {"phase": "Running"}
+
+    changed = store.modify(*WHERE, change)
+    assert changed["metadata"]["labels"] == {"a": "1"}
+    assert changed["metadata"]["annotations"] == {"b": "2", "cost": "8", RECORD: json.dumps({"annotations": ["cost"]})}
+    assert changed["spec"] == {"clusterName": "prod", "version": "v1.21.0", "readinessGates": [mine]}
+    assert changed["status"] == {"phase": "Running"} and store.get(*WHERE) == changed
+    late = copy.deepcopy(created)
+    late["metadata"]["annotations"]["cost"] = "9"
+    with pytest.raises(base.Conflict):
+        store.update(late)
+
+    def nothing(found: Object) -> None:
+        del found["metadata"]["annotations"]["cost"], found["metadata"]["annotations"][RECORD]
+
+    assert store.modify(*WHERE, nothing)["metadata"]["annotations"] == {"b": "2"}
+    assert store.get(*WHERE)["metadata"]["annotations"] == {"b": "2"}  # type: ignore[index]
 
 
 def test_delete(store: Store) -> None:

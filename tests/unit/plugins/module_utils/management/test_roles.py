@@ -44,8 +44,12 @@ def test_a_runner_has_no_wildcard_and_no_verb_too_many() -> None:
     assert role["metadata"]["namespace"] == "team-a"
     for rule in role["rules"]:
         assert "*" not in [*rule["apiGroups"], *rule["resources"], *rule["verbs"]]
-        assert not {"watch", "patch", "deletecollection", "escalate", "bind", "impersonate"} & set(rule["verbs"])
-    resources = {resource: rule["verbs"] for rule in role["rules"] for resource in rule["resources"]}
+        assert not {"watch", "deletecollection", "escalate", "bind", "impersonate"} & set(rule["verbs"])
+    patched = {each for rule in role["rules"] if "patch" in rule["verbs"] for each in rule["resources"]}
+    assert patched == {"machines", "kubeadmconfigs", "acmemachines", "inventorymachines", "nspawnmachines"}
+    resources = {
+        each: rule["verbs"] for rule in role["rules"] if rule["verbs"] != ["patch"] for each in rule["resources"]
+    }
     assert resources["acmemachines"] == sorted(roles.RUN) and resources["acmemachines/status"] == ["update"]
     assert "acmemachinetemplates/status" not in resources
     assert resources["events"] == ["create", "get", "update"] and resources["leases"] == ["create", "get", "update"]
