@@ -13,6 +13,8 @@ import secrets
 import typing as t
 from dataclasses import dataclass, replace
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import deletion
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import condition_of
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import marks
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import ApiUnavailable
@@ -215,7 +217,11 @@ class Mover:
         """Whether what is marked for deletion is a cluster as a whole that keeps its own objects: there nobody ends that (deletion.py)."""
         whole = all(key_of(each)[0] in (CLUSTER, CONTROL_PLANE) for each in _going(graph))
         cluster = t.cast(Object, graph.get((CLUSTER, self._cluster)))
-        return whole and stores.keeps_itself(self._source.store, cluster)
+        # By an address, or as a run found and noted that could ask its machines.
+        noted = {
+            condition_of(each, "Deleting").get("reason") for each in graph.objects if key_of(each)[0] == CONTROL_PLANE
+        }
+        return whole and (deletion.OBJECTS_IN_ITSELF in noted or stores.keeps_itself(self._source.store, cluster))
 
     def _arrive(self, mark: Mark, held: Taken) -> Taken:
         """Keep everybody out of the target, and give it a number above every one that the source ever gave."""

@@ -71,7 +71,8 @@ def observe(
     objects.ask_for_secrets()
     last_action = _last_action(objects)
     gates = Gates(objects.control_plane)
-    workload = _workload(objects, caller, look_again, gates.wanted(), now, settle)
+    asked = [*gates.wanted(), *_itself(objects)]
+    workload = _workload(objects, caller, look_again, asked, now, settle)
     answered = workload.pop("now", None)
     wanted = workload.pop("wanted", None)
     workload["staticPodDrift"] = observed_beside.drift(objects, workload.pop("staticPodFlags", None))
@@ -83,7 +84,7 @@ def observe(
         "observedAt": _not_before(now, last_action),
         "lastAction": last_action,
         **({"policy": policy} if policy is not None else {}),
-        **({"keepsItself": True} if stores.keeps_itself(objects.store, objects.cluster) else {}),
+        **({"keepsItself": True} if _keeps_itself(objects, wanted) else {}),
         **_unfinished(objects, operator.KINDS if detached else (operator.ACTION,)),
         "readinessGates": gates.results(wanted, str(workload.get("message") or "")),
         "maintenance": maintenance(objects.control_plane, answered or now),
@@ -129,6 +130,27 @@ def _under_way(objects: ClusterObjects, of_kinds: t.Sequence[str]) -> Object:
         return {}
     phase = str(found[0]["status"].get("phase") or "")
     return {"unfinishedAction": {"name": operator.label(found[0]), "phase": phase}}
+
+
+def _itself(objects: ClusterObjects) -> list[Object]:
+    """What to ask the cluster's own API for where it is to be deleted: its own Cluster, which is there where it keeps its objects."""
+    if not objects.going or not objects.store.host():
+        return []
+    return [
+        {
+            "apiVersion": objects.cluster["apiVersion"],
+            "kind": "Cluster",
+            "namespace": objects.namespace,
+            "name": objects.name,
+        }
+    ]
+
+
+def _keeps_itself(objects: ClusterObjects, answers: t.Optional[t.Sequence[Object]]) -> bool:
+    """Whether the objects are in the cluster's own API: by its address, or by what that API has, whatever the store calls it."""
+    found = (answers[-1].get("object") or {}) if answers and _itself(objects) else {}
+    uid = (found.get("metadata") or {}).get("uid") if found.get("kind") == "Cluster" else None
+    return stores.keeps_itself(objects.store, objects.cluster) or uid == objects.cluster["metadata"].get("uid", "")
 
 
 def seconds_between(first: str, second: str) -> float:

@@ -100,3 +100,20 @@ def test_a_cluster_elsewhere_is_deleted(server: ApiServer, runs: Runs, kubernete
     Kubectl(server)("delete", "cluster/prod", "--wait=false")
     decided = runs("decide", run="r1")
     assert decided["decision"]["action"] == "deleteMachines", decided
+
+
+def test_an_api_by_another_name(
+    server: ApiServer, runs: Runs, kubernetes_store: KubernetesStore, tmp_path: Path
+) -> None:
+    """What a run found out from a machine is noted, so that a move, which asks none, knows it too."""
+    other = {"host": "192.0.2.1", "port": 6443}
+    kubernetes_store.modify(CLUSTER, "default", "prod", lambda found: found["spec"].update(controlPlaneEndpoint=other))
+    Kubectl(server)("delete", "cluster/prod", "--wait=false")
+    refused = runs("cluster_move", to={"path": str(tmp_path / "files")})
+    assert refused["failed"] and "is being deleted: Cluster prod" in refused["msg"]
+    noted = {"type": "Deleting", "status": "True", "reason": "ObjectsInItself", "message": ""}
+    noted["lastTransitionTime"] = "2026-01-31T12:00:00Z"
+    where = (CONTROL_PLANE, "default", "prod-control-plane")
+    kubernetes_store.modify(*where, lambda found: found.setdefault("status", {}).update(conditions=[noted]))
+    moved = runs("cluster_move", to={"path": str(tmp_path / "files")})
+    assert not moved.get("failed") and contents(kubernetes_store) == {}, moved
