@@ -58,7 +58,7 @@ class Cluster:
             name: {"name": name, "machineID": name, "state": "running", "address": f"198.51.100.{number}"}
             for number, name in enumerate(NODES)
         }
-        self._cloud: Object = {"machines": machines}
+        self._cloud: Object = {"machines": machines, "balancers": {}}
         self._addresses = {name: each["address"] for name, each in machines.items()}
 
     def __call__(self, name: str, module: str, arguments: Object) -> t.Optional[Object]:
