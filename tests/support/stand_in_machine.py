@@ -38,7 +38,7 @@ class World(Upgrades, Configurations):
     """Everything that exists, as one machine sees it."""
 
     def __init__(self, state: Object, cloud: Object, address: str = "") -> None:
-        self.state, self.balancers = state, cloud["balancers"]
+        self.state, self.balancers = state, cloud.get("balancers", {})
         self.there = {each["name"]: each for each in cloud["machines"].values()}
         # Taken away by a test: without power, or cut off from everybody.
         self.alive = {
