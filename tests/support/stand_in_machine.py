@@ -49,7 +49,7 @@ class World(Upgrades, Configurations):
     """Everything that exists, as one machine sees it."""
 
     def __init__(self, state: Object, cloud: Object, address: str = "", folder: Path = Path()) -> None:
-        self.state, self.balancers, self._folder = state, cloud["balancers"], folder
+        self.state, self.balancers, self._folder = state, cloud.get("balancers", {}), folder
         self.there = {each["name"]: each for each in cloud["machines"].values()}
         # Taken away by a test: without power, or cut off from everybody.
         self.alive = {
