@@ -37,6 +37,10 @@ class Moving:
             API: {"type": "kubernetes", "kubeconfig": kubeconfig, "path": journal, "export": export},
             EXPORT: {"path": export, "encrypt_secrets": True},
         }
+        # No machine is taken away in these tests, so that nobody is waited for in vain, and an API server beside them takes its time.
+        path = folder / "variables.yml"
+        variables = {**yaml.safe_load(path.read_text()), "control_plane_bootstrap_timeout": 60}
+        path.write_text(yaml.safe_dump(variables))
         for place, store in self.stores.items():
             document = {"plugin": "kubeadm.control_plane.clusters", "manifests": ["clusters/*.yaml"], "store": store}
             (folder / f"{place}.clusters.yml").write_text(yaml.safe_dump(document))
