@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A cluster that has its own objects in it: moved there, grown, rolled out and repaired by itself, restored from its export, moved back."""
+"""A cluster that has its own objects in it: moved there, renewed, grown, rolled out and repaired by itself, restored from its export, moved back."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import json
 import sys
 import time
 import typing as t
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 import yaml
 from api_server import find_binary
 from availability import steps_of
+from forged_certificates import Authorities, fetch, forge, late
 from machines import Machines
 from self_hosted import EXPORT, FILES, ITSELF, SelfHosted
 from watcher import Watch
@@ -146,6 +148,24 @@ def test_moved_into_itself(home: SelfHosted, machines: Machines) -> None:
     ]
     assert owners and {each["uid"] for each in owners} <= there
     all_agree(home, machines, 1)
+
+
+def test_certificates_that_have_ended_are_renewed_from_its_export(home: SelfHosted, machines: Machines) -> None:
+    """No API answers, so that the store is silent too: the copy says which machine it is, and goes back where it was when all is well."""
+    [name] = machines.names()
+    exported(home, [name])
+    ssh = machines.ssh_words(name)
+    forge(ssh, Authorities(fetch(ssh)), datetime.now(timezone.utc) - timedelta(minutes=5))
+    assert home.kubectl("get", "machines", "--request-timeout=10s", check=False) == ""
+    home.inventory = EXPORT
+    mend = ("-e", json.dumps({"operator_spec": {"renewCertificates": {}}, "operator_action": "mend"}))
+    assert "control_plane_use_export" in home.playbook("action", *mend).failed().text
+    timed(home, "certificates renewed from the export", "action", *mend, "-e", "control_plane_use_export=true")
+    assert late(ssh) == {}
+    home.move(home.itself).succeeded()
+    home.inventory = ITSELF
+    assert [each["status"]["phase"] for each in home.objects("Action")] == ["Succeeded"]
+    assert all_agree(home, machines, 1) == [name]
 
 
 def test_it_grows(home: SelfHosted, machines: Machines) -> None:
