@@ -62,6 +62,35 @@ def test_scaling(store: KubernetesStore) -> None:
     assert (store.get(kind_ref, "default", "prod") or {})["spec"]["replicas"] == 5
 
 
+def test_who_may_only_scale(server: ApiServer, kubernetes_store: KubernetesStore, tmp_path: Path) -> None:
+    """What the playbook `scale` does takes the right to read, and the one on the subresource; another edit takes more."""
+    plane = control_plane(replicas=3)
+    reference = {"apiGroup": "controlplane.cluster.x-k8s.io", "kind": plane["kind"], "name": "prod"}
+    cluster = {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": {**plane["metadata"]}}
+    kubernetes_store.create({**cluster, "spec": {**smallest_spec("Cluster"), "controlPlaneRef": reference}})
+    kubernetes_store.create(plane)
+    admin = kubernetes_api.KubernetesApi({"kubeconfig": server.kubeconfig})
+    place = "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
+    named = {"metadata": {"name": "scaler", "namespace": "default"}}
+    kinds_read = {
+        "apiGroups": ["cluster.x-k8s.io", reference["apiGroup"]],
+        "resources": ["clusters", "kubeadmcontrolplanes"],
+    }
+    scaled = {"apiGroups": [reference["apiGroup"]], "resources": ["kubeadmcontrolplanes/scale"]}
+    rules = [{**kinds_read, "verbs": ["get", "list"]}, {**scaled, "verbs": ["get", "update"]}]
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "scaler"}
+    admin.send("create", f"{place}/roles", {**named, "rules": rules})
+    binding = {**named, "roleRef": role, "subjects": [{"kind": "User", "name": "scaler"}]}
+    admin.send("create", f"{place}/rolebindings", binding)
+    where = {"type": "kubernetes", "path": str(tmp_path), "kubeconfig": kubeconfig_of(server, "scaler")}
+    assert run_action("control_plane_spec", cluster="prod", store=where, replicas=5)["changed"]
+    assert not run_action("control_plane_spec", cluster="prod", store=where, replicas=5)["changed"]
+    kind_ref = (reference["apiGroup"], plane["kind"])
+    assert (kubernetes_store.get(kind_ref, "default", "prod") or {})["spec"]["replicas"] == 5
+    refused = run_action("control_plane_spec", cluster="prod", store=where, rollout_after="now")
+    assert refused["failed"] and "update" in refused["msg"] and "kubeadmcontrolplanes" in refused["msg"]
+
+
 def test_secrets(store: KubernetesStore) -> None:
     store.create(secret())
     store.modify(SECRET, "default", "prod-ca", lambda found: found["data"].update({"tls.crt": "YQ=="}))
