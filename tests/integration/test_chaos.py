@@ -11,6 +11,8 @@ import sys
 import typing as t
 from pathlib import Path
 
+import pytest
+
 PROGRAM = Path(__file__).resolve().parents[1] / "chaos" / "run.py"
 # Three machines become five, and one loses its power on the way and stays dark.
 SEED = 40
@@ -32,6 +34,7 @@ def chaos(folder: Path, *arguments: str) -> tuple[subprocess.CompletedProcess[st
     return done, [json.loads(line) for line in lines]
 
 
+@pytest.mark.full
 def test_a_schedule_is_carried_out_and_told(tmp_path: Path) -> None:
     """The machine without power is named as lost in the end, and replaced; the seed is printed first."""
     done, record = chaos(tmp_path, "--schedules", "1")

@@ -75,6 +75,7 @@ def test_a_whole_life_with_every_run_stopped_at_its_next_point(
         assert [point for each in records for point in each.failures] == [], "a rerun failed instead of going on"
 
 
+@pytest.mark.full
 def test_a_machine_joins_and_another_goes_with_every_run_killed(workspace: AcmeWorkspace, tmp_path: Path) -> None:
     """One machine is replaced by another; each run is killed after the next call of a machine, or task of the provider."""
     workspace.manifest(NAME, replicas=1)

@@ -72,6 +72,7 @@ def test_the_provider_to_copy_passes(provider: Path) -> None:
     assert "13 passed" in done.stdout
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "old", "new", "says"),
     [

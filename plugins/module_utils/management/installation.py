@@ -28,8 +28,11 @@ Object = dict[str, Any]
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 SERVED_SECONDS = 60
 POLL_SECONDS = 0.25
+UPDATE_ATTEMPTS = 5
 _RBAC = "/apis/rbac.authorization.k8s.io/v1"
 _WRITTEN = {"fieldManager": FIELD_MANAGER}
+# What an API server counts and notes of an object, whoever wrote it.
+_COUNTED = ("resourceVersion", "generation", "managedFields")
 # What an object is made of that this collection says something about; the rest is the API server's, or somebody else's.
 _PARTS = ("spec", "rules", "roleRef", "subjects")
 
@@ -105,10 +108,29 @@ def carry_out(api: KubernetesApi, changes: Sequence[Change], told: Callable[[str
         if change.before is None:
             api.send("create", change.path.rpartition("/")[0], change.after, _WRITTEN)
         else:
-            api.send("update", change.path, change.after, _WRITTEN)
+            _update(api, change)
     for change in changes:
         if change.after["kind"] == "CustomResourceDefinition":
             _wait_served(api, change)
+
+
+def _update(api: KubernetesApi, change: Change) -> None:
+    """Write a change. What the API server notes in a status meanwhile is no conflict; what somebody else writes is one, and raises."""
+    after = change.after
+    for _attempt in range(UPDATE_ATTEMPTS - 1):
+        if api.send("update", change.path, after, _WRITTEN, accepted=(409,)).status != 409:
+            return
+        now = _read(api, change.path) or {"metadata": {}}
+        if _written_by_people(now) != _written_by_people(change.before or {}):
+            break
+        metadata = {**after["metadata"], "resourceVersion": now["metadata"]["resourceVersion"]}
+        after = {**after, "metadata": metadata}
+    api.send("update", change.path, after, _WRITTEN)
+
+
+def _written_by_people(obj: Object) -> Object:
+    metadata = {key: each for key, each in (obj.get("metadata") or {}).items() if key not in _COUNTED}
+    return {**{key: each for key, each in obj.items() if key != "status"}, "metadata": metadata}
 
 
 def server_minor(api: KubernetesApi) -> int:

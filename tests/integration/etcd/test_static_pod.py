@@ -30,10 +30,10 @@ QUICK = ("--heartbeat-interval=25", "--election-timeout=250")
 class OwnProcesses:
     """A view of /proc with one machine's etcd alone: on the host that runs the tests there are others."""
 
-    def __init__(self, folder: Path, member: str) -> None:
+    def __init__(self, folder: Path, word: str) -> None:
         folder.mkdir()
         self.folder = folder
-        self._word = f"--name={member}"
+        self._word = word
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
@@ -88,7 +88,7 @@ def _node(make_cluster: Make, tmp_path: Path) -> t.Iterator[Node]:
     manifests = tmp_path / "kubernetes" / "manifests"
     manifests.mkdir(parents=True)
     (manifests / "etcd.yaml").write_text(static_pod(words), encoding="utf-8")
-    processes = OwnProcesses(tmp_path / "proc", member.name)
+    processes = OwnProcesses(tmp_path / "proc", f"--data-dir={member.directory / 'data'}")
     places = Places(
         kubernetes=str(manifests.parent),
         state=str(tmp_path / "state"),

@@ -22,7 +22,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.management import installation, recognition, roles
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import dropped
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore, kind_path
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi, Refused
 
 Object = dict[str, t.Any]
 WISH = installation.Wish(
@@ -122,10 +122,29 @@ def test_what_was_changed_by_hand_is_put_right_and_what_others_added_stays(api: 
     first, second = changes = installation.plan(api, FEW)
     assert first.before is not None and len(first.before["spec"]["versions"][0]["additionalPrinterColumns"]) == 4
     assert second.before is not None and len(second.before["rules"]) == len(second.after["rules"]) + 1
+    # Whatever the API server itself notes between the two is no conflict.
+    noted = api.send("get", CLUSTERS).document
+    moment = "2026-01-01T00:00:00Z"
+    noted["status"]["conditions"].append({"type": "Noted", "status": "True", "lastTransitionTime": moment})
+    api.send("update", f"{CLUSTERS}/status", noted)
     installation.carry_out(api, changes, lambda line: None)
     labels = api.send("get", CLUSTERS).document["metadata"]["labels"]
     assert labels["team"] == "platform" and labels[definitions.PROVIDER_LABEL] == "cluster-api"
     assert install(api) == []
+
+
+def test_what_somebody_writes_meanwhile_is_not_written_over(api: KubernetesApi) -> None:
+    install(api)
+    changed = api.send("get", CLUSTERS).document
+    changed["spec"]["names"]["shortNames"] = ["clu"]
+    api.send("update", CLUSTERS, changed)
+    changes = installation.plan(api, FEW)
+    mine = api.send("get", CLUSTERS).document
+    mine["metadata"]["labels"]["team"] = "platform"
+    api.send("update", CLUSTERS, mine)
+    with pytest.raises(Refused, match="the object has been modified"):
+        installation.carry_out(api, changes, lambda line: None)
+    assert api.send("get", CLUSTERS).document["metadata"]["labels"]["team"] == "platform"
 
 
 def test_a_half_done_installation_is_gone_on_with(api: KubernetesApi) -> None:

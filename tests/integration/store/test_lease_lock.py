@@ -22,7 +22,8 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.lease_lock import LeaseLocks, lease_path
 
-PROD = ("default", "prod")
+# A name of its own: tests of other files hold locks of their "prod" at the same time.
+PROD = ("default", "raced")
 WHERE = lease_path(*PROD)
 
 
@@ -170,14 +171,14 @@ me = process.identify(os.getpid())
 done = 0
 while done < 4:
     try:
-        taken = locks.acquire("default", "prod", holder=lock.this_holder(me))
+        taken = locks.acquire("default", "raced", holder=lock.this_holder(me))
     except lock.LockError:
         continue
     os.close(os.open(sys.argv[2], os.O_CREAT | os.O_EXCL))
-    locks.check("default", "prod", taken.fencing)
+    locks.check("default", "raced", taken.fencing)
     print(taken.fencing, flush=True)
     os.remove(sys.argv[2])
-    locks._release("/apis/coordination.k8s.io/v1/namespaces/default/leases/prod-control-plane-lock", taken)
+    locks._release("/apis/coordination.k8s.io/v1/namespaces/default/leases/raced-control-plane-lock", taken)
     done += 1
 """
     inside = f"{server.kubeconfig}.inside"
