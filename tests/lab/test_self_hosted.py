@@ -68,9 +68,10 @@ def take_down(home: SelfHosted) -> None:
             "kubeadm.control_plane.nspawn_endpoint": {"state": "absent", "cluster": NAME, "namespace": "default"},
         }
     )
-    play = [{"name": "Take down", "hosts": "localhost", "connection": "local", "gather_facts": False, "tasks": gone}]
+    here = {"ansible_connection": "local", "ansible_python_interpreter": "{{ ansible_playbook_python }}"}
+    play = [{"name": "Take down", "hosts": "localhost", "vars": here, "gather_facts": False, "tasks": gone}]
     (home.folder / "take_down.yml").write_text(yaml.safe_dump(play))
-    home.run([home.program, "-i", "localhost,", "take_down.yml"], home.folder)
+    home.run([home.program, "-i", "localhost,", "take_down.yml"], home.folder).succeeded()
 
 
 def figure(text: str, seconds: float) -> None:
