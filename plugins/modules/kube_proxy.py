@@ -32,7 +32,7 @@ options:
     type: str
 extends_documentation_fragment:
   - kubeadm.control_plane._workload
-  - kubeadm.control_plane._store.optional
+  - kubeadm.control_plane._store
   - kubeadm.control_plane._workload.kubeconfig
 seealso:
   - module: kubeadm.control_plane.coredns

@@ -84,7 +84,7 @@ options:
         default: 6443
 extends_documentation_fragment:
   - kubeadm.control_plane._workload
-  - kubeadm.control_plane._store.optional
+  - kubeadm.control_plane._store
   - kubeadm.control_plane._workload.kubeconfig
 notes:
   - With O(cluster) and none of the options above, everything that the KubeadmControlPlane says is brought to kubeadm-config, as

@@ -34,8 +34,8 @@ def documents(path: Path) -> dict[str, t.Any]:
 
 
 def options(document: dict[str, t.Any]) -> dict[str, t.Any]:
-    """A module's options, those of its documentation fragments included."""
-    found: dict[str, t.Any] = {}
+    """A module's options, those of its documentation fragments included: what was said of an option first stands."""
+    found: dict[str, t.Any] = dict(document.get("options") or {})
     for reference in document.get("extends_documentation_fragment") or []:
         fragment, _separator, attribute = reference[len(PREFIX) :].partition(".")
         source = (ROOT / "plugins" / "doc_fragments" / f"{fragment}.py").read_text()
@@ -43,16 +43,20 @@ def options(document: dict[str, t.Any]) -> dict[str, t.Any]:
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == wanted:
                 assert isinstance(node.value, ast.Constant)
-                found.update(yaml.safe_load(str(node.value.value)).get("options") or {})
-    return {**found, **(document.get("options") or {})}
+                for name, option in (yaml.safe_load(str(node.value.value)).get("options") or {}).items():
+                    found[name] = {**option, **found.get(name, {})}
+    return found
 
 
 def test_a_store_that_need_not_be_given_has_the_same_options() -> None:
-    """The fragment has them twice: documentation is merged option by option, and no deeper."""
+    """A fragment named before the store's says so, and leaves what a store is to the store's."""
     needed = options({"extends_documentation_fragment": [f"{PREFIX}_store"]})["store"]
-    optional = options({"extends_documentation_fragment": [f"{PREFIX}_store.optional"]})["store"]
-    assert needed.pop("required") is True and "required" not in optional
-    assert needed["suboptions"] == optional["suboptions"] and needed["type"] == optional["type"]
+    read = [documents(path)["DOCUMENTATION"] for path in MODULES]
+    users = [each for each in read if f"{PREFIX}_workload" in (each.get("extends_documentation_fragment") or [])]
+    assert needed["required"] is True and users
+    for each in users:
+        store = options(each)["store"]
+        assert store["required"] is False and store["suboptions"] == needed["suboptions"]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
