@@ -114,9 +114,13 @@ def _bring(obj: Object, wanted: t.Mapping[str, Object], former: t.Mapping[str, O
     """Bring the parts of one object to what is wanted, in place, and record what was."""
     record = _record(obj, former, parts)
     for part in parts:
-        current = _read(obj, part)
+        current = applied.read_part(obj, part)
         kept = {key: value for key, value in current.items() if key in wanted[part] or key not in record.get(part, ())}
-        _write(obj, part, {**kept, **wanted[part]})
+        content = {**kept, **wanted[part]}
+        holder = obj["metadata"] if part in _METADATA else obj["spec"]
+        # An empty part that is there already stays: it says nothing either way.
+        if content or holder.get(part):
+            applied.write_part(obj, part, content)
         record[part] = sorted(wanted[part])
     record = {part: keys for part, keys in sorted(record.items()) if keys}
     annotations = obj["metadata"].get(ANNOTATIONS) or {}
@@ -126,44 +130,17 @@ def _bring(obj: Object, wanted: t.Mapping[str, Object], former: t.Mapping[str, O
         del annotations[PROPAGATED_ANNOTATION]
 
 
-def _record(obj: Object, former: t.Mapping[str, Object], parts: tuple[str, ...]) -> dict[str, list[str]]:
+def _record(obj: Object, former: t.Mapping[str, Object], parts: tuple[str, ...]) -> applied.Record:
     """Which keys of an object came from the template."""
-    text = (obj["metadata"].get(ANNOTATIONS) or {}).get(PROPAGATED_ANNOTATION)
-    if text is None:
-        # Made before there was a record, from the template as it was stored until now.
-        found = {part: _read(obj, part) for part in parts}
-        return {
-            part: [key for key, value in former.get(part, {}).items() if own.get(key) == value]
-            for part, own in found.items()
-        }
-    try:
-        record = json.loads(text)
-        return {part: [str(key) for key in record[part]] for part in _EVERYTHING if part in record}
-    except (ValueError, TypeError):
-        # Damaged: nothing is taken away on its word.
-        return {}
-
-
-def _read(obj: Object, part: str) -> Object:
-    if part in _METADATA:
-        return dict(obj["metadata"].get(part) or {})
-    if part == MIN_READY:
-        return {MIN_READY: obj["spec"][MIN_READY]} if MIN_READY in obj["spec"] else {}
-    if part == GATES:
-        return {str(gate.get("conditionType")): gate for gate in obj["spec"].get(GATES) or []}
-    return dict(obj["spec"].get(part) or {})
-
-
-def _write(obj: Object, part: str, content: Object) -> None:
-    holder = obj["metadata"] if part in _METADATA else obj["spec"]
-    value: t.Any = list(content.values()) if part == GATES else content
-    if part == MIN_READY and content:
-        holder[part] = content[MIN_READY]
-    elif value:
-        holder[part] = value
-    elif holder.get(part):
-        # An empty part that is there already stays: it says nothing either way.
-        del holder[part]
+    record = applied.read_record(obj)
+    if record is not None:
+        return record
+    # Made before there was a record, from the template as it was stored until now.
+    found = {part: applied.read_part(obj, part) for part in parts}
+    return {
+        part: [key for key, value in former.get(part, {}).items() if own.get(key) == value]
+        for part, own in found.items()
+    }
 
 
 def changed_paths(before: t.Any, after: t.Any, path: str = "") -> list[str]:

@@ -66,14 +66,25 @@ def _note(metadata: Object, record: Record) -> None:
         del metadata[ANNOTATIONS]
 
 
-def given(obj: Object) -> Object:
-    """Return the fields that came from the template, by part and then by name; the empty mapping where none did."""
+def read_record(obj: Object) -> Record | None:
+    """Return which fields of an object its annotation says came from the template, None where it has no such annotation.
+
+    A damaged one says that none did: nothing is taken away on its word.
+    """
+    text = (obj["metadata"].get(ANNOTATIONS) or {}).get(RECORD)
+    if text is None:
+        return None
     try:
-        record = json.loads((obj["metadata"].get(ANNOTATIONS) or {}).get(RECORD, "{}"))
-        named = {part: [str(key) for key in record[part]] for part in PARTS if part in record}
+        record = json.loads(text)
+        return {part: [str(key) for key in record[part]] for part in PARTS if part in record}
     except (ValueError, TypeError):
         return {}
-    found = {part: {key: value for key, value in _read(obj, part).items() if key in named[part]} for part in named}
+
+
+def given(obj: Object) -> Object:
+    """Return the fields that came from the template, by part and then by name; the empty mapping where none did."""
+    named = read_record(obj) or {}
+    found = {part: {key: value for key, value in read_part(obj, part).items() if key in named[part]} for part in named}
     return {part: copy.deepcopy(fields) for part, fields in found.items() if fields}
 
 
@@ -97,7 +108,7 @@ def rest(obj: Object, fields: Object) -> Object:
     """Return an object without the annotation and these fields: what is created with them would be its creator's as well, for ever."""
     made = own(copy.deepcopy(obj))
     for part, names in fields.items():
-        _write(made, part, {key: value for key, value in _read(made, part).items() if key not in names})
+        write_part(made, part, {key: value for key, value in read_part(made, part).items() if key not in names})
     return made
 
 
@@ -114,7 +125,7 @@ def request(stored: Object, fields: Object, resource_version: str | None) -> Obj
     if resource_version is not None:
         metadata["resourceVersion"] = resource_version
     for part, content in fields.items():
-        _write(made, part, copy.deepcopy(content))
+        write_part(made, part, copy.deepcopy(content))
     return made if made["spec"] else {key: value for key, value in made.items() if key != "spec"}
 
 
@@ -128,14 +139,15 @@ def follow(obj: Object, stored: Object, before: Object) -> None:
     """
     now = given(stored)
     for part, fields in before.items():
-        there, content = _read(stored, part), _read(obj, part)
+        there, content = read_part(stored, part), read_part(obj, part)
         kept = {key: there[key] for key in fields if key in there and key not in now.get(part, {})}
         if kept:
-            _write(obj, part, {**content, **kept})
+            write_part(obj, part, {**content, **kept})
     _note(obj["metadata"], {part: list(fields) for part, fields in now.items()})
 
 
-def _read(obj: Object, part: str) -> Object:
+def read_part(obj: Object, part: str) -> Object:
+    """Return the fields of one of the :data:`PARTS` of an object by name, the template's and others; a readiness gate's is its type."""
     if part in (LABELS, ANNOTATIONS):
         return dict(obj["metadata"].get(part) or {})
     spec = obj.get("spec") or {}
@@ -146,7 +158,8 @@ def _read(obj: Object, part: str) -> Object:
     return dict(spec.get(part) or {})
 
 
-def _write(obj: Object, part: str, content: Object) -> None:
+def write_part(obj: Object, part: str, content: Object) -> None:
+    """Let a part of an object have these fields, as :func:`read_part` returns them, and no others, in place; without any it goes."""
     holder = obj["metadata"] if part in (LABELS, ANNOTATIONS) else obj["spec"]
     value: t.Any = list(content.values()) if part == GATES else content.get(MIN_READY) if part == MIN_READY else content
     if content:
