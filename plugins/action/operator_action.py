@@ -47,7 +47,7 @@ class ActionModule(ControlPlaneAction):
             self.progress(cluster_objects.name, said)
             if self.check_mode:
                 self.display.display("\n" + text.plan_text(root, root["status"]["plan"]))
-            left = cluster_objects.infrastructure_cluster is not None and may_have_left(executions.load(root))
+            left = may_have_left(cluster_objects, executions.load(root))
             answer = self._answer(root, root["status"]["plan"], act=not self.check_mode)
             return {**answer, "left_endpoint": left, "msg": said}
         if root["spec"].get("abort"):

@@ -141,7 +141,7 @@ class ActionModule(ControlPlaneAction):
 
     @staticmethod
     def _tasks(execution: Execution, name: str) -> list[Object]:
-        tasks = [execution.root] if execution.root["kind"] == objects.TASK else list(execution.tasks.values())
+        tasks = list(execution.tasks.values())
         if not name:
             return tasks
         found = [each for each in tasks if each["metadata"]["name"] == name]

@@ -40,6 +40,8 @@ Run = t.Callable[["TaskContext", t.Mapping[str, t.Any]], None]
 FIRST_WAIT_SECONDS, WAIT_SECONDS = 2, 20
 # How long a node may be silent while a program runs there; the program doesn't notice.
 SILENCE_SECONDS = 60.0
+# How node_observe is asked whether a node is well now: whoever waits for that asks again anyway.
+QUICK_LOOK: dict[str, t.Any] = {"look_again": False, "timeout": 2.0}
 
 
 class CommandFailure(Exception):

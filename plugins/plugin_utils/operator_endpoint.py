@@ -7,21 +7,19 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import endpoint, freeze, objects
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import endpoint, freeze
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.matching import Execution
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import NodeFacts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.parse import parse
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_context import reach
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_context import QUICK_LOOK, reach
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import endpoint_servers
 
-_LOOK = {"look_again": False, "timeout": 2.0}
 
-
-def may_have_left(execution: Execution) -> bool:
+def may_have_left(cluster_objects: ClusterObjects, execution: Execution) -> bool:
     """Whether a run of this Action may have taken a machine from behind the endpoint: a Task for which that is done was made."""
-    return any(endpoint.leaving(execution.plan, [each]) for each in _tasks(execution).values())
+    return any(_leaving(cluster_objects, execution, [each]) for each in execution.tasks)
 
 
 def out_of_endpoint(
@@ -36,9 +34,8 @@ def out_of_endpoint(
     None leaves where no other one that stays behind the endpoint has an API server that is ready: what is served is then served by it alone.
     """
     behind = {each["name"] for each in endpoint_servers(cluster_objects)}
-    leaving = endpoint.leaving(execution.plan, [_tasks(execution)[name] for name in names])
-    found = [name for name in leaving if name in behind]
-    if not found or cluster_objects.infrastructure_cluster is None:
+    found = [name for name in _leaving(cluster_objects, execution, names) if name in behind]
+    if not found:
         return []
     nodes = freeze.nodes_of(execution.plan)
     staying = [each for each in nodes if each.control_plane and each.machine in behind - set(found)]
@@ -50,17 +47,18 @@ def out_of_endpoint(
     return []
 
 
-def _tasks(execution: Execution) -> dict[str, Object]:
-    """The Tasks that were made, by name; a detached one is its own."""
-    root = execution.root
-    return {str(root["metadata"]["name"]): root} if root["kind"] == objects.TASK else execution.tasks
+def _leaving(cluster_objects: ClusterObjects, execution: Execution, names: t.Sequence[str]) -> t.Sequence[str]:
+    """The machines that leave for the Tasks of these names; none where the store knows of no endpoint."""
+    if cluster_objects.infrastructure_cluster is None:
+        return ()
+    return endpoint.leaving(execution.plan, [execution.tasks[name] for name in names])
 
 
 def _is_ready(
     plugin: ControlPlaneAction, arguments: dict[str, t.Any], cluster_objects: ClusterObjects, node: NodeFacts
 ) -> bool:
     caller = plugin.machine_caller(arguments, cluster_objects)
-    answer = caller.call(reach(cluster_objects, node), "node_observe", _LOOK)
+    answer = caller.call(reach(cluster_objects, node), "node_observe", QUICK_LOOK)
     if answer.failed:
         return False
     own = parse(answer.result.get("observation"), node.name)["pods"].get(node.name) or {}

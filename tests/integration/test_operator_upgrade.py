@@ -47,8 +47,13 @@ def away_while_it_stopped(workspace: OperatorWorkspace, stopped: list[str]) -> N
     stops = workspace.world()["stops"]
     assert {name for name, _behind in stops} == set(stopped)
     assert all(behind == [each for each in machines if each != name] for name, behind in stops)
+    assert behind_the_endpoint(workspace) == machines
+
+
+def behind_the_endpoint(workspace: OperatorWorkspace) -> list[str]:
+    """The machines that the load balancer has as servers."""
     [balancer] = workspace.cloud()["balancers"].values()
-    assert sorted(each["name"] for each in balancer["servers"]) == machines
+    return sorted(each["name"] for each in balancer["servers"])
 
 
 def upgraded(workspace: OperatorWorkspace) -> None:
@@ -142,8 +147,7 @@ def test_a_machine_that_a_killed_run_left_outside_the_endpoint(workspace: Operat
     [[first, behind], *_more] = workspace.world()["stops"]
     assert first not in behind
     workspace.playbook("abort", "-e", "operator_action=renew").succeeded()
-    [balancer] = workspace.cloud()["balancers"].values()
-    assert sorted(each["name"] for each in balancer["servers"]) == workspace.control_planes
+    assert behind_the_endpoint(workspace) == workspace.control_planes
 
 
 def test_where_no_other_api_server_is_ready_none_leaves_the_endpoint(workspace: OperatorWorkspace) -> None:

@@ -26,7 +26,7 @@ class Execution:
     """An Action with everything that was made from it, as the store has it now.
 
     ``root`` is the Action, or a detached TaskGroup or Task; ``groups`` and ``tasks`` go by name; ``others`` are the names of the cluster's
-    other Actions that have not ended; ``nodes`` is what the cluster says now, None where it can't be asked.
+    other Actions that have not ended; ``nodes`` is what the cluster says now, None where it can't be asked. A detached Task is its own.
     """
 
     root: Object
@@ -34,6 +34,10 @@ class Execution:
     tasks: dict[str, Object] = field(default_factory=dict)
     others: tuple[str, ...] = ()
     nodes: tuple[NodeNow, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.root["kind"] == objects.TASK:
+            self.tasks = {str(self.root["metadata"]["name"]): self.root}
 
     @property
     def plan(self) -> Object:

@@ -63,10 +63,7 @@ def ending(execution: Execution, step: Step, cluster: str) -> str:
             f"What to type: {PLAYBOOK}resume {option} to go on, {PLAYBOOK}abort {option} to give it up."
         )
     if step.kind == flow.APPROVAL:
-        tasks = [
-            task_text(execution.root if root["kind"] == objects.TASK else execution.tasks[each]) for each in step.tasks
-        ]
-        shown = "\n".join(tasks)
+        shown = "\n".join(task_text(execution.tasks[each]) for each in step.tasks)
         return (
             f"{label} waits for approval: {_progress(execution)}\n{shown}\n"
             f"What to type: {PLAYBOOK}approve {option} to run it, {PLAYBOOK}abort {option} to reject it."
@@ -106,7 +103,7 @@ def _half_upgraded(execution: Execution, cluster: str) -> str:
 def _failed(execution: Execution, step: Step, label: str, option: str) -> str:
     lines = [f"{label} has paused, because a Task failed. Nothing else was started: {_progress(execution)}"]
     for name in step.tasks:
-        task = execution.root if execution.root["kind"] == objects.TASK else execution.tasks[name]
+        task = execution.tasks[name]
         status = task["status"]
         lines += [
             "",

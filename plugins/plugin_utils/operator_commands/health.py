@@ -14,10 +14,13 @@ import typing as t
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.compare_and_swap import Read
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.parse import parse
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.plan import Objects, Plan
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_context import CommandFailure, TaskContext
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_context import (
+    QUICK_LOOK,
+    CommandFailure,
+    TaskContext,
+)
 
 COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
-_LOOK = {"look_again": False, "timeout": 2.0}
 
 
 def wait_healthy(context: TaskContext, parameters: t.Mapping[str, t.Any]) -> None:
@@ -40,7 +43,7 @@ def wait_healthy(context: TaskContext, parameters: t.Mapping[str, t.Any]) -> Non
 def control_plane_problems(context: TaskContext, kubelet: str, api_server: str) -> list[str]:
     """What is not well of a control plane Node, asked on its own machine."""
     try:
-        answer = context.call("node_observe", _LOOK)
+        answer = context.call("node_observe", QUICK_LOOK)
     except CommandFailure as failure:
         return [str(failure)]
     return judge(answer.get("observation"), context.node.name, kubelet, api_server)
