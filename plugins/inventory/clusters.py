@@ -64,7 +64,7 @@ options:
   label_selector:
     description:
       - Only clusters with such labels become hosts, whether the manifest or the stored Cluster has them.
-      - As C(kubectl --selector) takes it, for example C(env=prod,region in (a, b),!retired).
+      - As C(kubectl --selector) takes it, for example C(env=prod,region!=east,!retired); sets in parentheses after C(in) and C(notin) are taken, too.
       - All clusters where it is empty.
     type: str
     default: ""
@@ -243,7 +243,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         try:
             self._add_clusters(options, files, self._decrypt(loader))
         except StoreError as error:
-            raise AnsibleParserError(str(error)) from error
+            # Ansible shows a cause's text once more beside its own.
+            raise AnsibleParserError(str(error)) from None
 
     def _add_clusters(self, options: dict[str, t.Any], files: list[str], decrypt: t.Any) -> None:
         namespaces = [str(each) for each in self.get_option("namespaces") or []]
@@ -304,7 +305,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         try:
             selected = label_selector.parse(str(self.get_option("label_selector") or ""))
         except ValueError as error:
-            raise AnsibleParserError(f"label_selector: {error}") from error
+            raise AnsibleParserError(f"label_selector: {error}") from None
         return [
             key
             for key, found in sorted(labels.items())

@@ -28,10 +28,11 @@ try:
     from urllib3._collections import HTTPHeaderDict
     from urllib3.exceptions import HTTPError, NewConnectionError
     from urllib3.util.ssl_ import create_urllib3_context
+    from yaml import YAMLError
 except ImportError as error:
     MISSING: t.Optional[str] = str(error)
     kubernetes_client = kubernetes_config = HTTPHeaderDict = Timeout = create_urllib3_context = None  # type: ignore[assignment, misc]
-    HTTPError = NewConnectionError = OSError  # type: ignore[assignment, misc]
+    HTTPError = NewConnectionError = YAMLError = OSError  # type: ignore[assignment, misc]
 else:
     MISSING = None
 
@@ -112,7 +113,7 @@ class KubernetesApi:
             self._configuration = configuration(options, folder)
             self.host = str(self._configuration.host).rstrip("/")
             self._client = kubernetes_client.ApiClient(self._configuration)
-            _keep_in_memory(self._client.rest_client.pool_manager, self._configuration)
+            _keep_in_memory(self._client.rest_client.pool_manager, self._configuration, named(options))
         self._impersonated = impersonation(options)
         self._patience_seconds = patience_seconds
         self.requests = 0
@@ -219,7 +220,7 @@ def _credential_files() -> t.Iterator[str]:
                 del remembered[content]
 
 
-def _keep_in_memory(pool: t.Any, made: t.Any) -> None:
+def _keep_in_memory(pool: t.Any, made: t.Any, where: str) -> None:
     """Have a pool of connections use certificates and key as they are in their files now, which are needed no more then."""
     context = create_urllib3_context(cert_reqs=ssl.CERT_REQUIRED if made.verify_ssl else ssl.CERT_NONE)
     try:
@@ -230,7 +231,7 @@ def _keep_in_memory(pool: t.Any, made: t.Any) -> None:
         if made.cert_file:
             context.load_cert_chain(made.cert_file, made.key_file)
     except (OSError, ssl.SSLError) as error:
-        raise _no_credentials(f"{made.ssl_ca_cert or ''} {made.cert_file or ''}", error) from error
+        raise _no_credentials(where, f"its certificates or its key can't be used: {_short(error)}") from error
     for name in ("ca_certs", "cert_file", "key_file"):
         pool.connection_pool_kw.pop(name, None)
     pool.connection_pool_kw["ssl_context"] = context
@@ -260,19 +261,39 @@ def configuration(options: t.Mapping[str, t.Any], folder: t.Optional[str] = None
                 persist_config=truth(settings["persist_config"] or False),
                 temp_file_path=folder,
             )
+    except YAMLError as error:
+        # The client's own text would quote the file, which is full of keys.
+        line = getattr(getattr(error, "problem_mark", None), "line", None)
+        why = "it is no YAML" + ("" if line is None else f" (line {line + 1})")
+        raise _no_credentials(named(options), why) from error
     except (kubernetes_config.ConfigException, OSError, ValueError) as error:
-        raise _no_credentials(str(settings["kubeconfig"] or "the default kubeconfig"), error) from error
+        why = "there is no such file" if "No configuration found" in str(error) else _short(error)
+        raise _no_credentials(named(options), why) from error
+    except (AttributeError, KeyError, TypeError) as error:
+        # What the client stumbles over: a list, a text, a provider of tokens that it knows no more.
+        raise _no_credentials(
+            named(options), f"it is no kubeconfig that the client can read: {_short(error)}"
+        ) from error
     _overrides(made, settings)
+    if not made.host:
+        raise _no_credentials(named(options), "it names no server")
     if "://" not in made.host:
         made.host = f"https://{made.host}"
     return made
 
 
-def _no_credentials(where: str, error: BaseException) -> base.StoreError:
+def named(options: t.Mapping[str, t.Any]) -> str:
+    """Return how messages name what the connection options were read from: the kubeconfig, or the host that is given."""
+    if options.get("in_cluster"):
+        return "store.in_cluster"
+    return str(setting(options, "host") or setting(options, "kubeconfig") or "the default kubeconfig")
+
+
+def _no_credentials(where: str, why: str) -> base.StoreError:
     return base.StoreError(
         "there are no credentials for the store's Kubernetes API",
-        where.strip(),
-        redact(_short(error)),
+        where,
+        redact(why).rstrip("."),
         "Give store.kubeconfig (and store.context), store.host with store.api_key or a client certificate, or store.in_cluster: "
         "true to use those of the pod that this runs in.",
     )

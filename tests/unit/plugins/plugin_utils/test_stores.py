@@ -107,6 +107,44 @@ def test_a_context_that_the_kubeconfig_lacks(tmp_path: Path) -> None:
         stores.open_store({**options, "context": "three"})
 
 
+NO_KUBECONFIGS: t.Mapping[str, tuple[t.Optional[str], str]] = {
+    "nothing": (None, "there is no such file"),
+    "an empty file": ("", "is empty"),
+    "no YAML": ("users: [{token: s3cr3t\n", r"it is no YAML \(line 2\)"),
+    "a list": ("- a\n", "it is no kubeconfig"),
+    "a text": ("hello\n", "it is no kubeconfig"),
+    "a provider of tokens that is gone": (
+        "{current-context: x, contexts: [{name: x, context: {cluster: c, user: u}}], "
+        "clusters: [{name: c, cluster: {server: a}}], users: [{name: u, user: {auth-provider: {name: gcp}}}]}",
+        "it is no kubeconfig that the client can read",
+    ),
+    "no server": (
+        "{current-context: x, contexts: [{name: x, context: {cluster: c, user: u}}], "
+        "clusters: [{name: c, cluster: {}}], users: [{name: u, user: {}}]}",
+        "it names no server",
+    ),
+    "an authority that is none": (
+        "{current-context: x, contexts: [{name: x, context: {cluster: c, user: u}}], "
+        "clusters: [{name: c, cluster: {server: 'https://a', certificate-authority-data: bm9uZQ==}}], users: [{name: u, user: {}}]}",
+        "its certificates or its key can't be used",
+    ),
+}
+
+
+@pytest.mark.parametrize(("content", "says"), NO_KUBECONFIGS.values(), ids=NO_KUBECONFIGS.keys())
+def test_what_is_no_kubeconfig_is_named(tmp_path: Path, content: t.Optional[str], says: str) -> None:
+    """The user's file, what is wrong with it and what to do; nothing of its content."""
+    pytest.importorskip("kubernetes")
+    path = tmp_path / "management.conf"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(StoreError, match=says) as caught:
+        stores.open_store({**API, "kubeconfig": str(path)})
+    text = str(caught.value)
+    assert f"({path})" in text and "Give store.kubeconfig" in text and ".." not in text
+    assert "s3cr3t" not in text
+
+
 @pytest.mark.parametrize("certificate", [True, False])
 def test_nothing_of_a_kubeconfig_is_left_in_files(temporary: Path, tmp_path: Path, certificate: bool) -> None:
     """Not for a second one either, and not where its certificate is none."""
