@@ -9,6 +9,8 @@ import ipaddress
 import re
 import ssl
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.der import element
+
 _NAMES_OID = bytes.fromhex("0603551d11")
 _BLOCK = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
 _DNS, _ADDRESS = 0x82, 0x87
@@ -27,17 +29,17 @@ def alternative_names(pem: str) -> frozenset[str]:
         return frozenset()
     try:
         rest = der[at + len(_NAMES_OID) :]
-        tag, content, rest = _element(rest)
+        tag, content, rest = element(rest)
         if tag == _BOOLEAN:
-            tag, content, rest = _element(rest)
+            tag, content, rest = element(rest)
         if tag != _OCTETS:
             raise ValueError("no alternative names where they should be")
-        tag, names, _after = _element(content)
+        tag, names, _after = element(content)
         if tag != _SEQUENCE:
             raise ValueError("no list of alternative names")
         found = set()
         while names:
-            tag, value, names = _element(names)
+            tag, value, names = element(names)
             if tag == _DNS:
                 found.add(value.decode("ascii").lower())
             elif tag == _ADDRESS:
@@ -53,16 +55,3 @@ def certificate_bytes(pem: str) -> bytes:
     if block is None:
         raise ValueError("no PEM certificate")
     return ssl.PEM_cert_to_DER_cert(block.group(0))
-
-
-def _element(data: bytes) -> tuple[int, bytes, bytes]:
-    tag, length, at = data[0], data[1], 2
-    if length & 0x80:
-        count = length & 0x7F
-        if not 1 <= count <= 4:
-            raise ValueError("a DER length of an impossible size")
-        length = int.from_bytes(data[2 : 2 + count], "big")
-        at += count
-    if at + length > len(data):
-        raise ValueError("DER that breaks off")
-    return tag, data[at : at + length], data[at + length :]

@@ -11,6 +11,8 @@ import os
 import re
 import time
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.der import element
+
 PKI_DIRECTORY = "/etc/kubernetes/pki"
 # kubeadm's own names (kubeadm.md A6).
 FILES = (
@@ -67,18 +69,18 @@ def not_after(pem: str) -> str:
         raise ValueError("no PEM certificate")
     try:
         der = base64.b64decode(re.sub(r"\s", "", block.group(1)), validate=True)
-        _tag, certificate, _rest = _element(der)
-        _tag, fields, _rest = _element(certificate)
-        tag, _value, rest = _element(fields)
+        _tag, certificate, _rest = element(der)
+        _tag, fields, _rest = element(certificate)
+        tag, _value, rest = element(fields)
         if tag == _EXPLICIT_VERSION:
-            _tag, _serial, rest = _element(rest)
-        _tag, _algorithm, rest = _element(rest)
-        _tag, _issuer, rest = _element(rest)
-        tag, validity, _rest = _element(rest)
+            _tag, _serial, rest = element(rest)
+        _tag, _algorithm, rest = element(rest)
+        _tag, _issuer, rest = element(rest)
+        tag, validity, _rest = element(rest)
         if tag != _SEQUENCE:
             raise ValueError("no validity where it should be")
-        _tag, _begin, rest = _element(validity)
-        tag, end, _rest = _element(rest)
+        _tag, _begin, rest = element(validity)
+        tag, end, _rest = element(rest)
         text = end.decode("ascii")
         if tag == _UTC_TIME:
             # RFC 5280 §4.1.2.5.1: years 50 to 99 are of the last century.
@@ -88,17 +90,3 @@ def not_after(pem: str) -> str:
         return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.strptime(text, "%Y%m%d%H%M%SZ"))
     except (IndexError, UnicodeDecodeError, binascii.Error) as error:
         raise ValueError(f"not an X.509 certificate: {error}") from error
-
-
-def _element(data: bytes) -> tuple[int, bytes, bytes]:
-    """Split DER into its first element's tag and content, and what follows it."""
-    tag, length, at = data[0], data[1], 2
-    if length & 0x80:
-        count = length & 0x7F
-        if not 1 <= count <= 4:
-            raise ValueError("a DER length of an impossible size")
-        length = int.from_bytes(data[2 : 2 + count], "big")
-        at += count
-    if at + length > len(data):
-        raise ValueError("DER that breaks off")
-    return tag, data[at : at + length], data[at + length :]

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import command, guard
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import Places
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.der import element
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 
 # kubeadm's own list of container runtimes (kubeadm.md B6).
@@ -96,29 +97,18 @@ def ca_cert_hash(places: HostPlaces) -> str:
         return "unreadable"
 
 
-def _public_key_info(der: bytes) -> bytes:
-    _tag, start, _end = _element(der, 0)
-    _tag, position, _end = _element(der, start)
+def _public_key_info(certificate: bytes) -> bytes:
+    _tag, signed, _after = element(certificate)
+    _tag, rest, _after = element(signed)
     skipped = 0
     while True:
-        tag, _content, end = _element(der, position)
+        tag, _content, after = element(rest)
         # [0] version is optional; serial, signature, issuer, validity and subject come before the key.
         if tag != 0xA0:
             if skipped == 5:
-                return der[position:end]
+                return rest[: len(rest) - len(after)]
             skipped += 1
-        position = end
-
-
-def _element(der: bytes, position: int) -> tuple[int, int, int]:
-    tag, length, start = der[position], der[position + 1], position + 2
-    if length & 0x80:
-        count = length & 0x7F
-        length = int.from_bytes(der[start : start + count], "big")
-        start += count
-    if start + length > len(der):
-        raise ValueError("truncated")
-    return tag, start, start + length
+        rest = after
 
 
 def version_of(words: t.Sequence[str]) -> str:
