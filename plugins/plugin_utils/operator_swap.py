@@ -9,7 +9,7 @@ import time
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.compare_and_swap import Read, Write
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.compare_and_swap import Read
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.plan import Plan, WorkloadError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm_filters import plain
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer
@@ -18,6 +18,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.workload_act
     MODULE,
     PAUSE_SECONDS,
     Planner,
+    writes_of,
 )
 
 # Runs workload_objects on a Node of that name.
@@ -64,7 +65,7 @@ def converge(
         if not plan.writes:
             return result
         check_lock()
-        done = _asked(ask, nodes, {"write": [_write(each) for each in plan.writes]}, plan)
+        done = _asked(ask, nodes, {"write": writes_of(plan)}, plan)
         changed = changed or done["written"] > 0
         if not done["conflict"]:
             return {**result, "changed": changed}
@@ -95,15 +96,6 @@ def _asked(ask: Ask, nodes: t.Sequence[str], call: dict[str, t.Any], plan: t.Opt
             )
         failures.append(f"{name}: {redact(answer.message)}")
     raise SwapFailure(f"no control plane Node could be asked: {'; '.join(failures) or 'there is none'}")
-
-
-def _write(change: Write) -> dict[str, t.Any]:
-    return {
-        "path": change.path,
-        "method": change.method,
-        "document": dict(change.document),
-        "resource_version": change.resource_version,
-    }
 
 
 __all__ = ["MODULE", "Ask", "SwapFailure", "converge", "read"]

@@ -11,7 +11,7 @@ import typing as t
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.failpoints import around
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import ADMIN_KUBECONFIG
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.compare_and_swap import Read, Write
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.compare_and_swap import Read
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.plan import Objects, Plan, WorkloadError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
     STORE_SPEC,
@@ -98,7 +98,7 @@ class WorkloadAction(ControlPlaneAction):
                 result["changed"] = True
                 return result
             self.check_lock(arguments)
-            done = self._call(arguments, objects, {"write": [_write(each) for each in plan.writes]}, plan)
+            done = self._call(arguments, objects, {"write": writes_of(plan)}, plan)
             result["changed"] = result["changed"] or done["written"] > 0
             if not done["conflict"]:
                 return result
@@ -168,13 +168,17 @@ class WorkloadAction(ControlPlaneAction):
         )
 
 
-def _write(change: Write) -> dict[str, t.Any]:
-    return {
-        "path": change.path,
-        "method": change.method,
-        "document": dict(change.document),
-        "resource_version": change.resource_version,
-    }
+def writes_of(plan: Plan) -> list[dict[str, t.Any]]:
+    """Return a plan's writes as the module takes them."""
+    return [
+        {
+            "path": each.path,
+            "method": each.method,
+            "document": dict(each.document),
+            "resource_version": each.resource_version,
+        }
+        for each in plan.writes
+    ]
 
 
 def _failure(answer: Answer, plan: t.Optional[Plan], machine: str = "") -> ControlPlaneFailure:
