@@ -17,6 +17,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import Cipher, FileStore
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.locks import FileLocks
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import deletion_marks
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_graph import Graph
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER
@@ -80,6 +81,9 @@ class Export:
         done = copies.bring(graph)
         # Only what has arrived: of the rest nobody could say that it was here and went.
         self._note_seen(namespace, cluster, [origin.uid(each) for each in graph.objects])
+        if deletion_marks.can_only_live_on(graph, source):
+            # A cascade may have taken Secrets and InfraMachines away there, and this is the only place that still has them.
+            return done
         return done + copies.delete(copies.remains(graph))
 
     def _note_seen(self, namespace: str, cluster: str, uids: t.Sequence[str]) -> None:

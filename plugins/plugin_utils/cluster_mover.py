@@ -13,8 +13,6 @@ import secrets
 import typing as t
 from dataclasses import dataclass, replace
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import deletion
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import condition_of
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import marks
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import ApiUnavailable
@@ -26,12 +24,11 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.marks 
     MOVING,
     Mark,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_graph, stores
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_graph, deletion_marks
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_graph import Graph, key_of
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
     CLUSTER,
-    CONTROL_PLANE,
     Object,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.copied_objects import Copies
@@ -161,7 +158,8 @@ class Mover:
         self._refuse(graph)
         self._copies.refuse_foreign(graph)
         gone = [f"delete {each['kind']} {each['metadata']['name']}" for each in self._copies.remains(graph)]
-        return [f"move {each['kind']} {each['metadata']['name']}" for each in graph.objects] + gone
+        moved = [f"move {each['kind']} {each['metadata']['name']}" for each in graph.objects]
+        return [*moved, *gone, *_said_of_deletions(graph)]
 
     def release(self) -> None:
         """Give both locks back, as far as this run holds them."""
@@ -205,23 +203,13 @@ class Mover:
                 f"the store {self._source.where} has no Cluster {self._namespace}/{self._cluster}, so there is nothing to move. Nothing was done. "
                 "Check which store the inventory names."
             )
-        going = _going(graph)
-        if going and not self._can_only_end_elsewhere(graph):
-            names = ", ".join(f"{each['kind']} {each['metadata']['name']}" for each in going)
+        whole = deletion_marks.whole(graph)
+        if whole and not deletion_marks.can_only_live_on(graph, self._source.store):
             raise ControlPlaneFailure(
-                f"of {self._cluster} is being deleted: {names}. Another store can't be told since when, so nothing was done. Let "
-                f"kubeadm.control_plane.reconcile --limit {self._cluster} end that first."
+                f"{self._cluster} is being deleted as a whole: {deletion_marks.named(whole)}. Nothing was done. Let kubeadm.control_plane.reconcile "
+                f"--limit {self._cluster} end that. Where this API is the cluster's own by another name, that run finds it out and notes it; "
+                "move the cluster then."
             )
-
-    def _can_only_end_elsewhere(self, graph: Graph) -> bool:
-        """Whether what is marked for deletion is a cluster as a whole that keeps its own objects: there nobody ends that (deletion.py)."""
-        whole = all(key_of(each)[0] in (CLUSTER, CONTROL_PLANE) for each in _going(graph))
-        cluster = t.cast(Object, graph.get((CLUSTER, self._cluster)))
-        # By an address, or as a run found and noted that could ask its machines.
-        noted = {
-            condition_of(each, "Deleting").get("reason") for each in graph.objects if key_of(each)[0] == CONTROL_PLANE
-        }
-        return whole and (deletion.OBJECTS_IN_ITSELF in noted or stores.keeps_itself(self._source.store, cluster))
 
     def _arrive(self, mark: Mark, held: Taken) -> Taken:
         """Keep everybody out of the target, and give it a number above every one that the source ever gave."""
@@ -257,9 +245,9 @@ class Mover:
             self._copies.verify(graph)
             if _versions(self._graph()) == _versions(graph):
                 self._told(f"all {len(graph.objects)} objects were read back and are the same")
-                if _going(graph):
-                    self.changes.append("the mark of deletion stays behind: the cluster lives on")
-                    self._told(self.changes[-1])
+                for each in _said_of_deletions(graph):
+                    self.changes.append(each)
+                    self._told(each)
                 return graph
         raise ControlPlaneFailure(
             f"objects of {self._cluster} are changed all the time in the store {self._source.where}, though it is paused. Nothing is lost: that store "
@@ -318,8 +306,15 @@ class Mover:
             store.modify(CLUSTER, *self._at, write)
 
 
-def _going(graph: Graph) -> list[Object]:
-    return [each for each in graph.objects if each["metadata"].get("deletionTimestamp")]
+def _said_of_deletions(graph: Graph) -> list[str]:
+    """What becomes of what is being deleted, in words."""
+    behind, carried = deletion_marks.left_behind(graph), deletion_marks.carried(graph)
+    said = []
+    if behind:
+        said.append(f"leave the mark of deletion behind, so that the cluster lives on: {deletion_marks.named(behind)}")
+    if carried:
+        said.append(f"go on there with the deletion of {deletion_marks.named(carried)}")
+    return said
 
 
 def _versions(graph: Graph) -> dict[t.Any, str]:

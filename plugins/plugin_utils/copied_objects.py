@@ -12,6 +12,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects impo
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import applied
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, StoreError, describe
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import as_kept
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import deletion_marks
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_graph import (
     Graph,
     Key,
@@ -25,7 +26,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_obje
     delete_finally,
 )
 
-# A store's own fields of metadata; no other store can be told since when something is being deleted.
+# A store's own fields of metadata; no other store can be told since when something is being deleted (deletion_marks.py).
 _OWN = (
     "deletionTimestamp",
     "uid",
@@ -53,6 +54,7 @@ def copy_of(obj: Object, uids: t.Mapping[str, str]) -> Object:
     made = applied.settled(as_kept(obj))
     metadata = {key: copy.deepcopy(value) for key, value in made["metadata"].items() if key not in _OWN}
     metadata["annotations"] = {**(metadata.get("annotations") or {}), **origin.notes(obj)}
+    metadata.update(_finalizers(metadata))
     owners = [
         {**each, "uid": uids[str(each["uid"])]}
         for each in metadata.pop("ownerReferences", None) or []
@@ -108,12 +110,17 @@ class Copies:
         self._seen = frozenset(seen)
 
     def bring(self, graph: Graph) -> list[str]:
-        """Make or correct the copy of every object, owners first; return what was done, in words. A killed run's next one goes on."""
+        """Make or correct the copy of every object, owners first, and delete there what is being deleted here (``deletion_marks.py``).
+
+        Returns what was done, in words. A killed run's next one goes on.
+        """
         uids: dict[str, str] = {}
-        done = []
+        going = deletion_marks.carried(graph)
+        known = {key: self._stored(key) for key in graph.by_key()}
+        done = self._make_room(graph, {key_of(each) for each in going}, known)
         for obj in graph.objects:
             wanted = copy_of(obj, uids)
-            stored = self._stored(key_of(obj))
+            stored = known[key_of(obj)]
             if stored is None:
                 done.append(f"create {obj['kind']} {obj['metadata']['name']}")
                 stored = self._target.create(wanted)
@@ -123,12 +130,34 @@ class Copies:
                     done.append(f"change {obj['kind']} {obj['metadata']['name']}")
                     stored = self._target.update({**wanted, "metadata": {**wanted["metadata"], **_own(stored)}})
             uids[str(obj["metadata"]["uid"])] = str(stored["metadata"]["uid"])
+            known[key_of(obj)] = stored
+        # Only now that everything is there: what is in deletion can't be given finalizers any more.
+        for obj in going:
+            kind_ref, name = key_of(obj)
+            if not deletion_marks.is_marked(t.cast(Object, known[kind_ref, name])):
+                self._target.delete(kind_ref, self._namespace, name)
+                done.append(f"mark {obj['kind']} {name} for deletion")
+        return done
+
+    def _make_room(self, graph: Graph, going: t.Collection[Key], known: dict[Key, t.Optional[Object]]) -> list[str]:
+        """Delete all copies where one is being deleted that is to live: no store takes that back, and a new owner's uid is another one.
+
+        ``known``, what the other store has of the graph, is brought up to date.
+        """
+        if not any(each and deletion_marks.is_marked(each) and key not in going for key, each in known.items()):
+            return []
+        self.refuse_foreign(graph)
+        there = Graph(self._target, self._namespace, graph.cluster)
+        copies = [each for each in reversed(there.objects) if key_of(each) in known and key_of(each) in there.own]
+        done = self.delete(copies)
+        known.update({key_of(each): None for each in copies})
         return done
 
     def verify(self, graph: Graph) -> None:
         """Read everything back and compare it. Raises NotTheSame, naming the first difference."""
         there = Graph(self._target, self._namespace, graph.cluster).by_key()
         uids: dict[str, str] = {}
+        going = {key_of(each) for each in deletion_marks.carried(graph)}
         for obj in graph.objects:
             stored = there.get(key_of(obj)) or self._stored(key_of(obj))
             if stored is None:
@@ -137,6 +166,8 @@ class Copies:
             differs = difference(copy_of(obj, uids), _plain(stored))
             if differs is not None:
                 raise self._not_there(obj, f"{differs} is another than it was")
+            if deletion_marks.is_marked(stored) != (key_of(obj) in going):
+                raise self._not_there(obj, "it is being deleted in one of the two only")
 
     def refuse_foreign(self, graph: Graph) -> None:
         """Raise NotTheSame where the other store has an object of its own under a name that is needed there. Nothing is written."""
@@ -211,7 +242,15 @@ def is_copy(obj: Object) -> bool:
 
 def _plain(stored: Object) -> Object:
     made = as_kept(stored)
-    return {**made, "metadata": {key: value for key, value in made["metadata"].items() if key not in _OWN}}
+    metadata = {key: value for key, value in made["metadata"].items() if key not in _OWN}
+    return {**made, "metadata": {**metadata, **_finalizers(metadata)}}
+
+
+def _finalizers(metadata: t.Mapping[str, t.Any]) -> Object:
+    """The finalizers without an API server's own, whose garbage collector nobody is elsewhere; nothing where there are none."""
+    if "finalizers" not in metadata:
+        return {}
+    return {"finalizers": [each for each in metadata["finalizers"] if each not in deletion_marks.CASCADE_FINALIZERS]}
 
 
 def _own(stored: Object) -> Object:

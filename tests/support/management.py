@@ -6,16 +6,19 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import subprocess
 import typing as t
 from pathlib import Path
 
+import pytest
 import yaml
 from actions import run_action
-from api_server import ApiServer
+from api_server import ApiServer, find_binary
 from cryptography.x509.oid import ExtendedKeyUsageOID
+from etcd_cluster import free_port
 from workspace import cluster_documents
 
 Object = dict[str, t.Any]
@@ -33,6 +36,31 @@ def kubeconfig_of(server: ApiServer, user: str, group: str = "") -> str:
     path.write_text(json.dumps(document))
     path.chmod(0o600)
     return str(path)
+
+
+@contextlib.contextmanager
+def garbage_collector(server: ApiServer, folder: Path) -> t.Iterator[None]:
+    """Have the real garbage collector at work."""
+    binary = find_binary("kube-controller-manager")
+    if binary is None:
+        pytest.skip("no kube-controller-manager: set KUBERNETES_BINARIES, or build a machine image first")
+    command = [
+        binary,
+        f"--kubeconfig={server.kubeconfig}",
+        "--controllers=garbagecollector",
+        "--leader-elect=false",
+        "--bind-address=127.0.0.1",
+        f"--secure-port={free_port()}",
+        "--port=0",
+        f"--cert-dir={folder / 'certificates'}",
+    ]
+    with (folder / "controller-manager.log").open("ab") as log:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
 
 
 class Kubectl:

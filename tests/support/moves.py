@@ -103,6 +103,18 @@ def opened(options: t.Mapping[str, t.Any], password: str = "") -> Store:
     )
 
 
+def mark(store: Store, kind: KindRef, name: str) -> None:
+    """Have an object be deleted that somebody has still to do with."""
+    store.modify(kind, "default", name, lambda each: each["metadata"].update(finalizers=["a.b/c"]))
+    store.delete(kind, "default", name)
+
+
+def marked(store: Store) -> list[str]:
+    """The Machines that are being deleted."""
+    machines = store.list(MACHINE, "default")
+    return [each["metadata"]["name"] for each in machines if each["metadata"].get("deletionTimestamp")]
+
+
 def everything(store: Store) -> dict[t.Any, Object]:
     """Each object of the cluster, by kind and name."""
     return cluster_graph.Graph(store, *AT).by_key()

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import typing as t
 from pathlib import Path
 
 import pytest
-from api_server import ApiServer, find_binary
-from etcd_cluster import free_port, until
+from api_server import ApiServer
+from etcd_cluster import until
+from management import garbage_collector
 from management_workspace import KINDS, ManagementWorkspace
 from store_objects import machine
 
@@ -28,24 +28,8 @@ def workspace(server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.fixture
 def collector(workspace: ManagementWorkspace, server: ApiServer, tmp_path: Path) -> t.Iterator[None]:
     """The garbage collector, at work."""
-    binary = find_binary("kube-controller-manager")
-    if binary is None:
-        pytest.skip("no kube-controller-manager: set KUBERNETES_BINARIES, or build a machine image first")
-    command = [
-        binary,
-        f"--kubeconfig={server.kubeconfig}",
-        "--controllers=garbagecollector",
-        "--leader-elect=false",
-        "--bind-address=127.0.0.1",
-        f"--secure-port={free_port()}",
-        "--port=0",
-        f"--cert-dir={tmp_path / 'certificates'}",
-    ]
-    with (tmp_path / "controller-manager.log").open("ab") as log:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-    yield
-    process.kill()
-    process.wait()
+    with garbage_collector(server, tmp_path):
+        yield
 
 
 def collected(workspace: ManagementWorkspace) -> None:

@@ -174,10 +174,8 @@ def test_what_is_refused_changes_nothing(files: Options, api: Options, kubectl: 
     kubectl("create", "secret", "generic", "registry", "--from-literal=a=b")
     done(move(files, api, check=True))
     refused(move(files, {**files, "path": f"{files['path']}/../store"}), "is the store that prod is in")
-    machine = opened(files).list(MACHINE, "default")[0]["metadata"]["name"]
-    opened(files).modify(MACHINE, "default", machine, lambda each: each["metadata"].update(finalizers=["a.b/c"]))
-    opened(files).delete(MACHINE, "default", machine)
-    refused(move(files, api), f"is being deleted: Machine {machine}")
+    moves.mark(opened(files), CLUSTER, NAME)
+    refused(move(files, api), "is being deleted as a whole: Cluster prod", "Nothing was done")
     assert everything(opened(api)).keys() <= {(SECRET, "registry")}
 
 
@@ -224,6 +222,8 @@ def test_killed_at_every_point(files: Options, request: pytest.FixtureRequest, t
     if way == "api to files":
         done(move(files, target))
         source, target = target, files
+    first, last = sorted(each["metadata"]["name"] for each in opened(source).list(MACHINE, "default"))[::2]
+    moves.mark(opened(source), MACHINE, last)
     before = everything(opened(source))
     points: list[str] = []
     result = None
@@ -238,6 +238,7 @@ def test_killed_at_every_point(files: Options, request: pytest.FixtureRequest, t
     done(result)
     assert len(points) > 30, points
     assert keepers(source, target) == [1] and everything(opened(source)).keys() <= {(SECRET, "registry")}
+    assert moves.marked(opened(target)) == [last] != [first]
 
 
 def test_taken_back_in_its_middle(files: Options, api: Options, tmp_path: Path) -> None:

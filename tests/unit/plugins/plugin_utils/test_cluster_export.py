@@ -71,13 +71,36 @@ def test_only_what_has_changed_is_written(export: Export, source: Store, copy: O
 
 
 def test_while_something_is_being_deleted(export: Export, source: Store, copy: Options) -> None:
-    """No copy can be told since when; it is kept like anything else, again and again."""
+    """It is being deleted in the copy too, for whoever works with it; and goes with it."""
     keep(export, source)
     [name, *_others] = [each["metadata"]["name"] for each in source.list(MACHINE, "default")]
-    source.modify(MACHINE, "default", name, lambda each: each["metadata"].update(finalizers=["a.example.org/f"]))
-    assert source.delete(MACHINE, "default", name) is not None
-    assert keep(export, source) == [f"change Machine {name}"]
-    assert keep(export, source) == []
+    moves.mark(source, MACHINE, name)
+    assert keep(export, source) == [f"change Machine {name}", f"mark Machine {name} for deletion"]
+    assert keep(export, source) == [] and moves.marked(opened(copy, PASSWORD)) == [name]
+    source.modify(MACHINE, "default", name, lambda each: each["metadata"].update(finalizers=[]))
+    assert keep(export, source) == [f"delete Machine {name}"]
+    assert missing(opened(copy, PASSWORD), everything(source)) == []
+
+
+def test_a_cluster_that_goes_as_a_whole_is_followed(export: Export, source: Store, copy: Options) -> None:
+    """It is not the copy that keeps what is deleted elsewhere; only of a cluster that keeps its own objects it does."""
+    keep(export, source)
+    [first, second, *_others] = [each["metadata"]["name"] for each in source.list(MACHINE, "default")]
+    moves.mark(source, CLUSTER, NAME)
+    source.delete(MACHINE, "default", first)
+    assert f"delete Machine {first}" in keep(export, source)
+    reason = {"type": "Deleting", "status": "True", "reason": "ObjectsInItself", "message": ""}
+    source.modify(
+        moves.CONTROL_PLANE,
+        "default",
+        f"{NAME}-control-plane",
+        lambda each: each.setdefault("status", {}).update(conditions=[{**reason, "lastTransitionTime": moves.OLD}]),
+    )
+    source.delete(MACHINE, "default", second)
+    keep(export, source)
+    there = opened(copy, PASSWORD)
+    assert there.get(MACHINE, "default", second) is not None and there.get(MACHINE, "default", first) is None
+    assert "deletionTimestamp" not in there.get(*(CLUSTER, *AT))["metadata"]  # type: ignore[index]
 
 
 def test_a_store_without_the_cluster_takes_nothing_away(export: Export, source: Store, copy: Options) -> None:

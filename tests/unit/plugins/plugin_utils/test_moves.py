@@ -16,7 +16,13 @@ from operator_workspace import NAME
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import origin
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import marks
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import kind_ref_of
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_graph, copied_objects, stores
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import (
+    cluster_graph,
+    copied_objects,
+    deletion_marks,
+    stores,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
 
 Options = dict[str, t.Any]
@@ -103,6 +109,59 @@ def test_an_owner_that_does_not_come_along_is_left_out() -> None:
     made = copied_objects.copy_of({"kind": "Machine", "metadata": metadata}, {"u-2": "u-9"})
     assert made["metadata"]["ownerReferences"] == [{"kind": "Cluster", "name": "prod", "uid": "u-9"}]
     assert "uid" not in made["metadata"]
+
+
+def test_a_removal_goes_on_where_the_cluster_is(files: Options, other: Options) -> None:
+    """In the order in which the machines were marked; nothing else is deleted there, and nothing is lost."""
+    names = sorted(each["metadata"]["name"] for each in opened(files).list(MACHINE, "default"))
+    for name in (names[2], names[0]):
+        moves.mark(opened(files), MACHINE, name)
+    before = everything(opened(files))
+    said = move(files, other, check=True)
+    assert said["changes"][-1] == f"go on there with the deletion of Machine {names[0]}, Machine {names[2]}"
+    said = move(files, other)
+    assert not said.get("failed"), said
+    assert moves.marked(opened(other)) == [names[0], names[2]] and missing(opened(other), before) == []
+    assert everything(opened(files)) == {} and not move(files, other)["changed"]
+
+
+def test_a_mark_that_is_taken_back_by_the_move_of_a_copy(files: Options, other: Options) -> None:
+    """No store can take one back: the copies are made anew, and what was marked lives."""
+    before = everything(opened(files))
+    name = opened(files).list(MACHINE, "default")[0]["metadata"]["name"]
+    opened(files).modify(MACHINE, "default", name, lambda each: each["metadata"].update(finalizers=["a.b/c"]))
+    copies = copied_objects.Copies(opened(other), "default", "there")
+    copies.bring(cluster_graph.Graph(opened(files), *AT))
+    moves.mark(opened(other), MACHINE, name)
+    done = copies.bring(cluster_graph.Graph(opened(files), *AT))
+    assert f"delete Machine {name}" in done and f"create Machine {name}" in done
+    copies.verify(cluster_graph.Graph(opened(files), *AT))
+    assert moves.marked(opened(other)) == [] and everything(opened(other)).keys() == before.keys()
+
+
+@pytest.mark.parametrize(
+    ("marked", "carried"),
+    [
+        ([("b", "10", "a.b/c"), ("a", "11", "a.b/c")], ["b", "a"]),
+        ([("a", "10", "foregroundDeletion")], []),
+        ([("a", "10", "foregroundDeletion", "a.b/c")], ["a"]),
+        ([("b", "09", "a.b/c"), (NAME, "10", "a.b/c"), ("a", "10", "a.b/c")], ["b"]),
+        ([(NAME, "10", "a.b/c"), ("a", "12", "a.b/c")], []),
+    ],
+)
+def test_which_deletions_are_carried(files: Options, marked: t.Any, carried: list[str]) -> None:
+    """Those that were begun by themselves, oldest first; not what a cascade marked with the whole, nor what waits for the collector only."""
+    machines = [each["metadata"]["name"] for each in opened(files).list(MACHINE, "default")]
+    names = {NAME: NAME, **dict(zip("abc", sorted(machines)))}
+    for short, second, *finalizers in marked:
+        store = FileStore(files["path"], clock=f"2026-01-31T12:00:{second}Z".__str__)
+        where = (CLUSTER if short == NAME else MACHINE, "default", names[short])
+        store.modify(*where, lambda each, own=finalizers: each["metadata"].update(finalizers=own))  # type: ignore[misc]
+        store.delete(*where)
+    graph = cluster_graph.Graph(opened(files), *AT)
+    assert [each["metadata"]["name"] for each in deletion_marks.carried(graph)] == [names[each] for each in carried]
+    behind = {each["metadata"]["name"] for each in deletion_marks.left_behind(graph)}
+    assert behind == {names[short] for short, *_rest in marked} - {names[each] for each in carried}
 
 
 @pytest.mark.parametrize(
