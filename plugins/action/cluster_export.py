@@ -7,12 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import stores
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
-    ControlPlaneAction,
-    ControlPlaneFailure,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_export import PASSWORD_MISSING, Export
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_export, stores
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
 
 
 class ActionModule(ControlPlaneAction):
@@ -25,14 +21,5 @@ class ActionModule(ControlPlaneAction):
         directory = stores.export_directory(arguments["store"])
         if directory is None or self.check_mode:
             return {"changed": False, "changes": [], "directory": directory or ""}
-        encrypt, decrypt = self.ciphers()
-        if encrypt is None or decrypt is None:
-            raise ControlPlaneFailure(PASSWORD_MISSING)
-        changes = Export(directory, encrypt, decrypt).keep(
-            self.open_store(arguments),
-            arguments["namespace"],
-            arguments["cluster"],
-            arguments["fencing"],
-            stores.title(arguments["store"]),
-        )
+        changes = cluster_export.keep_copy(self, arguments)
         return {"changed": False, "changes": changes, "directory": directory}

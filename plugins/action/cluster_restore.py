@@ -67,7 +67,7 @@ class ActionModule(ControlPlaneAction):
             if chosen is None:
                 return self._said(objects, False, f"etcd of {objects.name} has its quorum: nothing has to be restored")
             choice = chosen
-            self._refuse_alive(choice)
+            self._refuse_alive(objects, choice)
             self._verify(objects, choice)
         text = "\n".join(choice.lines())
         if self.check_mode:
@@ -130,16 +130,21 @@ class ActionModule(ControlPlaneAction):
             objects.name, names, infos, files, snapshot=snapshot, machine=arguments["machine"].strip()
         )
 
-    def _refuse_alive(self, choice: Choice) -> None:
+    def _refuse_alive(self, objects: ClusterObjects, choice: Choice) -> None:
         """Refuse where an etcd listens that can't be stopped: beside what is restored it could go on as a second cluster."""
         stoppable = {info["etcd"].get("memberID") for info in self._infos.values()}
+        known = {str(each["metadata"]["name"]) for each in objects.machines}
+        known |= {str((each.get("status") or {}).get("nodeRef", {}).get("name")) for each in objects.machines}
         for info in self._infos.values():
             for member in info["etcd"]["members"]:
                 if member.get("listens") and member["id"] not in stoppable:
+                    name = member["name"] or member["id"]
+                    way_out = "Make its machine reachable, or cut its power."
+                    if name not in known:
+                        way_out = "The store knows no such machine, as a copy may that is older than it: only you can find it. Cut its power."
                     raise ControlPlaneFailure(
-                        f"the etcd member {member['name'] or member['id']} listens at {member['listens']}, and its machine can't be reached to"
-                        f" stop it. Beside what is restored on {choice.machine} it could go on as a second cluster. Nothing was done. Make its"
-                        " machine reachable, or cut its power."
+                        f"the etcd member {name} listens at {member['listens']}, and its machine can't be reached to"
+                        f" stop it. Beside what is restored on {choice.machine} it could go on as a second cluster. Nothing was done. {way_out}"
                     )
 
     def _cluster_id(self, objects: ClusterObjects, choice: Choice) -> str:

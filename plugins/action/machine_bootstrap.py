@@ -14,6 +14,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact i
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import read_certificates
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import (
     bootstrap_tokens,
+    cluster_export,
     external_etcd,
     machine_objects,
 )
@@ -70,6 +71,9 @@ class ActionModule(ControlPlaneAction):
             data = self._data(objects, caller, machine)
             machine_objects.note_start(objects, self._name)
             self._record(objects, "Running", "kubeadm is at work")
+            # A join can take the quorum away, and with it the API that this machine is noted in. Not before it is noted that it was
+            # started: from a copy that says otherwise it would be removed as one that carries nothing.
+            cluster_export.keep_copy(self, arguments)
             answer = self._reach(
                 objects,
                 caller,

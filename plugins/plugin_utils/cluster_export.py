@@ -17,7 +17,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import Cipher, FileStore
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.locks import FileLocks
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import deletion_marks
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import deletion_marks, stores
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_graph import Graph
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER
@@ -31,6 +31,47 @@ PASSWORD_MISSING = (
 # Which objects the copy ever had, by the uid of where they were made: what of these it has no more is gone, and not newer than it.
 SEEN_FILE = "seen.json"
 SEEN_COUNT = 5000
+
+
+class Action(t.Protocol):
+    """What keeping a copy needs of :class:`ControlPlaneAction`."""
+
+    def open_store(self, arguments: dict[str, t.Any]) -> Store:
+        """Open the store of the arguments."""
+
+    def ciphers(self) -> tuple[t.Optional[Cipher], t.Optional[Cipher]]:
+        """Return what encrypts and decrypts with the run's vault password."""
+
+
+def keep_copy(action: Action, arguments: dict[str, t.Any]) -> list[str]:
+    """Bring the copy of a cluster's objects to what the API has now, where the store's options name a folder for one.
+
+    Called after each step, and within one before what can take away the very API that the objects are in: what is made in that step
+    (a machine, and that kubeadm was started on it) would be known to nobody else.
+
+    Args:
+        action: the running action.
+        arguments: its arguments: cluster, namespace, store and fencing.
+
+    Returns: what was done, in words.
+
+    Raises:
+        ControlPlaneFailure: the run has no vault password, or the copy was worked with.
+        StoreError: the folder can't be written.
+    """
+    directory = stores.export_directory(arguments["store"])
+    if directory is None:
+        return []
+    encrypt, decrypt = action.ciphers()
+    if encrypt is None or decrypt is None:
+        raise ControlPlaneFailure(PASSWORD_MISSING)
+    return Export(directory, encrypt, decrypt).keep(
+        action.open_store(arguments),
+        arguments["namespace"],
+        arguments["cluster"],
+        arguments["fencing"],
+        stores.title(arguments["store"]),
+    )
 
 
 class Export:

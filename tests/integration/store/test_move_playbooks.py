@@ -88,6 +88,29 @@ def test_a_cluster_lives_on_wherever_it_is(workspace: Moving, tmp_path: Path) ->
     assert whole(workspace, 1) == [left] and "Nothing to do" in workspace.playbook("plan").succeeded().text
 
 
+STEPS = [
+    (3, r"join > machine_bootstrap: after node node_bootstrap \(2\)"),
+    (1, r"remove > machine_removal: after node etcd_member absent"),
+]
+
+
+def test_a_copy_that_a_killed_run_has_left(workspace: Moving, tmp_path: Path) -> None:
+    """The API is gone in the middle of a step: who works with the copy knows a machine that was joining, and one that was going."""
+    workspace.workspace.manifest(NAME, replicas=1)
+    workspace.playbook("reconcile").succeeded()
+    workspace.moved(API)
+    for count, point in STEPS:
+        workspace.workspace.manifest(NAME, replicas=count)
+        runs = KilledRuns(workspace.workspace, workspace.command("reconcile"), tmp_path / str(count), "kill", point)
+        stop, _run = runs.stopped_at_first()
+        assert stop.point
+        workspace.place = EXPORT
+        workspace.playbook("reconcile", *USE_EXPORT).succeeded()
+        names = whole(workspace, count)
+        workspace.moved(API)
+        assert whole(workspace, count) == names and "Nothing to do" in workspace.playbook("plan").succeeded().text
+
+
 def test_an_action_is_moved_in_its_middle(operator: Moving, tmp_path: Path) -> None:
     """A run was killed when a program had begun on a node and the store didn't know it yet: it is found there, and not begun once more."""
     workspace = t.cast(OperatorWorkspace, operator.workspace)

@@ -149,6 +149,21 @@ def test_an_etcd_that_lives_where_nobody_can_stop_it_ends_it_before_anybody_is_a
     world.members[1]["listens"] = "10.0.0.3:2380"
     refused = world.run(consent=CONSENT)
     assert refused["failed"] and "member c listens at 10.0.0.3:2380" in refused["msg"] and world.marked() == []
+    assert "Make its machine reachable" in refused["msg"]
+
+
+def test_a_store_that_is_a_step_behind(world: World) -> None:
+    """The copy of a run that was killed: a machine that was joining is given up as one that failed; one that it doesn't know is named."""
+    world.change(MACHINE, "c", lambda each: each["status"]["bootstrap"].update(state="Running"))
+    world.members = [{"id": "00dd", "name": "d", "listens": "10.0.0.4:2380"}]
+    refused = world.run(consent=CONSENT)
+    assert refused["failed"] and "member d listens" in refused["msg"] and "cut its power" in refused["msg"]
+    assert "knows no such machine" in refused["msg"] and world.marked() == [] and world.calls[1:] == []
+    world.members[0]["listens"] = ""
+    done = world.run(consent=CONSENT)
+    assert not done.get("failed") and world.marked() == ["b"] and done["lost"] == ["b", "c"], done
+    joining = world.store.get(MACHINE, "default", "c") or {}
+    assert joining["status"]["bootstrap"]["state"] == "Failed"
 
 
 def test_what_an_earlier_restore_left_is_not_taken_for_this_one(world: World) -> None:
