@@ -162,7 +162,7 @@ class KubernetesStore(base.Store):
             )
         stored = self._stored(kind_ref, answer.document, written=True)
         if given:
-            stored = self._apply(kind_ref, own_path, stored, given, None)
+            stored, _emptied = self._apply(kind_ref, own_path, stored, given, None)
         refuse_loss(kind_ref, self.api.host, obj.get("spec"), stored.get("spec"), "spec")
         if obj.get("status") and kind_ref != SECRET:
             # An API server drops the status of what is created.
@@ -197,21 +197,30 @@ class KubernetesStore(base.Store):
             stored = self._put(kind_ref, namespace, name, f"{path}/status", noted)
             metadata["resourceVersion"] = stored["metadata"]["resourceVersion"]
         before, given = applied.given(stored), applied.given(obj)
+        emptied = False
         if given != before:
-            stored = self._apply(kind_ref, path, stored, given, metadata["resourceVersion"])
+            stored, emptied = self._apply(kind_ref, path, stored, given, metadata["resourceVersion"])
             applied.follow(obj, stored, before)
             metadata.update({field: stored["metadata"][field] for field in _OWN_FIELDS if field in stored["metadata"]})
-        if _without_status(obj) == _without_status(stored):
+        if _without_status(obj) == _without_status(stored) and not emptied:
             return stored
         return self._put(kind_ref, namespace, name, path, {**obj, "status": stored.get("status") or {}})
 
-    def _apply(self, kind_ref: KindRef, path: str, stored: Object, given: Object, version: str | None) -> Object:
-        """Have the fields of the machine template, and none of those that it had given before, by server-side apply (``applied.py``)."""
+    def _apply(
+        self, kind_ref: KindRef, path: str, stored: Object, given: Object, version: str | None
+    ) -> tuple[Object, bool]:
+        """Have the fields of the machine template, and none of those that it had given before, by server-side apply (``applied.py``).
+
+        Returns the object as stored, and whether the API server left null where it took the last of a field's content away, as that of
+        Kubernetes 1.20 does: whoever else reads the object may take it for something.
+        """
         body, query = applied.request(stored, given, version), {"fieldManager": applied.MANAGER, "force": "true"}
         with around(f"store write {kind_ref[1]}"):
             answer = self.api.send("patch", path, body, query, accepted=(404, 409))
         self._still_so(kind_ref, stored["metadata"]["namespace"], stored["metadata"]["name"], path, answer)
-        return self._stored(kind_ref, answer.document, written=True)
+        spec = answer.document.get("spec") or {}
+        emptied = any(part in spec and spec[part] is None for part in applied.PARTS)
+        return self._stored(kind_ref, answer.document, written=True), emptied
 
     def _put(self, kind_ref: KindRef, namespace: str, name: str, path: str, obj: Object) -> Object:
         obj = applied.own(obj)
