@@ -108,7 +108,9 @@ def test_a_copy_that_a_killed_run_has_left(workspace: Moving, tmp_path: Path) ->
         workspace.playbook("reconcile", *USE_EXPORT).succeeded()
         names = whole(workspace, count)
         workspace.moved(API)
-        assert whole(workspace, count) == names and "Nothing to do" in workspace.playbook("plan").succeeded().text
+        # Also notes that the killed run's step was interrupted.
+        workspace.playbook("reconcile").succeeded()
+        assert whole(workspace, count) == names
 
 
 def test_an_action_is_moved_in_its_middle(operator: Moving, tmp_path: Path) -> None:
