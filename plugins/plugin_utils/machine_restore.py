@@ -14,6 +14,7 @@ import functools
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import stores
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
     BOOTSTRAP_STARTED_ANNOTATION,
@@ -48,14 +49,16 @@ def restore(objects: ClusterObjects) -> list[str]:
 
     A Machine is made from its InfraMachine and its KubeadmConfig and is marked for deletion at once. An InfraMachine is made from its
     Machine, which stays. A KubeadmConfig is not made anew: what is not known of a machine counts as up to date (kcp-behaviour.md §1.4).
-    Finalizers that were taken off are put back.
+    Finalizers that were taken off are put back. Of a cluster that goes as a whole only InfraMachines are made, so that the machines can go.
     ``objects`` is brought up to date. Machines get what can't be told any more once their InfraMachine is gone.
 
     Raises:
         ControlPlaneFailure: of an initialized cluster no Machine is left that would stay. That is a lost store, not a wish.
     """
-    if objects.control_plane is None or objects.going or objects.paused:
+    if objects.control_plane is None or objects.paused:
         return []
+    if objects.going:
+        return _of_a_cascade(objects)
     _follow(objects)
     lost = _lost(objects)
     if lost and objects.initialized and not any(_stays(machine) for machine in objects.machines):
@@ -74,6 +77,16 @@ def restore(objects: ClusterObjects) -> list[str]:
             changes.append(f"mark Machine {objects.namespace}/{name} for deletion")
     objects.machines.sort(key=lambda each: str(each["metadata"]["name"]))
     return changes + _keep_until_removed(objects)
+
+
+def _of_a_cascade(objects: ClusterObjects) -> list[str]:
+    """InfraMachines have no finalizer: ``kubectl delete --cascade=foreground`` takes them before their machines, which nobody could delete then.
+
+    A cluster that keeps its own objects is not deleted (``decision/deletion.py``).
+    """
+    if stores.keeps_itself(objects.store, objects.cluster):
+        return []
+    return [_infrastructure(objects, name) for name in _bare(objects) if _has_none(objects, name)]
 
 
 def _keep_until_removed(objects: ClusterObjects) -> list[str]:
@@ -179,6 +192,9 @@ def _infrastructure(objects: ClusterObjects, name: str) -> str:
         "spec": spec,
         "status": {**status, "initialization": {"provisioned": True}},
     }
+    if objects.going:
+        # What its owner owns, the API's garbage collector would take away again.
+        metadata.pop("ownerReferences")
     objects.infrastructure_machines[name] = objects.store.create(give_new(made, control_plane))
     return f"make {reference['kind']} {objects.namespace}/{name} anew, which was deleted from the store"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from api_server import ApiServer
 from etcd_cluster import until
-from management import garbage_collector
+from management import Kubectl, garbage_collector
 from management_workspace import KINDS, ManagementWorkspace
 from store_objects import machine
 
@@ -65,6 +65,20 @@ def test_nothing_of_a_living_cluster_is_garbage_and_nothing_of_a_deleted_one_is_
     assert everything(workspace) == before
     run = workspace.playbook("reconcile").succeeded()
     assert run.recap(NAME)["changed"] == 0, [line for line in run.output.split("TASK [") if "changed: [" in line]
+    workspace.playbook("delete", *CONSENT).succeeded()
+    assert workspace.cloud()["machines"] == {} and workspace.world()["violations"] == []
+    collected(workspace)
+    assert everything(workspace) == []
+
+
+@pytest.mark.usefixtures("collector")
+def test_a_cascade_leaves_no_machine_behind(workspace: ManagementWorkspace, server: ApiServer) -> None:
+    """The collector takes the InfraMachines away at once; the machines are deleted all the same."""
+    workspace.manifest(NAME, replicas=1)
+    workspace.playbook("reconcile").succeeded()
+    assert len(workspace.cloud()["machines"]) == 1
+    Kubectl(server)("delete", f"kcp/{NAME}-control-plane", "--cascade=foreground", "--wait=false")
+    until("the cascade is through", lambda: workspace.objects("AcmeMachine") == [])
     workspace.playbook("delete", *CONSENT).succeeded()
     assert workspace.cloud()["machines"] == {} and workspace.world()["violations"] == []
     collected(workspace)

@@ -249,6 +249,21 @@ def test_how_to_reach_a_machine_that_was_prepared_ahead_outlives_its_infrastruct
     assert machine["status"]["initialization"]["infrastructureProvisioned"] is True
 
 
+def test_where_the_whole_cluster_goes_its_machines_can(cluster: Cluster) -> None:
+    """Nothing is made anew but what says where they are; of nobody's, or a garbage collector would take it with its owner."""
+    cluster.store.delete(CONTROL_PLANE, "default", "my-control-plane")
+    for kind in (INFRASTRUCTURE, KUBEADM_CONFIG):
+        cluster.lose("m2", kind)
+    cluster.lose("m3", MACHINE)
+    assert machine_restore.restore(cluster.objects()) == [
+        "make NspawnMachine default/m2 anew, which was deleted from the store"
+    ]
+    found = cluster.objects()
+    assert dict(found.reach("m2").connection) == CONNECTION and found.machine("m3") is None
+    assert "ownerReferences" not in found.infrastructure_machines["m2"]["metadata"]
+    assert machine_restore.restore(found) == []
+
+
 def test_a_machine_without_its_kubeadm_config_stays_as_it_is(cluster: Cluster, kept: Kept) -> None:
     """What is not known of it counts as up to date."""
     cluster.lose("m2", KUBEADM_CONFIG)
