@@ -33,6 +33,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import (
     node_labels,
     plan_files,
     planning,
+    stored_wishes,
     stores,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
@@ -157,6 +158,11 @@ class ActionModule(ControlPlaneAction):
                 arguments["manifests"], arguments["namespace"], arguments["cluster"], arguments["providers"] or None
             )
             cluster_records.apply_manifest(store, manifest)
+        elif stores.is_kubernetes(arguments["store"]) and not (
+            arguments["delete"] or arguments["remediate"] or arguments["check_health"]
+        ):
+            where = (arguments["namespace"], arguments["cluster"])
+            stored_wishes.settle(store, *where, arguments["providers"] or None)
         if arguments["delete"]:
             cluster_records.mark_deleting(self.open_objects(arguments, store), False)
         if arguments["remediate"]:

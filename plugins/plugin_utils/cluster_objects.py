@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import copy
 import typing as t
 from dataclasses import dataclass, field
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import defaults, kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import NotFound, Store
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Machine
 
@@ -77,7 +78,7 @@ class ClusterObjects:
         spec = cluster.get("spec", {})
         control_plane = None
         if spec.get("controlPlaneRef"):
-            control_plane = store.get(CONTROL_PLANE, namespace, spec["controlPlaneRef"]["name"])
+            control_plane = _defaulted(store.get(CONTROL_PLANE, namespace, spec["controlPlaneRef"]["name"]))
         infrastructure = spec.get("infrastructureRef")
         objects = cls(
             store=store,
@@ -238,6 +239,15 @@ def _call_by_machine(objects: dict[str, Object], machine: str, reference: t.Opti
     name = (reference or {}).get("name")
     if name in objects and machine not in objects:
         objects[machine] = objects.pop(name)
+
+
+def _defaulted(control_plane: t.Optional[Object]) -> t.Optional[Object]:
+    """A KubeadmControlPlane as a run completes it: whoever applies it anew to an API, while a run is under way too, means no other one."""
+    if control_plane is None:
+        return None
+    made = copy.deepcopy(control_plane)
+    defaults.default_control_plane(made)
+    return made
 
 
 def _by_name(objects: t.Iterable[Object]) -> dict[str, Object]:

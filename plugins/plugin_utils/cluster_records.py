@@ -46,6 +46,8 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.propagation 
 )
 
 _METADATA = ("labels", "annotations")
+_STORED = "the store (the manifest leaves replicas out)"
+_SCALE = "Set it with the playbook scale, or in the manifest."
 
 __all__ = [
     "IN_PLACE",
@@ -127,7 +129,10 @@ def update_violations(store: Store, manifest: ClusterManifest) -> list[Violation
     if defaults.REPLICAS in manifest.left_out:
         report = manifest.report(manifest.control_plane)
         validate.validate_replicas(manifest.control_plane, report)
-        violations += report.violations
+        # The manifest's file and line would be those of something that it does not say.
+        violations += [
+            dataclasses.replace(each, source=_STORED, fix=f"{each.fix} {_SCALE}") for each in report.violations
+        ]
     if cluster is not None:
         report = manifest.report(manifest.cluster)
         wanted = _merged(cluster, manifest.cluster)

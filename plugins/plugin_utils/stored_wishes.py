@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dataclasses
 import difflib
 import typing as t
 
 import yaml
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import failure
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import read_cluster
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.user_annotations import KNOWN
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import (
@@ -41,6 +44,8 @@ WHERE = "the store"
 # Of this collection's annotations, a person's are those that are known, or nearly; the others are runs' own notes.
 MISSPELLED = 0.9
 ATTEMPTS = 5
+# Of the faults, what a status says.
+_SAID = 1024
 
 
 def settle(
@@ -51,9 +56,22 @@ def settle(
     None where the store has no such Cluster. What is complete already is not written, and what is being deleted is left as it is.
 
     Raises:
-        ManifestError: every fault of the objects; nothing was written then.
+        ManifestError: every fault of the objects. Nothing was written then but that it is so: a terminal failure in the status of the
+            Cluster and its control plane, where whoever applied them looks (seed 003).
         Conflict: somebody edits them all the time.
     """
+    try:
+        return _settled(store, namespace, name, providers)
+    except ManifestError as error:
+        # The lines are those of a text that nobody has.
+        refused = ManifestError([dataclasses.replace(each, source=WHERE) for each in error.violations])
+        _tell(store, namespace, name, str(refused)[:_SAID])
+        raise refused from None
+
+
+def _settled(
+    store: Store, namespace: str, name: str, providers: t.Optional[t.Mapping[str, str]]
+) -> t.Optional[list[str]]:
     for _attempt in range(ATTEMPTS - 1):
         with contextlib.suppress(Conflict):
             return _settle(store, namespace, name, providers)
@@ -95,6 +113,24 @@ def _settle(
             )
     objects = ClusterObjects.read(store, namespace, name)
     return changes + (propagate(objects, before) if objects is not None else [])
+
+
+def _tell(store: Store, namespace: str, name: str, message: str) -> None:
+    """Note on the Cluster and its control plane that they are refused; the next decision that can be made takes it away."""
+    fields = {failure.REASON: failure.INVALID_CONFIGURATION, failure.MESSAGE: message}
+
+    def note(found: Object) -> None:
+        status = found.setdefault("status", {})
+        older = status.setdefault("deprecated", {}).setdefault("v1beta1", {})
+        status.update(fields)
+        older.update(fields)
+
+    for each in _objects(store, namespace, name):
+        kind_ref = kind_ref_of(each)
+        if kind_ref in (CLUSTER, CONTROL_PLANE):
+            store.modify(kind_ref, namespace, str(each["metadata"]["name"]), note)
+        if kind_ref == CONTROL_PLANE:
+            store.record(each, failure.INVALID_CONFIGURATION, message, warning=True)
 
 
 def _objects(store: Store, namespace: str, name: str) -> list[Object]:

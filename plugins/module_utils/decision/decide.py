@@ -134,6 +134,7 @@ def _choose(context: Context) -> Outcome:
         )
     return (
         _replicas(view)
+        or _etcd_left_behind(view)
         or adopt(context)
         or foreign_control_plane(view)
         or _infrastructure(context)
@@ -156,6 +157,22 @@ def _replicas(view: View) -> Optional[Outcome]:
     return block(
         "ReplicasInvalid", text, "Set spec.replicas to an odd number; to end the cluster, run the playbook delete."
     )
+
+
+def _etcd_left_behind(view: View) -> Optional[Outcome]:
+    """etcd on the machines can't become external (kcp-behaviour.md §1.18), by whatever way the spec came to say so.
+
+    A rollout to an external etcd asks for no quorum, and would take the members away with all of their data.
+    """
+    recorded = (view.control_plane.get("status") or {}).get("etcdClusterID")
+    if view.managed_etcd or not recorded:
+        return None
+    text = f"the spec names an external etcd, and this control plane's data are in etcd on its machines (cluster {recorded})"
+    fix = (
+        "Take spec.kubeadmConfigSpec.clusterConfiguration.etcd.external out again. To have an external etcd, make a new cluster "
+        "from a snapshot."
+    )
+    return block("EtcdLeftBehind", text, fix)
 
 
 def _infrastructure(context: Context) -> Optional[Outcome]:

@@ -34,7 +34,7 @@ _INVALID = frozenset(
         "InfrastructureClusterNotFound",
     }
 )
-_UNSUPPORTED = frozenset({"VersionDowngrade", "VersionSkew"})
+_UNSUPPORTED = frozenset({"VersionDowngrade", "VersionSkew", "EtcdLeftBehind"})
 # The retries that the spec allows are used up, or what there was is lost: a person decides what becomes of the cluster.
 _LOST = frozenset({"CannotBeRemediated", "ControlPlaneLost", "EtcdQuorumLost"})
 

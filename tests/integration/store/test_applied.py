@@ -66,6 +66,40 @@ def test_check_mode_writes_nothing(runs: Runs, kubernetes_store: KubernetesStore
     assert there(kubernetes_store, CONTROL_PLANE, NAME) == before
 
 
+def test_a_plan_begins_with_what_a_run_begins_with(
+    runs: Runs, kubectl: Kubectl, kubernetes_store: KubernetesStore
+) -> None:
+    """It is of the completed objects, and refuses what a run refuses; nothing is written."""
+    before = there(kubernetes_store, CONTROL_PLANE, NAME)
+    planned = runs("plan")
+    assert not planned.get("failed"), planned
+    assert planned["steps"][0]["action"] == "createInfrastructure"
+    assert there(kubernetes_store, CONTROL_PLANE, NAME) == before
+    kubectl("annotate", f"kcp/{NAME}", "kubeadm.control-plane/maintenance-windw=x")
+    said = [runs("cluster")["msg"], runs("plan").get("msg", "")]
+    assert said[0] == said[1] and "maintenance-window" in said[0]
+
+
+def test_what_is_applied_once_more_asks_for_no_rollout(
+    runs: Runs, kubectl: Kubectl, kubernetes_store: KubernetesStore
+) -> None:
+    """As GitOps does at any time, also between two steps of a run: a version without its v is the version that there is."""
+    runs("cluster")
+    status = {"initialization": {"provisioned": True}}
+    endpoint = {"controlPlaneEndpoint": {"host": "192.0.2.1", "port": 6443}}
+    runs("infrastructure_status", kind="NspawnCluster", name="prod", spec=endpoint, status=status)
+    made = runs("machine", kind="init")
+    assert not made.get("failed"), made
+    kubectl("patch", f"kcp/{NAME}", "--type=merge", "-p", '{"spec":{"version":"1.20.2"}}')
+    for check in (True, False):
+        decided = runs("decide", check=check, run="r1")["decision"]
+        ((condition,),) = [
+            [each for each in conditions if each["type"] == "UpToDate"]
+            for conditions in decided["conditions"]["machines"].values()
+        ]
+        assert condition["status"] == "True", condition
+
+
 def test_what_is_edited_holds(runs: Runs, kubectl: Kubectl, kubernetes_store: KubernetesStore) -> None:
     """Nothing here has another word: scaled, upgraded and labelled with kubectl."""
     runs("cluster")
@@ -115,7 +149,7 @@ def test_an_edit_meanwhile_is_not_lost(runs: Runs, kubectl: Kubectl, kubernetes_
 
 
 def test_every_fault_is_told_by_its_field(runs: Runs, kubectl: Kubectl, kubernetes_store: KubernetesStore) -> None:
-    """What webhooks refuse and the API server can't; nothing is written then."""
+    """What webhooks refuse and the API server can't. Of the objects nothing is written then but that they are refused, which goes when they are mended."""
     documents = list(yaml.safe_load_all(runs.manifest.read_text()))
     (wanted,) = [each for each in documents if each["kind"] == "KubeadmControlPlane"]
     wanted["spec"]["replicas"] = 2
@@ -125,7 +159,19 @@ def test_every_fault_is_told_by_its_field(runs: Runs, kubectl: Kubectl, kubernet
     refused = runs("cluster")
     assert refused["failed"]
     assert "spec.replicas" in refused["msg"] and "maintenance-window" in refused["msg"]
-    assert there(kubernetes_store, CONTROL_PLANE, NAME) == before
+    assert "the store: KubeadmControlPlane default/" in refused["msg"]
+    stored = there(kubernetes_store, CONTROL_PLANE, NAME)
+    assert (stored["spec"], stored["metadata"].get("finalizers")) == (before["spec"], None)
+    for status in (stored["status"], there(kubernetes_store, CLUSTER, "prod")["status"]):
+        assert status["failureReason"] == status["deprecated"]["v1beta1"]["failureReason"] == "InvalidConfiguration"
+        assert "spec.replicas" in status["failureMessage"]
+    assert "InvalidConfiguration" in kubectl("describe", f"kcp/{NAME}").split("Events:")[1]
+    kubectl("patch", f"kcp/{NAME}", "--type=merge", "-p", '{"spec":{"replicas":3}}')
+    kubectl("annotate", f"kcp/{NAME}", "kubeadm.control-plane/maintenance-windw-")
+    runs("cluster")
+    runs("decide", run="r1")
+    for kind_ref, name in ((CONTROL_PLANE, NAME), (CLUSTER, "prod")):
+        assert "failureReason" not in there(kubernetes_store, kind_ref, name)["status"]
 
 
 def test_a_missing_object_is_named(runs: Runs, kubectl: Kubectl) -> None:

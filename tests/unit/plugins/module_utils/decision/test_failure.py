@@ -58,6 +58,16 @@ def tried_enough() -> Builder:
     return replaces(builder.machine("m4", "Failed", age=50), "m4", 100, 1)
 
 
+def to_external_etcd() -> Builder:
+    """What was observed with etcd on the machines is stored; then somebody names an external etcd."""
+    observed = decide(healthy(3).build())["status"]["controlPlane"]
+    builder = healthy(3)
+    builder.snapshot["controlPlane"]["status"] = observed
+    etcd = {"external": {"endpoints": ["https://etcd.example:2379"]}}
+    builder.spec["kubeadmConfigSpec"]["clusterConfiguration"]["etcd"] = etcd
+    return builder
+
+
 FAILURES: dict[str, tuple[Any, str]] = {
     "an even number": (lambda: healthy(3).wants(replicas=2), "InvalidConfiguration"),
     "no machine may go and none may come": (lambda: surge(upgrade(healthy(1)), 0), "InvalidConfiguration"),
@@ -65,6 +75,7 @@ FAILURES: dict[str, tuple[Any, str]] = {
     "no infrastructure cluster": (without_infrastructure, "InvalidConfiguration"),
     "a version back": (lambda: upgrade(healthy(3), "v1.19.1"), "UnsupportedChange"),
     "a version skipped": (lambda: upgrade(healthy(3), "v1.22.1"), "UnsupportedChange"),
+    "etcd becomes external": (to_external_etcd, "UnsupportedChange"),
     "the first machine failed": (lambda: cluster(3).machine("x", "Failed").endpoint(True), "CreateError"),
     "a machine failed as often as it may": (tried_enough, "UpdateError"),
     "etcd lost its quorum": (
