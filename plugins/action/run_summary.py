@@ -57,8 +57,7 @@ class ActionModule(ControlPlaneAction):
         decision = arguments["decision"]
         said = str(decision.get("msg") or "")
         if arguments["error"]:
-            first = next((line for line in redact(arguments["error"]).splitlines() if line.strip()), "failed")
-            return {"result": run_outcomes.FAILED, "message": first}
+            return {"result": run_outcomes.FAILED, "message": _first(redact(arguments["error"]))}
         if arguments["held_by"]:
             return {"result": run_outcomes.HELD, "message": arguments["held_by"]}
         if self.check_mode and decision.get("changed"):
@@ -67,7 +66,8 @@ class ActionModule(ControlPlaneAction):
         taken = f"{len(steps)} {'step' if len(steps) == 1 else 'steps'}: {_listed(steps)}" if steps else ""
         decided = decision.get("decision") or {}
         paused = any(each.get("reason") == "Paused" for each in decided.get("reasons") or [])
-        if paused or decided.get("action") == names.POSTPONED:
+        # A run itself waits for what changes by itself; check mode only tells it.
+        if paused or decided.get("action") in (names.POSTPONED, names.WAIT):
             return {"result": run_outcomes.WAITS, "message": f"{taken}; {said}" if taken else said}
         if steps:
             return {"result": run_outcomes.CHANGED, "message": taken}
@@ -83,6 +83,12 @@ class ActionModule(ControlPlaneAction):
             return []
         mine = [each for each in entries if each.get("event") == "intent" and each.get("run") == arguments["run"]]
         return [" ".join(str(each[key]) for key in ("action", "target") if each.get(key)) for each in mine]
+
+
+def _first(error: str) -> str:
+    """The first sentence of an error; where that is the head of a list, the list's first entry, too."""
+    lines = [line.strip() for line in error.splitlines() if line.strip()] or ["failed"]
+    return " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
 
 
 def _listed(steps: t.Sequence[str]) -> str:

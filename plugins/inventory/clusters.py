@@ -252,9 +252,13 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         manifests: dict[Key, list[str]] = {}
         labels: dict[Key, Labels] = {}
         for entry in list_clusters(files):
-            if not namespaces or entry.namespace in namespaces:
-                manifests[(entry.namespace, entry.name)] = list(entry.paths)
-                labels[(entry.namespace, entry.name)] = None if entry.labels is None else dict(entry.labels)
+            namespace = entry.namespace
+            if entry.labels is None and namespaces and namespace not in namespaces:
+                # Of a file that can't be read nobody can tell the namespace, and all are told of it, where they may work.
+                namespace = namespaces[0]
+            if not namespaces or namespace in namespaces:
+                manifests[(namespace, entry.name)] = list(entry.paths)
+                labels[(namespace, entry.name)] = None if entry.labels is None else dict(entry.labels)
         stores.check(options)
         store = stores.open_store(options, decrypt=decrypt) if stores.exists(options) else None
         with store.view(OF_NAMESPACE if namespaces else OF_ALL) if store is not None else contextlib.nullcontext():

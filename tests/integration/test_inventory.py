@@ -80,7 +80,8 @@ def _shared(tmp_path: Path) -> Path:
         ({"watch_filter": "a"}, ["a1", "a2", "broken"]),
         ({"watch_filter": "b"}, ["b1", "broken"]),
         ({"watch_filter": "c"}, ["broken"]),
-        ({"namespaces": ["other"]}, []),
+        ({"namespaces": ["other"]}, ["broken"]),
+        ({"namespaces": ["other", "default"]}, ["a1", "a2", "b1", "broken", "free"]),
         ({"namespaces": ["default"], "watch_filter": "b"}, ["b1", "broken"]),
     ],
 )

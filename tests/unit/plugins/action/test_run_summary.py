@@ -71,6 +71,24 @@ def test_the_last_one_sums_up(tmp_path: Path, shown: list[str]) -> None:
     ]
 
 
+def test_of_several_problems_the_first_is_told(tmp_path: Path, shown: list[str]) -> None:
+    """Its head alone says nothing of what is wrong."""
+    play = Play(tmp_path, "a", "b")
+    play.note(
+        0, error="2 problems, nothing was changed:\n  a.yaml:3: no YAML\n  a.yaml: no Cluster\n\nUnder way:  nothing"
+    )
+    play.note(1)
+    assert shown[0].splitlines()[-1].endswith("  2 problems, nothing was changed: a.yaml:3: no YAML")
+
+
+def test_what_a_run_would_wait_for_is_told_in_check_mode(tmp_path: Path, shown: list[str]) -> None:
+    play = Play(tmp_path, "a", "b")
+    waits = {"action": "wait", "reasons": [{"reason": "WorkersUnknown"}]}
+    play.note(0, check=True, decision={"changed": False, "msg": "no machine answers", "decision": waits})
+    assert play.note(1, check=True)["summary"] == {"nothing": 1, "waits": 1}
+    assert shown[0].splitlines()[-1].endswith("no machine answers")
+
+
 def test_a_fleet_with_nothing_to_do_is_one_line(tmp_path: Path, shown: list[str]) -> None:
     play = Play(tmp_path, *(str(number) for number in range(12)))
     results = [play.note(number) for number in reversed(range(12))]
