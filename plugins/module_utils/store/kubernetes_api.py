@@ -64,6 +64,8 @@ LONGEST_PAUSE_SECONDS = 3.0
 _FALSE = ("false", "no", "off", "0", "n", "f")
 # The server was too busy, or is about to stop: it did nothing of what was asked.
 _AGAIN = (429, 503)
+# How an API server refuses what is to be made in a namespace that somebody deleted.
+_IN_DELETION = "because it is being terminated"
 # It may have done it: its etcd elects a leader, or a balancer lost it.
 _UNSURE = (500, 502, 504)
 
@@ -356,6 +358,20 @@ def refusal(host: str, verb: str, path: str, answer: Answer) -> Refused:
                 "Bind the Role that the playbook kubeadm.control_plane.install makes to whoever runs this, or grant that verb on that resource."
             ),
         )
+        if _IN_DELETION in words:
+            why, fix = (
+                words,
+                (
+                    "Nobody can make anything there any more, nor keep it: the Secrets with the cluster's keys and what is known of its machines go with the "
+                    "namespace. The machines run on. Bring the objects back from a backup into another namespace or API, or delete the machines yourself and "
+                    "take the finalizers off the objects that are left (docs/store.md)."
+                ),
+            )
+        elif verb == "list" and "/namespaces/" not in path and "/apiextensions.k8s.io/" not in path:
+            fix = (
+                "Name the namespaces that they are good for (option namespaces of the inventory): the Role that the playbook "
+                "kubeadm.control_plane.install makes is for one namespace each."
+            )
     elif answer.status == 404:
         why, fix = (
             words,

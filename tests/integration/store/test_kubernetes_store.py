@@ -26,6 +26,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubern
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import (
     ApiUnavailable,
     KubernetesApi,
+    Refused,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.view import OF_ALL, OF_NAMESPACE
 
@@ -220,6 +221,16 @@ def test_an_object_that_somebody_writes_to_before_it_has_its_status(
 def test_a_namespace_that_is_not_there(kubernetes_store: KubernetesStore) -> None:
     with pytest.raises(StoreError, match=r"Machine nowhere/m-1 can't be made.*kubectl create namespace nowhere"):
         kubernetes_store.create(machine(namespace="nowhere"))
+
+
+def test_a_namespace_that_somebody_deleted(kubernetes_store: KubernetesStore, server: ApiServer) -> None:
+    """No Role helps there; what does is said."""
+    name = {"metadata": {"name": "going"}}
+    server.create("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", **name})
+    kubernetes_store.api.send("delete", "/api/v1/namespaces/going")
+    with pytest.raises(Refused, match="being terminated") as caught:
+        kubernetes_store.create(machine("prod-a", namespace="going"))
+    assert "from a backup" in caught.value.fix and "docs/store.md" in caught.value.fix
 
 
 def test_definitions_that_are_not_there_or_of_another_version(server: ApiServer) -> None:

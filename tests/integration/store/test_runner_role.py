@@ -136,6 +136,17 @@ def test_nothing_else(runner: dict[str, t.Any], verb: str, path: str) -> None:
     assert "kubeadm.control_plane.install" in caught.value.fix
 
 
+def test_whoever_lists_all_namespaces_is_told_to_name_them(runner: dict[str, t.Any]) -> None:
+    """No Role gives that; the one of `install` is a namespace's."""
+    api = kubernetes_api.KubernetesApi(runner)
+    with pytest.raises(kubernetes_api.Refused) as everywhere:
+        api.send("list", kind_path(MACHINE, None))
+    assert "option namespaces" in everywhere.value.fix
+    with pytest.raises(kubernetes_api.Refused) as elsewhere:
+        api.send("list", kind_path(MACHINE, "a"))
+    assert "option namespaces" not in elsewhere.value.fix
+
+
 def test_the_server_lists_the_roles_rules_and_no_others(runner: dict[str, t.Any]) -> None:
     """Asked itself, the API server knows of nothing that the Role doesn't say but what everybody may."""
     review = {
