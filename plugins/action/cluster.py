@@ -77,9 +77,9 @@ class ActionModule(ControlPlaneAction):
             }
         objects = self.open_objects(arguments, store)
         if arguments["infrastructure_deleted"] or cluster_records.is_last_record(objects):
-            deleted = cluster_records.delete_records(objects)
+            deleted = cluster_records.delete_marked(objects)
             self._close_last_step(arguments)
-            return {"changed": True, "changes": deleted, "exists": False}
+            return {"changed": bool(deleted), "changes": deleted, "exists": False}
         self._refuse_to_delete_itself(objects)
         changes = cluster_records.mark_deleting(objects, arguments["ignore_worker_nodes"])
         return {"changed": bool(changes), "changes": changes, "exists": True}

@@ -243,7 +243,6 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         try:
             self._add_clusters(options, files, self._decrypt(loader))
         except StoreError as error:
-            # Ansible shows a cause's text once more beside its own.
             raise AnsibleParserError(str(error)) from None
 
     def _add_clusters(self, options: dict[str, t.Any], files: list[str], decrypt: t.Any) -> None:
@@ -252,13 +251,11 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         manifests: dict[Key, list[str]] = {}
         labels: dict[Key, Labels] = {}
         for entry in list_clusters(files):
-            namespace = entry.namespace
-            if entry.labels is None and namespaces and namespace not in namespaces:
-                # Of a file that can't be read nobody can tell the namespace, and all are told of it, where they may work.
-                namespace = namespaces[0]
-            if not namespaces or namespace in namespaces:
-                manifests[(namespace, entry.name)] = list(entry.paths)
-                labels[(namespace, entry.name)] = None if entry.labels is None else dict(entry.labels)
+            # Of a file that can't be read nobody can tell the namespace, and all are told of it, where they may work.
+            home = namespaces[0] if entry.labels is None and namespaces else entry.namespace
+            if not namespaces or home in namespaces:
+                manifests[(home, entry.name)] = list(entry.paths)
+                labels[(home, entry.name)] = None if entry.labels is None else dict(entry.labels)
         stores.check(options)
         store = stores.open_store(options, decrypt=decrypt) if stores.exists(options) else None
         with store.view(OF_NAMESPACE if namespaces else OF_ALL) if store is not None else contextlib.nullcontext():
@@ -328,9 +325,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
     def _new_manifest(self, folder: str) -> str:
         """The path of a new cluster's manifest, with a * for its name; "" where no pattern takes new files."""
         patterns = [each for each in self.get_option("manifests") if os.path.basename(each).count("*") == 1]
-        return (
-            os.path.join(folder, patterns[0]) if patterns and not glob.has_magic(os.path.dirname(patterns[0])) else ""
-        )
+        known = patterns and not glob.has_magic(os.path.dirname(patterns[0]))
+        return os.path.join(folder, patterns[0]) if known else ""
 
     @staticmethod
     def _decrypt(loader: t.Any) -> t.Any:

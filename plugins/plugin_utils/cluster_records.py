@@ -52,6 +52,7 @@ _SCALE = "Set it with the playbook scale, or in the manifest."
 __all__ = [
     "IN_PLACE",
     "apply_manifest",
+    "delete_marked",
     "delete_records",
     "mark_deleting",
     "update_violations",
@@ -255,6 +256,20 @@ def mark_deleting(objects: ClusterObjects, ignore_worker_nodes: bool) -> list[st
             objects.store.delete(reference, objects.namespace, name)
             changes.append(f"mark {current['kind']} {current['metadata']['name']} for deletion")
     return changes
+
+
+def delete_marked(objects: ClusterObjects) -> list[str]:
+    """Delete the objects of a deletion that has come to its end: all of them, or the KubeadmControlPlane where it alone was marked.
+
+    `kubectl delete kcp` marks no Cluster: that stays, and its infrastructure, of which only their objects know (kcp-behaviour.md §1.16).
+    """
+    if objects.cluster["metadata"].get("deletionTimestamp"):
+        return delete_records(objects)
+    own = (objects.control_plane or {}).get("metadata") or {}
+    if not own.get("deletionTimestamp"):
+        return []
+    delete_finally(objects.store, CONTROL_PLANE, objects.namespace, own["name"])
+    return [f"delete {CONTROL_PLANE[1]} {own['name']}"]
 
 
 def delete_records(objects: ClusterObjects) -> list[str]:

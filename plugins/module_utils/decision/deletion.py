@@ -67,9 +67,13 @@ def decide_deletion(context: Context) -> Outcome:
         outcome = Outcome(names.DELETE_MACHINES, [reason(WAITING_FOR_MACHINES, text)])
         outcome.deletion = (WAITING_FOR_MACHINES, f"* Control plane Machines: {', '.join(listed)}")
         return outcome
-    if view.raw.get("infrastructureCluster") is not None and (view.cluster.get("metadata") or {}).get(
-        "deletionTimestamp"
-    ):
+    if not (view.cluster.get("metadata") or {}).get("deletionTimestamp"):
+        text = (
+            "deleted: no machine is left. Only the KubeadmControlPlane was marked, so the Cluster and its infrastructure stay; the playbook delete "
+            "takes them away"
+        )
+        outcome = Outcome(names.NONE, [reason(COMPLETED, text)])
+    elif view.raw.get("infrastructureCluster") is not None:
         outcome = Outcome(
             names.DELETE_INFRASTRUCTURE, [reason(COMPLETED, "no machine is left: delete the cluster's infrastructure")]
         )

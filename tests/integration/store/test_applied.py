@@ -196,3 +196,23 @@ def test_one_that_is_being_deleted_is_left_as_it_is(
     assert runs("cluster")["changes"] == []
     assert there(kubernetes_store, CLUSTER, "prod") == before
     assert runs("decide", run="r1")["decision"]["action"] in ("deleteMachines", "deleteInfrastructure")
+
+
+def test_a_control_plane_that_is_deleted_alone(runs: Runs, kubectl: Kubectl, kubernetes_store: KubernetesStore) -> None:
+    """The Cluster and its infrastructure stay: with their objects would go what says that there is infrastructure to delete."""
+    runs("cluster")
+    status = {"initialization": {"provisioned": True}}
+    endpoint = {"controlPlaneEndpoint": {"host": "192.0.2.1", "port": 6443}}
+    runs("infrastructure_status", kind="NspawnCluster", name="prod", spec=endpoint, status=status)
+    kubectl("delete", f"kcp/{NAME}", "--wait=false")
+    decided = runs("decide", run="r1")["decision"]
+    assert (decided["action"], decided["reasons"][0]["reason"]) == ("none", "DeletionCompleted")
+    assert "its infrastructure stay" in decided["reasons"][0]["message"]
+    assert runs("cluster", state="absent", infrastructure_deleted=True)["changes"] == [
+        f"delete KubeadmControlPlane {NAME}"
+    ]
+    assert kubernetes_store.get(CONTROL_PLANE, "default", NAME) is None
+    there(kubernetes_store, CLUSTER, "prod")
+    there(kubernetes_store, ("infrastructure.cluster.x-k8s.io", "NspawnCluster"), "prod")
+    kubectl("delete", "cluster", "prod", "--wait=false")
+    assert runs("decide", run="r1")["decision"]["action"] == "deleteInfrastructure"
