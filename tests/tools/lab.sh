@@ -5,7 +5,8 @@
 
 # Tests on real machines (systemd-nspawn) with real kubeadm.
 #   lab.sh          the core (what is not marked full), then the Molecule scenario
-#   lab.sh --full   all of tests/lab and what tests/integration leaves out, then the Molecule scenario
+#   lab.sh --full   all of tests/lab and what tests/integration leaves out, etcd's tests against a newer release, then the
+#                   Molecule scenario
 
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -14,8 +15,15 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 use_venv "$(main_venv)"
 "$REPO/tests/tools/image.sh"
 if [ "${1:-}" = --full ]; then
+  newer=yes
+  "$REPO/tests/tools/newer.sh" || newer=no
   run_pytest "lab, all" tests/lab
   run_pytest "integration, the rest" tests/integration -m full
+  if [ "$newer" = yes ]; then
+    ETCD="$CACHE/newer/etcd/etcd" run_pytest "etcd, a newer release" -n 2 --dist loadfile tests/integration/etcd
+  else
+    skip "newer releases of etcd" "they could not be had from Debian's mirror; what was said is above"
+  fi
 else
   run_pytest "lab, core" tests/lab -m "not full"
 fi

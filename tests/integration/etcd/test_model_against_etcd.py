@@ -4,7 +4,7 @@
 """The etcd of the model checker's world, compared with a real one: each kind of change of the membership, and each refusal.
 
 What depends on the release: since 3.5.30 and 3.6.11 a member may be added beside a silent voter (peers.md finding 9). The rule
-that is compared is the one of the etcd that is found here; the other one is skipped by name.
+that is compared is the one of the etcd that is found here: PyPI's is an older one, tests/tools/newer.sh has a newer one, and the full lab asks both.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https i
 Make = t.Callable[..., EtcdCluster]
 # How long a refusal must last to be one: etcd's members have been connected for long when it is asked.
 REFUSED_SECONDS = 1.5
+# A grant comes at once, or as soon as etcd counts its members as connected: five seconds, and more on a busy machine.
+GRANTED_SECONDS = 30.0
 # A change: add (an unstarted voter or learner), remove (a member in that state), promote (a member in that state).
 Change = tuple[str, str]
 NEW_URL = "https://127.0.0.1:1"
@@ -60,8 +62,8 @@ class Subject:
         self.states = list(states)
         self.cluster = make_cluster(sum(1 for state in states if state not in UNSETTLED))
         settled = iter(list(self.cluster.members))
-        # etcd takes no change before its members have been connected for five seconds: one that is taken shows that they have.
-        self.granted(("add", JOINING), patience=12.0)
+        # One change that is taken shows that the members count as connected.
+        self.granted(("add", JOINING), patience=GRANTED_SECONDS)
         self.undo()
         self.members = []
         for number, state in enumerate(states):
@@ -99,8 +101,24 @@ class Subject:
                         gateway.member_promote(self.id_of(state))
                 return True
             except (EtcdError, Unreachable):
+                # An answer may be lost to a busy machine, and the change made all the same.
+                if self.made(change):
+                    return True
                 if time.monotonic() > deadline:
                     return False
+
+    def made(self, change: Change) -> bool:
+        """Whether the members are as they are after a change."""
+        kind, state = change
+        with contextlib.suppress(EtcdError, Unreachable):
+            there = {each.id: each for each in self.listed()}
+            if kind == "add":
+                return any(each.peer_urls == (NEW_URL,) for each in there.values())
+            identity = self.id_of(state)
+            if kind == "remove":
+                return identity not in there
+            return identity in there and not there[identity].is_learner
+        return False
 
     def id_of(self, state: str) -> int:
         """The ID of the last member in that state: not of the one that is asked, where there is another."""
@@ -192,15 +210,16 @@ def test_etcd_grants_and_refuses_what_the_model_says(
         if not expected(states, change):
             assert not subject.granted(change), change
         elif change[0] == "add" and change != last and figures(after(states, change)).held:
-            assert subject.granted(change), change
+            assert subject.granted(change, GRANTED_SECONDS), change
             subject.undo()
     if last is not None:
-        assert subject.granted(last), last
+        assert subject.granted(last, GRANTED_SECONDS), last
         # The model's count is etcd's: it goes on serving exactly where the model says that it has its majority.
         assert subject.works() is figures(after(states, last)).held
 
 
 def test_an_addition_beside_a_silent_voter_in_newer_releases(make_cluster: Make) -> None:
     if not modern():
-        pytest.skip(f"etcd {'.'.join(map(str, release()))} is here; this rule is that of 3.5.30, 3.6.11 and later")
-    assert Subject(make_cluster, [UP, UP, UP, UP, DOWN]).granted(("add", JOINING))
+        here = ".".join(map(str, release()))
+        pytest.skip(f"etcd {here} is here; this rule is that of 3.5.30, 3.6.11 and later (tests/tools/newer.sh)")
+    assert Subject(make_cluster, [UP, UP, UP, UP, DOWN]).granted(("add", JOINING), GRANTED_SECONDS)
