@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import shutil
 import typing as t
 from pathlib import Path
 
@@ -54,12 +55,20 @@ class Stored(Workspace):
         return {str(path): path.read_bytes() for path in sorted(self.store.rglob("*.yaml"))}
 
 
-@pytest.fixture
-def stored(tmp_path: Path) -> Stored:
-    """A store that holds a cluster, brought there by the action."""
-    workspace = Stored(tmp_path / "workspace")
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Stored:
+    """A store that holds a cluster, brought there by the action; made once, copied for each test."""
+    workspace = Stored(tmp_path_factory.mktemp("made") / "workspace")
     workspace.bring().succeeded()
     return workspace
+
+
+@pytest.fixture
+def stored(made: Stored, tmp_path: Path) -> Stored:
+    """A copy of that store."""
+    copied = Stored(tmp_path / "workspace")
+    shutil.copytree(made.folder, copied.folder, dirs_exist_ok=True)
+    return copied
 
 
 def break_it(documents: list[dict[str, t.Any]]) -> None:
