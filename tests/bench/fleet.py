@@ -12,7 +12,7 @@ alone        clusters observed and planned one by one, as a pass of reconcile do
 inventory    the inventory plugin, with the clusters' machines as hosts and without
 reconcile    the playbook over a fleet in which nothing is to be done, `forks` wide; with the Kubernetes store where there is one
 
-Seconds of the processor are the measure, since other work on the machine doesn't change them much; the growth between the two sizes
+Seconds of the processor are the measure, the API server's and its etcd's apart, since other work on the machine doesn't change them much; the growth between the two sizes
 is what one more cluster costs.
 """
 
@@ -187,15 +187,29 @@ def say(text: str) -> None:
     print(f"fleet: {text} (load {os.getloadavg()[0]:.1f})", file=sys.stderr, flush=True)
 
 
+def servers_seconds(server: ApiServer | None) -> float:
+    """What the API server and its etcd have taken of the processor so far."""
+    if server is None:
+        return 0.0
+    processes = [server.process, *(member.process for member in server.etcd.members)]
+    ticks = 0
+    for process in processes:
+        assert process is not None
+        after_name = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(after_name[11]) + int(after_name[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 class Fleet(FleetWorkspace):
     """A user's folder with so many clusters in a store, and what is replayed for them."""
 
-    def __init__(self, folder: Path, recording: Recording, count: int, kubeconfig: str | None) -> None:
-        super().__init__(folder, recording, kubeconfig)
+    def __init__(self, folder: Path, recording: Recording, count: int, server: ApiServer | None) -> None:
+        super().__init__(folder, recording, server.kubeconfig if server else None)
         self.count = count
+        self.server = server
         (folder / "environment.json").write_text(json.dumps(self.environment))
         (folder / "store.json").write_text(json.dumps(self.connection))
-        if kubeconfig is None:
+        if server is None:
             recording.fill_folder(folder / "store", count)
             for number in range(count):
                 self.write(name_of(number), recording.manifest_of(number))
@@ -211,7 +225,10 @@ def figures_of(fleet: Fleet, planned_too: bool, forks: t.Sequence[int], log: str
     found: Object = {}
     for key, (part, *more), machines in parts:
         fleet.inventory(machines=machines)
+        before = servers_seconds(fleet.server)
         found[key] = measured(fleet.folder, part, str(fleet.count), *more)
+        if fleet.server is not None:
+            found[key]["servers_processor_seconds"] = round(servers_seconds(fleet.server) - before, 2)
         say(f"{log}, {fleet.count} clusters, {key}: {found[key]}")
     return found
 
@@ -291,7 +308,7 @@ def fleets_of(
             recording.fill_api(server, count - there, there)
             there = count
             say(f"{count} clusters are in the API")
-        fleet = Fleet(folder / f"{kind}-{count}", recording, count, server.kubeconfig if server else None)
+        fleet = Fleet(folder / f"{kind}-{count}", recording, count, server)
         forks = FORKS[: 0 if count not in played else 1 if count != max(played) else None]
         fleets[str(count)] = figures_of(fleet, count in sizes, forks, f"{kind} store")
     return {**fleets, "growth": growth(fleets)}
