@@ -42,6 +42,13 @@ def find_binary(name: str) -> t.Optional[str]:
     return shutil.which(name)
 
 
+def find_newer(name: str) -> t.Optional[str]:
+    """Return a program of the newer release that tests/tools/newer.sh has put into the cache (its ``etcd/`` and ``kubernetes/``), or None."""
+    default = os.path.expanduser("~/.cache/kubeadm-control-plane")
+    cache = Path(os.environ.get("KUBEADM_CONTROL_PLANE_CACHE") or default)
+    return shutil.which(name, path=os.pathsep.join(str(cache / "newer" / each) for each in ("etcd", "kubernetes")))
+
+
 class ApiServer:
     """A kube-apiserver of one's own; its admin's kubeconfig and a static pod manifest are as kubeadm lays them out."""
 

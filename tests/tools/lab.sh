@@ -5,8 +5,8 @@
 
 # Tests on real machines (systemd-nspawn) with real kubeadm.
 #   lab.sh          the core (what is not marked full), then the Molecule scenario
-#   lab.sh --full   all of tests/lab and what tests/integration leaves out, etcd's tests against a newer release, then the
-#                   Molecule scenario
+#   lab.sh --full   all of tests/lab and what tests/integration leaves out, etcd's and the store's tests against newer releases of what
+#                   they ask, then the Molecule scenario
 
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -21,8 +21,9 @@ if [ "${1:-}" = --full ]; then
   run_pytest "integration, the rest" tests/integration -m full
   if [ "$newer" = yes ]; then
     ETCD="$CACHE/newer/etcd/etcd" run_pytest "etcd, a newer release" -n 2 --dist loadfile tests/integration/etcd
+    KUBEADM_CONTROL_PLANE_NEWER=yes run_pytest "store, a newer API server" -n 2 --dist loadfile tests/integration/store -m "not full"
   else
-    skip "newer releases of etcd" "they could not be had from Debian's mirror; what was said is above"
+    skip "newer releases of etcd and Kubernetes" "they could not be had from Debian's mirror; what was said is above"
   fi
 else
   run_pytest "lab, core" tests/lab -m "not full"

@@ -4,9 +4,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Newer releases than those the machine image and PyPI have, from Debian's coming release or else from unstable, into the cache:
-#   newer/etcd  etcd, etcdctl and etcdutl
+#   newer/etcd        etcd, etcdctl and etcdutl
+#   newer/kubernetes  an API server of custom resources (tests/support/newer_api_server.go), built with the newer Go; and kubectl
 # Nothing is installed on this machine. apt verifies what it fetches, by the archive's signature, with a state of its own.
-#   newer.sh             has it, once; a second run takes no time
+#   newer.sh             has both, once; a second run takes no time
 #   newer.sh --renew     what Debian has by now
 
 set -euo pipefail
@@ -15,6 +16,7 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 NEWER="$CACHE/newer"
 SUITES=(forky sid)
 KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
+APISERVER=golang-k8s-apiextensions-apiserver-dev
 
 [ -r "$KEYRING" ] || die "newer releases can't be verified: $KEYRING is missing" "Install Debian's package debian-archive-keyring."
 use_venv "$(main_venv)"
@@ -23,8 +25,10 @@ work="$NEWER/.work"
 mkdir -p "$NEWER"
 exec 9>"$NEWER/lock"
 flock 9
-[ "${1:-}" != --renew ] || rm -rf "$NEWER/etcd"
-if [ -e "$NEWER/etcd" ]; then
+[ "${1:-}" != --renew ] || rm -rf "$NEWER/etcd" "$NEWER/kubernetes"
+source_of() { sha256sum <"$REPO/tests/support/newer_api_server.go"; }
+[ "$(cat "$NEWER/kubernetes/source" 2>/dev/null)" = "$(source_of)" ] || rm -rf "$NEWER/kubernetes"
+if [ -e "$NEWER/etcd" ] && [ -e "$NEWER/kubernetes" ]; then
   exit 0
 fi
 mirror="$(python -c "from ansible_collections.$FQCN.plugins.module_utils.nspawn import debian; print(debian.find_mirror())")"
@@ -75,4 +79,25 @@ have_etcd() {
   echo "from Debian $suite"
 }
 
+have_kubernetes() {
+  local suite root="$work/kubernetes" go version gopath stamp
+  suite="$(fetch "$root" 'golang-.*-dev|golang-[0-9.]+-(go|src)|kubectl' "$APISERVER" golang-go kubernetes-client)"
+  mkdir "$work/kubernetes.made"
+  cp "$root/usr/bin/kubectl" "$work/kubernetes.made/"
+  go="$(find "$root/usr/lib" -maxdepth 1 -name 'go-*')"
+  gopath="$root/usr/share/gocode"
+  # The libraries of Kubernetes 1.N are versions 0.N.
+  version="$(apt_of "$suite" install --simulate "$APISERVER" | sed -nE "s/^Inst $APISERVER \(0\.([0-9]+\.[0-9]+).*/\1/p")"
+  stamp="k8s.io/component-base/version"
+  # The toolchain and the sources are those that were fetched; nothing else is asked for anywhere.
+  env GOROOT="$go" GOPATH="$gopath" GO111MODULE=off GOTOOLCHAIN=local GOPROXY=off GOFLAGS='' CGO_ENABLED=0 GOCACHE="$work/go-cache" HOME="$work" \
+    "$go/bin/go" build -trimpath -o "$work/kubernetes.made/newer-api-server" \
+    -ldflags "-s -w -X $stamp.gitVersion=v1.$version -X $stamp.gitMajor=1 -X $stamp.gitMinor=${version%%.*}" "$REPO/tests/support/newer_api_server.go"
+  source_of >"$work/kubernetes.made/source"
+  mv "$work/kubernetes.made" "$NEWER/kubernetes"
+  echo "v1.$version from Debian $suite"
+}
+
 [ -e "$NEWER/etcd" ] || long newer-etcd.log "a newer etcd from Debian ${SUITES[*]}" "20 s" have_etcd
+[ -e "$NEWER/kubernetes" ] ||
+  long newer-kubernetes.log "a newer API server of custom resources, built from Debian's packages" "5 to 10 minutes" have_kubernetes

@@ -9,10 +9,12 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from api_server import ApiServer, find_binary
+from api_server import ApiServer
 from management_workspace import DEFINITIONS, empty
+from newer_api_server import start_api_server
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.management import installation
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore, kind_path
@@ -24,14 +26,12 @@ NAMESPACES = "/api/v1/namespaces"
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[ApiServer]:
     """An API server that has every kind."""
-    apiserver, kubectl = find_binary("kube-apiserver"), find_binary("kubectl")
-    if apiserver is None or kubectl is None:
-        pytest.skip("no kube-apiserver and kubectl: set KUBERNETES_BINARIES, or build a machine image first")
-    server = ApiServer(tmp_path_factory.mktemp("management"), apiserver, kubectl)
+    server = start_api_server(tmp_path_factory.mktemp("management"))
     try:
         server.wait_ready()
+        minor = installation.server_minor(KubernetesApi({"kubeconfig": server.kubeconfig}))
         for kind in definitions.KINDS:
-            server.create(DEFINITIONS, definitions.definition(kind))
+            server.create(DEFINITIONS, definitions.definition(kind, minor))
         for kind in definitions.KINDS:
             server.until_served(kind_path((definitions.group_of(kind.name), kind.name), "default"))
         for namespace in ("a", "b"):

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 import yaml
 from actions import run_action
-from api_server import ApiServer, find_binary
+from api_server import ApiServer
 from etcd_cluster import until
+from newer_api_server import start_api_server
 from store_objects import MACHINE, machine
 from workspace import Workspace
 
@@ -39,10 +40,7 @@ OURS = {definitions.MANAGED_BY: definitions.MANAGER}
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[ApiServer]:
     """An API server that nobody installed anything in."""
-    apiserver, kubectl = find_binary("kube-apiserver"), find_binary("kubectl")
-    if apiserver is None or kubectl is None:
-        pytest.skip("no kube-apiserver and kubectl: set KUBERNETES_BINARIES, or build a machine image first")
-    server = ApiServer(tmp_path_factory.mktemp("bare"), apiserver, kubectl)
+    server = start_api_server(tmp_path_factory.mktemp("bare"))
     try:
         yield server.wait_ready()
     finally:
