@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -45,13 +46,21 @@ class Stored(Workspace):
         self.write(NAME, yaml.safe_dump_all(documents, sort_keys=False))
 
 
-@pytest.fixture
-def stored(tmp_path: Path) -> Stored:
-    """One cluster of three machines, in manifest and store."""
-    workspace = Stored(tmp_path / "workspace")
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Stored:
+    """One cluster of three machines, in manifest and store; made once, copied for each test."""
+    workspace = Stored(tmp_path_factory.mktemp("made") / "workspace")
     workspace.manifest(NAME)
     workspace.playbook("store.yml").succeeded()
     return workspace
+
+
+@pytest.fixture
+def stored(made: Stored, tmp_path: Path) -> Stored:
+    """A copy of that cluster."""
+    copied = Stored(tmp_path / "workspace")
+    shutil.copytree(made.folder, copied.folder, dirs_exist_ok=True)
+    return copied
 
 
 def test_scale_edits_the_manifest_and_the_plan_follows(stored: Stored) -> None:
