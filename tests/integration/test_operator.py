@@ -195,15 +195,33 @@ def test_a_group_and_a_task_without_an_action(workspace: OperatorWorkspace) -> N
     assert workspace.stored("Task", "single")["status"]["phase"] == "Succeeded"
 
 
-def test_runs_that_are_killed_go_on_where_they_were(workspace: OperatorWorkspace, tmp_path: Path) -> None:
+# After what an Action leaves on a node and in the store; and of each of these that can be lost one: `make test` has to end within the hour.
+LEFT = r"operator_(action|next|task): after (node node_command|store write (Action|TaskGroup|Task))"
+EACH_KIND = "|".join(
+    [
+        "^operator_action: after store write Action$",
+        "^operator_next: after store write Task$",
+        r"^task > operator_task: after node node_command( \(2\))?$",
+        r"^task > operator_task: after store write Task \(2\)$",
+        "^operator_task: after store write TaskGroup$",
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("only", "least"),
+    [pytest.param(EACH_KIND, 6, id="each kind"), pytest.param(LEFT, 8, marks=pytest.mark.full, id="every one")],
+)
+def test_runs_that_are_killed_go_on_where_they_were(
+    workspace: OperatorWorkspace, tmp_path: Path, only: str, least: int
+) -> None:
     """Between Tasks and between commands: every program is started exactly once, in the order of the plan."""
     workspace.action(workflow(group("a", "one", "two", nodeFilter="Tail")), name="first")
-    only = r"operator_(action|next|task): after (node node_command|store write (Action|TaskGroup|Task))"
     runs = KilledRuns(
         workspace, workspace.command("action", "-e", "operator_manifest=first.yml"), tmp_path / "runs", "kill", only
     )
     record = runs.until_converged()
-    assert len(record.points) >= 8 and record.failures == []
+    assert len(record.points) >= least and record.failures == []
     assert workspace.ran() == [[node, word, "a"] for node in workspace.control_planes[1:] for word in ("one", "two")]
     assert workspace.stored("Action", "first")["status"]["phase"] == "Succeeded"
     assert len(workspace.tasks()) == 2 and locks_held(workspace.store) == []
