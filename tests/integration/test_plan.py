@@ -87,12 +87,17 @@ def test_a_plan_for_another_manifest_stops_reconcile_before_it_stores_anything(w
     assert not [path for path in workspace.store.rglob("*.yaml") if path.name != "store.yaml"]
 
 
-@pytest.mark.parametrize("content", ["", "{}", "[1]", '{"planVersion": "v2"}'])
-def test_what_is_no_plan_stops_reconcile(workspace: Workspace, content: str) -> None:
-    """Bad files never reach a decision."""
-    (workspace.folder / "bad.json").write_text(content)
-    run = workspace.playbook("reconcile", "-e", "control_plane_plan_file=bad.json").failed()
-    assert "bad.json" in run.text and "Traceback" not in run.output
+def test_what_is_no_plan_stops_reconcile(workspace: Workspace) -> None:
+    """Bad files never reach a decision: each stops its cluster."""
+    contents = {"prod": "", "empty": "{}", "list": "[1]", "other": '{"planVersion": "v2"}'}
+    for name, content in contents.items():
+        workspace.manifest(name, replicas=1)
+        (workspace.folder / f"{name}.bad.json").write_text(content)
+    named = "control_plane_plan_file='{{ inventory_hostname }}.bad.json'"
+    run = workspace.playbook("reconcile", "-e", named).failed()
+    assert "Traceback" not in run.output
+    for name in contents:
+        assert f"{name}.bad.json" in run.text and run.recap(name)["failed"] == 1, name
     assert not [path for path in workspace.store.rglob("*.yaml") if path.name != "store.yaml"]
 
 
