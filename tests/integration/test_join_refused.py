@@ -16,16 +16,17 @@ WHY = "kubeadm on this machine is v1.19.0, but v1.20.2 is wanted. Nothing was ch
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AcmeWorkspace:
-    """A user's folder with machines that answer."""
-    return AcmeWorkspace.with_machines(tmp_path / "workspace", monkeypatch)
+def workspace(one_machine: AcmeWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AcmeWorkspace:
+    """A cluster of one machine."""
+    copied = one_machine.copied(tmp_path / "workspace")
+    for name, value in copied.machines_answer().items():
+        monkeypatch.setenv(name, value)
+    return copied
 
 
 @pytest.mark.parametrize("change", [{"replicas": 3}, {"replicas": 1, "kubeadm": {"preKubeadmCommands": ["true"]}}])
 def test_a_join_that_a_machine_refuses_ends_the_run(workspace: AcmeWorkspace, change: dict[str, t.Any]) -> None:
     """Nobody waits for a start that was refused, whether or not a machine is made ahead meanwhile."""
-    workspace.manifest(NAME, replicas=1)
-    workspace.playbook("reconcile").succeeded()
     workspace.refuse_bootstraps(WHY)
     before = len(workspace.world()["calls"])
     workspace.manifest(NAME, **change)
@@ -37,9 +38,10 @@ def test_a_join_that_a_machine_refuses_ends_the_run(workspace: AcmeWorkspace, ch
 
 
 def test_the_token_of_a_join_is_deleted_when_the_machine_has_joined(workspace: AcmeWorkspace) -> None:
+    before = len(workspace.world()["calls"])
     workspace.manifest(NAME, replicas=3)
     workspace.playbook("reconcile").succeeded()
-    calls = [each.split()[2] for each in workspace.world()["calls"]]
+    calls = [each.split()[2] for each in workspace.world()["calls"][before:]]
     assert calls.count("bootstrap_token") == 4, "made and deleted for each of two joins"
     kept = [each["metadata"].get("annotations") or {} for each in workspace.objects("KubeadmConfig")]
     assert len(kept) == 3 and not any("bootstrap-token-id" in key for each in kept for key in each)

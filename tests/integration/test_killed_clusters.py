@@ -44,6 +44,15 @@ def whole(workspace: AcmeWorkspace, count: int) -> list[str]:
     return names
 
 
+@pytest.fixture
+def one(one_machine: AcmeWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AcmeWorkspace:
+    """A cluster of one machine."""
+    copied = one_machine.copied(tmp_path / "workspace")
+    for name, value in copied.machines_answer().items():
+        monkeypatch.setenv(name, value)
+    return copied
+
+
 def stopped(workspace: AcmeWorkspace, folder: Path, how: str, only: str, *playbook: str) -> Record:
     """A playbook until it comes through, every run before it stopped at its next point."""
     record = KilledRuns(workspace, workspace.command(*playbook), folder, how, only).until_converged()
@@ -76,14 +85,12 @@ def test_a_whole_life_with_every_run_stopped_at_its_next_point(
 
 
 @pytest.mark.full
-def test_a_machine_joins_and_another_goes_with_every_run_killed(workspace: AcmeWorkspace, tmp_path: Path) -> None:
+def test_a_machine_joins_and_another_goes_with_every_run_killed(one: AcmeWorkspace, tmp_path: Path) -> None:
     """One machine is replaced by another; each run is killed after the next call of a machine, or task of the provider."""
-    workspace.manifest(NAME, replicas=1)
-    workspace.playbook("reconcile").succeeded()
-    [first] = whole(workspace, 1)
-    workspace.manifest(NAME, replicas=1, kubeadm=ANOTHER_SPEC)
-    record = stopped(workspace, tmp_path / "roll", "kill", OUTWARD, "reconcile")
-    assert whole(workspace, 1) != [first] and record.failures == []
+    [first] = whole(one, 1)
+    one.manifest(NAME, replicas=1, kubeadm=ANOTHER_SPEC)
+    record = stopped(one, tmp_path / "roll", "kill", OUTWARD, "reconcile")
+    assert whole(one, 1) != [first] and record.failures == []
     for needed in (
         "join > machine_bootstrap: after node node_bootstrap (2)",
         "join > after task machine_acme: Make the machine",
@@ -93,15 +100,13 @@ def test_a_machine_joins_and_another_goes_with_every_run_killed(workspace: AcmeW
         assert needed in record.points, record.points
 
 
-def test_an_undisturbed_rollout_meets_every_call(workspace: AcmeWorkspace, tmp_path: Path) -> None:
+def test_an_undisturbed_rollout_meets_every_call(one: AcmeWorkspace, tmp_path: Path) -> None:
     """What a run does on machines, by the machines' own count, is what its trace has."""
-    workspace.manifest(NAME, replicas=1)
-    workspace.playbook("reconcile").succeeded()
-    workspace.manifest(NAME, replicas=1, kubeadm=ANOTHER_SPEC)
-    before = len(workspace.world()["calls"])
-    points, _seconds, run = KilledRuns(workspace, workspace.command("reconcile"), tmp_path / "roll").undisturbed()
+    one.manifest(NAME, replicas=1, kubeadm=ANOTHER_SPEC)
+    before = len(one.world()["calls"])
+    points, _seconds, run = KilledRuns(one, one.command("reconcile"), tmp_path / "roll").undisturbed()
     run.succeeded()
-    calls = [each.split()[2] for each in workspace.world()["calls"][before:]]
+    calls = [each.split()[2] for each in one.world()["calls"][before:]]
     assert modules(points, "before") == modules(points, "after") == calls
     assert set(calls) >= {
         "node_observe",

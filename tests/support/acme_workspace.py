@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import typing as t
 from pathlib import Path
@@ -15,6 +16,7 @@ from workspace import Workspace, cluster_documents
 
 if t.TYPE_CHECKING:
     import pytest
+    from typing_extensions import Self
 
 ROOT = Path(__file__).resolve().parents[2]
 ROLE = ROOT / "examples" / "provider_skeleton" / "roles" / "machine_acme"
@@ -54,6 +56,17 @@ class AcmeWorkspace(Workspace):
         program.write_text(f'#!/bin/sh\nexec {sys.executable} {MACHINE} {self._cloud} "$@"\n')
         program.chmod(0o755)
         return {"ANSIBLE_SSH_EXECUTABLE": str(program)}
+
+    def copied(self, folder: Path) -> Self:
+        """The same at another place; whose machines answer is said anew (machines_answer)."""
+        shutil.copytree(self.folder, folder)
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other.folder = folder
+        other._cloud = folder / "cloud"
+        text = (folder / "variables.yml").read_text()
+        (folder / "variables.yml").write_text(text.replace(str(self.folder), str(folder)))
+        return other
 
     def world(self) -> dict[str, t.Any]:
         """What the machines carry: etcd's members, Nodes, what must not have happened."""

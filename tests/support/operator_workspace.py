@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import json
-import shutil
 import time
 import typing as t
 from pathlib import Path
@@ -76,17 +75,6 @@ class OperatorWorkspace(AcmeWorkspace):
         world["nodes"][name] = {"created": "2026-01-01T00:00:00Z", "version": "v1.20.2", "worker": worker}
         found: Object = cloud["machines"][name]
         return found
-
-    def copied(self, folder: Path) -> OperatorWorkspace:
-        """The same at another place."""
-        shutil.copytree(self.folder, folder)
-        other = OperatorWorkspace.__new__(OperatorWorkspace)
-        other.__dict__.update(self.__dict__)
-        other.folder = folder
-        other._cloud = folder / "cloud"
-        text = (folder / "variables.yml").read_text()
-        (folder / "variables.yml").write_text(text.replace(str(self.folder), str(folder)))
-        return other
 
     def put_cloud(self, cloud: Object) -> None:
         """Change what the cloud has."""
