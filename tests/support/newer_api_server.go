@@ -20,11 +20,15 @@ import (
 
 	"github.com/spf13/cobra"
 	extensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver"
 	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	"k8s.io/apiextensions-apiserver/pkg/cmd/server/options"
+	generated "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	namer "k8s.io/apiserver/pkg/endpoints/openapi"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/util/openapi"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
 	"k8s.io/component-base/cli"
@@ -90,7 +94,10 @@ func handOn(older *rest.Config, own *rest.Config) (http.Handler, error) {
 		},
 		Rewrite: func(handed *httputil.ProxyRequest) {
 			handed.SetURL(target)
-			handed.Out.Header.Del("Accept-Encoding")
+			if handed.In.URL.Path == "/apis" {
+				handed.Out.Header.Del("Accept-Encoding")
+				handed.Out.Header.Set("Accept", "application/json")
+			}
 			asking, known := request.UserFrom(handed.In.Context())
 			handed.Out.Header.Del("Authorization")
 			handed.Out.Header.Del(transport.ImpersonateGroupHeader)
@@ -118,6 +125,9 @@ func main() {
 			if err != nil {
 				return err
 			}
+			// Without this nothing tells kubectl the fields of custom resources.
+			described := openapi.GetOpenAPIDefinitionsWithoutDisabledFeatures(generated.GetOpenAPIDefinitions)
+			config.GenericConfig.OpenAPIConfig = server.DefaultOpenAPIConfig(described, namer.NewDefinitionNamer(apiserver.Scheme))
 			older, err := handOn(config.GenericConfig.ClientConfig, config.GenericConfig.LoopbackClientConfig)
 			if err != nil {
 				return err
