@@ -141,7 +141,7 @@ class ActionModule(ControlPlaneAction):
                     name = member["name"] or member["id"]
                     way_out = "Make its machine reachable, or cut its power."
                     if name not in known:
-                        way_out = "The store knows no such machine, as a copy may that is older than it: only you can find it. Cut its power."
+                        way_out = "The store knows no such machine; a copy may be older than it. Find that machine and cut its power."
                     raise ControlPlaneFailure(
                         f"the etcd member {name} listens at {member['listens']}, and its machine can't be reached to"
                         f" stop it. Beside what is restored on {choice.machine} it could go on as a second cluster. Nothing was done. {way_out}"
