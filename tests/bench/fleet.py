@@ -12,8 +12,8 @@ alone        clusters observed and planned one by one, as a pass of reconcile do
 inventory    the inventory plugin, with the clusters' machines as hosts and without
 reconcile    the playbook over a fleet in which nothing is to be done, `forks` wide; with the Kubernetes store where there is one
 
-Seconds of the processor are the measure, the API server's and its etcd's apart, since other work on the machine doesn't change them much; the growth between the two sizes
-is what one more cluster costs.
+Seconds of the processor are the measure, those of the API server and its etcd apart, since other work on the machine doesn't change them
+much; the growth between the two sizes is what one more cluster costs.
 """
 
 from __future__ import annotations

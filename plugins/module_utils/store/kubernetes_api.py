@@ -32,7 +32,8 @@ try:
 except ImportError as error:
     MISSING: t.Optional[str] = str(error)
     kubernetes_client = kubernetes_config = HTTPHeaderDict = Timeout = create_urllib3_context = None  # type: ignore[assignment, misc]
-    HTTPError = NewConnectionError = YAMLError = OSError  # type: ignore[assignment, misc]
+    HTTPError = NewConnectionError = OSError  # type: ignore[assignment, misc]
+    YAMLError = RuntimeError  # type: ignore[assignment, misc]
 else:
     MISSING = None
 
