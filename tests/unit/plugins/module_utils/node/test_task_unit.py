@@ -65,7 +65,8 @@ def test_one_that_a_power_cut_ended_is_not_started_again(tmp_path: Path, systemd
     argv = ["sh", "-c", f"echo x >> {marks}; sleep 60"]
     one = unit(tmp_path, systemd)
     one.run(argv, timeout=90, wait=0)
-    while not marks.exists() or one.look().started_at == "":
+    # The shell makes the file before it writes to it.
+    while not (marks.exists() and marks.read_text()) or one.look().started_at == "":
         assert one.look().state == RUNNING
     systemd.end()
     systemd.processes.clear()
