@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+import shutil
 import typing as t
 from pathlib import Path
 
 import yaml
 from acme_workspace import AcmeWorkspace
 from api_server import ApiServer
+from recorded_fleet import KINDS as RECORDED_KINDS
+from recorded_fleet import create_all
 from store_objects import SECRET
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions
@@ -22,6 +25,7 @@ if t.TYPE_CHECKING:
     import pytest
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 ACME = definitions.infrastructure_kinds("Acme")
 KINDS = (*definitions.KINDS, *ACME)
 
@@ -84,6 +88,33 @@ class ManagementWorkspace(AcmeWorkspace):
         return LeaseLocks(self.api, {}).holder("default", name) is not None
 
 
+class RecordedCluster:
+    """A cluster as the playbooks left it: its objects, its lock, its machines and its journal.
+
+    Args:
+        workspace: whose cluster it is; nothing else is in its store.
+        folder: where files of it are kept.
+    """
+
+    def __init__(self, workspace: ManagementWorkspace, folder: Path) -> None:
+        self._objects = [each for kind in RECORDED_KINDS for each in workspace.objects(kind)]
+        self._leases = workspace.api.send("list", LEASES).document["items"]
+        self._folder = folder
+        for name in ("cloud", "journal"):
+            shutil.copytree(workspace.folder / name, folder / name)
+
+    def put(self, server: ApiServer, workspace: ManagementWorkspace) -> None:
+        """Put it into the empty API and the folder of a workspace, as if that had made it; its manifest is left to the test."""
+        with server.client() as client:
+            create_all(client, self._objects)
+        for lease in self._leases:
+            metadata = {"name": lease["metadata"]["name"], "annotations": lease["metadata"].get("annotations") or {}}
+            # One that is held meanwhile stays as it is.
+            workspace.api.send("create", LEASES, {**lease, "metadata": metadata}, accepted=(409,))
+        for name in ("cloud", "journal"):
+            shutil.copytree(self._folder / name, workspace.folder / name, dirs_exist_ok=True)
+
+
 def define(server: ApiServer) -> None:
     """Define the stand-in provider's kinds, once."""
     with server.client() as client:
@@ -105,6 +136,5 @@ def empty(store: KubernetesStore, kinds: t.Sequence[definitions.Kind] = KINDS) -
                 store.modify(*where, lambda found: found["metadata"].pop("finalizers"))
             if store.get(*where) is not None:
                 store.delete(*where)
-    leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
-    for each in store.api.send("list", leases).document["items"]:
-        store.api.send("delete", f"{leases}/{each['metadata']['name']}", {}, accepted=(404,))
+    for each in store.api.send("list", LEASES).document["items"]:
+        store.api.send("delete", f"{LEASES}/{each['metadata']['name']}", {}, accepted=(404,))

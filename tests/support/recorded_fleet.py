@@ -123,34 +123,11 @@ class Recording:
         def fill(numbers: t.Sequence[int]) -> None:
             with server.client() as client:
                 for number in numbers:
-                    self._create(client, number)
+                    create_all(client, self.objects_of(number))
 
         numbers = range(first, first + count)
         with ThreadPoolExecutor(WRITERS) as pool:
             list(pool.map(fill, [numbers[each::WRITERS] for each in range(WRITERS)]))
-
-    def _create(self, client: t.Any, number: int) -> None:
-        uids: dict[tuple[str, str], str] = {}
-        for each in self.objects_of(number):
-            metadata = each["metadata"]
-            owners = metadata.get("ownerReferences") or []
-            new = {
-                key: metadata[key]
-                for key in ("name", "namespace", "labels", "annotations", "finalizers")
-                if key in metadata
-            }
-            new["ownerReferences"] = [
-                {**owner, "uid": uids[(owner["kind"], owner["name"])]}
-                for owner in owners
-                if (owner["kind"], owner["name"]) in uids
-            ]
-            group = "/api/v1" if each["kind"] == "Secret" else f"/apis/{each['apiVersion']}"
-            path = f"{group}/namespaces/{metadata['namespace']}/{PLURALS[each['kind']]}"
-            made = client.checked(client.send("POST", path, {**each, "metadata": new}), path)
-            uids[(each["kind"], metadata["name"])] = made["metadata"]["uid"]
-            if each.get("status"):
-                own = f"{path}/{metadata['name']}/status"
-                client.checked(client.send("PUT", own, {**made, "status": each["status"]}), own)
 
     def variables(self, folder: Path) -> tuple[Object, dict[str, str]]:
         """Variables and environment with which playbooks get the recorded answers; ``folder`` keeps what is replayed."""
@@ -224,6 +201,31 @@ class Replayed:
         return Answer(True, replayed.observed(self._content, str(machine.connection["host"])))
 
 
+def create_all(client: t.Any, objects: t.Iterable[Object]) -> None:
+    """Create recorded objects, an owner before what it owns, in an API that has their kinds; owners are known by their new uid."""
+    uids: dict[tuple[str, str], str] = {}
+    for each in objects:
+        metadata = each["metadata"]
+        owners = metadata.get("ownerReferences") or []
+        new = {
+            key: metadata[key]
+            for key in ("name", "namespace", "labels", "annotations", "finalizers")
+            if key in metadata
+        }
+        new["ownerReferences"] = [
+            {**owner, "uid": uids[(owner["kind"], owner["name"])]}
+            for owner in owners
+            if (owner["kind"], owner["name"]) in uids
+        ]
+        group = "/api/v1" if each["kind"] == "Secret" else f"/apis/{each['apiVersion']}"
+        path = f"{group}/namespaces/{metadata['namespace']}/{PLURALS[each['kind']]}"
+        made = client.checked(client.send("POST", path, {**each, "metadata": new}), path)
+        uids[(each["kind"], metadata["name"])] = made["metadata"]["uid"]
+        if each.get("status"):
+            own = f"{path}/{metadata['name']}/status"
+            client.checked(client.send("PUT", own, {**made, "status": each["status"]}), own)
+
+
 def _inside(encoded: str, number: int) -> str:
     """A Secret's value as of another cluster; where it has no name and no address in it, it stays."""
     try:
@@ -239,4 +241,4 @@ def _secret(text: str, number: int) -> str:
     return re.sub(r"[A-Za-z0-9+/]{40,}={0,2}", lambda found: _inside(found.group(), number), renamed(text, number))
 
 
-__all__ = ["NAME", "FleetWorkspace", "Recording", "Replayed", "name_of"]
+__all__ = ["NAME", "FleetWorkspace", "Recording", "Replayed", "create_all", "name_of"]
