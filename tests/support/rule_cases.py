@@ -9,6 +9,7 @@ import typing as t
 
 Spec = dict[str, t.Any]
 ODD, SURGE = "the number of replicas is odd", "maxSurge 0 needs at least 3 replicas"
+ETCD, SAME = "etcd doesn't become external, nor local", "this can't be changed"
 EXTERNAL: Spec = {
     "endpoints": ["https://192.0.2.9:2379"],
     "caFile": "/etc/kubernetes/pki/etcd-ca.crt",
@@ -62,6 +63,69 @@ CASES: t.Final[t.Mapping[str, tuple[Spec, frozenset[str]]]] = {
     ),
     "a rollout without a strategy": (
         {"replicas": 1, "rollout": {"before": {"certificatesExpiryDays": 30}}},
+        frozenset(),
+    ),
+}
+
+
+def configured(**configuration: t.Any) -> Spec:
+    """A spec of three replicas with this clusterConfiguration."""
+    return {"replicas": 3, "kubeadmConfigSpec": {"clusterConfiguration": configuration}}
+
+
+_NETWORK = {"serviceSubnet": "10.96.0.0/12", "podSubnet": "10.244.0.0/16", "dnsDomain": "cluster.local"}
+_LOCAL = {"local": {"dataDir": "/var/lib/etcd"}}
+# Name: the spec that was there, the one that comes, and the rules that refuse the change.
+CHANGES: t.Final[t.Mapping[str, tuple[Spec, Spec, frozenset[str]]]] = {
+    "nothing": (configured(networking=_NETWORK), configured(networking=_NETWORK), frozenset()),
+    "etcd becomes external": (configured(etcd=_LOCAL), configured(etcd={"external": EXTERNAL}), frozenset({ETCD})),
+    "etcd that nobody spoke of becomes external": (
+        {"replicas": 3},
+        configured(etcd={"external": EXTERNAL}),
+        frozenset({ETCD}),
+    ),
+    "etcd becomes local": (configured(etcd={"external": EXTERNAL}), {"replicas": 3}, frozenset({ETCD})),
+    "an external etcd has another address": (
+        configured(etcd={"external": EXTERNAL}),
+        configured(etcd={"external": {**EXTERNAL, "endpoints": ["https://192.0.2.10:2379"]}}),
+        frozenset(),
+    ),
+    "etcd has an argument": (
+        {"replicas": 3},
+        configured(etcd={"local": {"dataDir": "/var/lib/etcd", "imageTag": "3.5.1-0"}}),
+        frozenset(),
+    ),
+    "another network for services": (
+        configured(networking=_NETWORK),
+        configured(networking={**_NETWORK, "serviceSubnet": "10.97.0.0/16"}),
+        frozenset({SAME}),
+    ),
+    "another network for pods": (
+        configured(networking=_NETWORK),
+        configured(networking={**_NETWORK, "podSubnet": ""}),
+        frozenset({SAME}),
+    ),
+    "another domain": (
+        configured(networking=_NETWORK),
+        configured(networking={**_NETWORK, "dnsDomain": "example.org"}),
+        frozenset({SAME}),
+    ),
+    "a network is said that was not": ({"replicas": 3}, configured(networking=_NETWORK), frozenset()),
+    "another name": (configured(clusterName="prod"), configured(clusterName="test"), frozenset({SAME})),
+    "a name that was empty": (configured(clusterName=""), configured(clusterName="prod"), frozenset()),
+    "another endpoint": (
+        configured(controlPlaneEndpoint="192.0.2.1:6443"),
+        configured(controlPlaneEndpoint="192.0.2.2:6443"),
+        frozenset({SAME}),
+    ),
+    "another folder of certificates": (
+        configured(certificatesDir="/etc/kubernetes/pki"),
+        configured(certificatesDir="/srv/pki"),
+        frozenset({SAME}),
+    ),
+    "another image repository": (
+        configured(imageRepository="registry.k8s.io"),
+        configured(imageRepository="registry.example.org"),
         frozenset(),
     ),
 }

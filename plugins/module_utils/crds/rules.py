@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What an API server refuses by itself of what Cluster API's webhooks refuse (kcp-behaviour.md §1.18).
 
-A run checks everything once more; these rules only say it earlier, to whoever types ``kubectl scale`` or ``kubectl edit``. Rules over
-more than one field are in CEL, which API servers before 1.25 don't have.
+A run checks once more what a spec says; these rules say it earlier, to whoever types ``kubectl scale`` or ``kubectl edit``. Rules over
+more than one field, or over what was there before, are in CEL, which API servers before 1.25 don't have. Of objects that no manifest
+names nobody else knows what was there before.
 """
 
 from __future__ import annotations
@@ -21,17 +22,37 @@ Schema = dict[str, Any]
 CEL_SINCE_MINOR = 25
 VERSION_PATTERN = r"^v?1\.[0-9]+\.[0-9]+([-+].+)?$"
 
+_EXTERNAL = (
+    "(has({0}.kubeadmConfigSpec) && has({0}.kubeadmConfigSpec.clusterConfiguration) && "
+    "has({0}.kubeadmConfigSpec.clusterConfiguration.etcd) && has({0}.kubeadmConfigSpec.clusterConfiguration.etcd.external))"
+)
 _ODD = {
-    "rule": "!has(self.replicas) || self.replicas % 2 == 1 || (has(self.kubeadmConfigSpec) && "
-    "has(self.kubeadmConfigSpec.clusterConfiguration) && has(self.kubeadmConfigSpec.clusterConfiguration.etcd) && "
-    "has(self.kubeadmConfigSpec.clusterConfiguration.etcd.external))",
+    "rule": "!has(self.replicas) || self.replicas % 2 == 1 || " + _EXTERNAL.format("self"),
     "message": "with etcd on the control plane machines the number of replicas is odd: an even member tolerates no more failures than one fewer",
+}
+_ETCD = {
+    "rule": f"{_EXTERNAL.format('self')} == {_EXTERNAL.format('oldSelf')}",
+    "message": "etcd doesn't become external, nor local: its data would be left behind. To have the other kind, make a new cluster",
 }
 _SURGE = {
     "rule": "!has(self.rollout) || !has(self.rollout.strategy) || !has(self.rollout.strategy.rollingUpdate) || "
     "!has(self.rollout.strategy.rollingUpdate.maxSurge) || string(self.rollout.strategy.rollingUpdate.maxSurge) != '0' || "
     "!has(self.replicas) || self.replicas >= 3",
     "message": "maxSurge 0 needs at least 3 replicas: with fewer, removing first would lose etcd's quorum",
+}
+
+# What a KubeadmConfigSpec's clusterConfiguration says once and for all: the pki, the addresses and the names that every Node was made with.
+_UNCHANGEABLE = (
+    ("networking", "serviceSubnet"),
+    ("networking", "podSubnet"),
+    ("networking", "dnsDomain"),
+    ("clusterName",),
+    ("controlPlaneEndpoint",),
+    ("certificatesDir",),
+)
+_SAME = {
+    "rule": "self == oldSelf || oldSelf == ''",
+    "message": "this can't be changed: restore the old value; to have the new one, make a new cluster",
 }
 
 
@@ -51,7 +72,10 @@ def with_rules(kind: str, schema: Schema, minor: int) -> Schema:
         _at(schema, ("rollout", "before", "certificatesExpiryDays")).update(minimum=7)
         _at(schema, ("remediation", "maxRetry")).update(minimum=0)
         if minor >= CEL_SINCE_MINOR:
-            schema["x-kubernetes-validations"] = [dict(_ODD), dict(_SURGE)]
+            schema["x-kubernetes-validations"] = [dict(_ODD), dict(_SURGE), dict(_ETCD)]
+            for path in _UNCHANGEABLE:
+                field = _at(schema, ("kubeadmConfigSpec", "clusterConfiguration", *path))
+                field["x-kubernetes-validations"] = [dict(_SAME)]
     elif kind == kinds.MACHINE:
         schema["required"] = ["clusterName"]
     elif kind == kinds.MACHINE_HEALTH_CHECK:

@@ -116,7 +116,8 @@ class Subject:
                 return any(each.peer_urls == (NEW_URL,) for each in there.values())
             identity = self.id_of(state)
             if kind == "remove":
-                return identity not in there
+                # Where nothing could be listed before, no ID is known that could be gone.
+                return identity in self.ids.values() and identity not in there
             return identity in there and not there[identity].is_learner
         return False
 

@@ -16,7 +16,7 @@ import typing as t
 import pytest
 from management import Kubectl, control_plane, kubeconfig_of
 from newer_api_server import NewerApiServer, missing, newer_api_server
-from rule_cases import CASES, EXTERNAL, ODD, SURGE, etcd, surge
+from rule_cases import CASES, CHANGES, EXTERNAL, ODD, SURGE, etcd, surge
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions, names, rules
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.management import installation
@@ -131,8 +131,9 @@ def test_what_is_created(store: KubernetesStore, spec: Object, refused: frozense
 
 @pytest.mark.parametrize(("spec", "refused"), CASES.values(), ids=CASES.keys())
 def test_what_is_changed(store: KubernetesStore, spec: Object, refused: frozenset[str]) -> None:
-    """Every case by an update of an object that was right."""
-    store.create(control_plane(replicas=5))
+    """Every case by an update of an object that was right, with the etcd that it goes on to have."""
+    external = "etcd" in str(spec) and "external" in str(spec)
+    store.create(control_plane(**etcd({"external": EXTERNAL} if external else {}, replicas=5)))
     if not refused:
         store.modify(*PROD, lambda found: found["spec"].update(copy.deepcopy(spec)))
         return
@@ -140,6 +141,23 @@ def test_what_is_changed(store: KubernetesStore, spec: Object, refused: frozense
     assert all(part in said for part in refused)
     stored = store.get(*PROD)
     assert stored is not None and stored["spec"]["replicas"] == 5
+
+
+@pytest.mark.parametrize(("before", "spec", "refused"), CHANGES.values(), ids=CHANGES.keys())
+def test_what_was_there_before_is_compared(
+    store: KubernetesStore, before: Object, spec: Object, refused: frozenset[str]
+) -> None:
+    store.create(control_plane(**before))
+
+    def change(found: Object) -> None:
+        found["spec"].pop("kubeadmConfigSpec", None)
+        found["spec"].update(copy.deepcopy(spec))
+
+    if not refused:
+        store.modify(*PROD, change)
+        return
+    said = refusal(lambda: store.modify(*PROD, change))
+    assert all(part in said for part in refused)
 
 
 def test_what_is_scaled(store: KubernetesStore, kubectl: Kubectl) -> None:

@@ -55,4 +55,4 @@ def test_one_rule_does_not_change_the_next_definition() -> None:
     first["x-kubernetes-validations"].clear()
     first["properties"]["replicas"]["minimum"] = 7
     second = spec_of("KubeadmControlPlane", 30)
-    assert len(second["x-kubernetes-validations"]) == 2 and second["properties"]["replicas"]["minimum"] == 1
+    assert len(second["x-kubernetes-validations"]) == 3 and second["properties"]["replicas"]["minimum"] == 1
