@@ -65,7 +65,7 @@ lint: ## Linters, types, documentation, changelog, galaxy-importer and the repos
 	@$(TOOLS)/test.sh lint
 
 .PHONY: sanity
-sanity: ## ansible-test sanity, complete and without ignore files (1 to 4 minutes)
+sanity: ## ansible-test sanity, complete and without ignore files (4 to 7 minutes)
 	@$(TOOLS)/test.sh sanity
 
 .PHONY: format
