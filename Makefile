@@ -33,7 +33,7 @@ demo: ## A real three-node control plane on this machine (root; 3 to 15 minutes)
 	@$(TOOLS)/demo.sh
 
 .PHONY: test
-test: ## Everything a change must pass: lint, sanity, unit, integration, core lab (root; under an hour)
+test: ## Everything a change must pass: lint, sanity, unit, integration, core lab (root; about an hour)
 	@$(TOOLS)/test.sh lint sanity unit integration lab
 
 .PHONY: test-quick
@@ -53,7 +53,7 @@ test-integration: ## Tests against real etcd and kube-apiserver processes
 	@$(TOOLS)/test.sh integration
 
 .PHONY: test-lab
-test-lab: ## The core of the tests on real machines with real kubeadm (root; about 25 minutes)
+test-lab: ## The core of the tests on real machines with real kubeadm (root; about 34 minutes)
 	@$(TOOLS)/test.sh lab
 
 .PHONY: test-lab-full
