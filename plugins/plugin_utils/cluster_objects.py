@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import copy
 import typing as t
 from dataclasses import dataclass, field
 
@@ -243,11 +242,9 @@ def _call_by_machine(objects: dict[str, Object], machine: str, reference: t.Opti
 
 def _defaulted(control_plane: t.Optional[Object]) -> t.Optional[Object]:
     """A KubeadmControlPlane as a run completes it: whoever applies it anew to an API, while a run is under way too, means no other one."""
-    if control_plane is None:
-        return None
-    made = copy.deepcopy(control_plane)
-    defaults.default_control_plane(made)
-    return made
+    if control_plane is not None:
+        defaults.default_control_plane(control_plane)
+    return control_plane
 
 
 def _by_name(objects: t.Iterable[Object]) -> dict[str, Object]:
