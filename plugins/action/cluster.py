@@ -100,10 +100,8 @@ class ActionModule(ControlPlaneAction):
 
     def _from_the_store(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """A cluster whose objects were applied to the store's API: they are what a manifest would be."""
-        store, changes = self.open_store(arguments), None
-        if stores.is_kubernetes(arguments["store"]):
-            where = (arguments["namespace"], arguments["cluster"])
-            changes = stored_wishes.settle(store, *where, arguments["providers"] or None)
+        store = self.open_store(arguments)
+        changes = stored_wishes.settle_in_api(store, arguments)
         if changes is None:
             raise ControlPlaneFailure(
                 f"no manifest names the cluster {arguments['namespace']}/{arguments['cluster']}; nothing was done. "

@@ -158,11 +158,8 @@ class ActionModule(ControlPlaneAction):
                 arguments["manifests"], arguments["namespace"], arguments["cluster"], arguments["providers"] or None
             )
             cluster_records.apply_manifest(store, manifest)
-        elif stores.is_kubernetes(arguments["store"]) and not (
-            arguments["delete"] or arguments["remediate"] or arguments["check_health"]
-        ):
-            where = (arguments["namespace"], arguments["cluster"])
-            stored_wishes.settle(store, *where, arguments["providers"] or None)
+        elif not (arguments["delete"] or arguments["remediate"] or arguments["check_health"]):
+            stored_wishes.settle_in_api(store, arguments)
         if arguments["delete"]:
             cluster_records.mark_deleting(self.open_objects(arguments, store), False)
         if arguments["remediate"]:

@@ -23,7 +23,6 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import (
     plan_files,
     planning,
     stored_wishes,
-    stores,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
     STORE_SPEC,
@@ -92,13 +91,12 @@ class ActionModule(ControlPlaneAction):
                 f"neither a manifest nor the store names the cluster {arguments['namespace']}/{arguments['cluster']}; nothing was planned. "
                 "Give the files in the inventory (plugin kubeadm.control_plane.clusters, option manifests) or as control_plane_manifests."
             )
-        changes: t.Optional[list[str]] = []
+        changes: t.Optional[list[str]]
         if manifest is not None:
             changes = cluster_records.apply_manifest(store, manifest)
-        elif stores.is_kubernetes(arguments["store"]):
+        else:
             # Reconcile begins with this, and ends there where the objects can't be.
-            where = (arguments["namespace"], arguments["cluster"])
-            changes = stored_wishes.settle(store, *where, arguments["providers"] or None)
+            changes = stored_wishes.settle_in_api(store, arguments)
         in_place = [change for change in changes or () if cluster_records.IN_PLACE in change]
         objects = self.open_objects(arguments, store)
         in_place += machine_restore.restore(objects)

@@ -27,7 +27,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base i
     Store,
     kind_ref_of,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import health_checks
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import health_checks, stores
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
     CLUSTER,
     CLUSTER_LABEL,
@@ -46,6 +46,16 @@ MISSPELLED = 0.9
 ATTEMPTS = 5
 # Of the faults, what a status says.
 _SAID = 1024
+
+
+def settle_in_api(store: Store, arguments: t.Mapping[str, t.Any]) -> t.Optional[list[str]]:
+    """Settle the cluster of an action's arguments where its objects are in an API, in which anybody may apply them; see :func:`settle`.
+
+    None in a store of files, too: what is there was a manifest's.
+    """
+    if not stores.is_kubernetes(arguments["store"]):
+        return None
+    return settle(store, arguments["namespace"], arguments["cluster"], arguments["providers"] or None)
 
 
 def settle(
