@@ -71,15 +71,7 @@ class ApiServer:
         (self.manifests / "etcd.yaml").write_text("metadata: {}\n")
         command = [
             kube_apiserver,
-            "--bind-address=127.0.0.1",
-            f"--secure-port={self.port}",
-            f"--etcd-servers={self.etcd.members[0].client_url}",
-            f"--etcd-cafile={self.etcd.credentials.ca_file}",
-            f"--etcd-certfile={self.etcd.credentials.certificate_file}",
-            f"--etcd-keyfile={self.etcd.credentials.key_file}",
-            f"--client-ca-file={self.authority.ca_file}",
-            f"--tls-cert-file={server[0]}",
-            f"--tls-private-key-file={server[1]}",
+            *self.serving(server),
             "--service-account-issuer=https://kubernetes.default.svc",
             f"--service-account-key-file={accounts[1]}",
             f"--service-account-signing-key-file={accounts[1]}",
@@ -90,6 +82,20 @@ class ApiServer:
         ]
         with (directory / "apiserver.log").open("ab") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def serving(self, pair: tuple[str, str]) -> list[str]:
+        """Return the flags of a server at this port, with that certificate and key, whose objects are in the etcd here."""
+        return [
+            "--bind-address=127.0.0.1",
+            f"--secure-port={self.port}",
+            f"--etcd-servers={self.etcd.members[0].client_url}",
+            f"--etcd-cafile={self.etcd.credentials.ca_file}",
+            f"--etcd-certfile={self.etcd.credentials.certificate_file}",
+            f"--etcd-keyfile={self.etcd.credentials.key_file}",
+            f"--client-ca-file={self.authority.ca_file}",
+            f"--tls-cert-file={pair[0]}",
+            f"--tls-private-key-file={pair[1]}",
+        ]
 
     def write_kubeconfig(self, server: str, ca_file: str, pair: tuple[str, str]) -> None:
         """Write admin.conf as kubeadm does: everything inside, 0600."""

@@ -130,3 +130,9 @@ class Runs:
     def __call__(self, module: str, /, check: bool = False, **arguments: t.Any) -> Object:
         """Run an action and return what a task would register."""
         return run_action(module, check, cluster="prod", store=self.store, **arguments)
+
+    def infrastructure_is_there(self, host: str = "192.0.2.1", port: int = 6443) -> None:
+        """Its infrastructure provider has made what a cluster needs, with this endpoint."""
+        endpoint = {"controlPlaneEndpoint": {"host": host, "port": port}}
+        status = {"initialization": {"provisioned": True}}
+        self("infrastructure_status", kind="NspawnCluster", name="prod", spec=endpoint, status=status)

@@ -56,15 +56,7 @@ class NewerApiServer(ApiServer):
         self.write_kubeconfig(self.url, self.authority.ca_file, admin)
         command = [
             program,
-            "--bind-address=127.0.0.1",
-            f"--secure-port={self.port}",
-            f"--etcd-servers={self.etcd.members[0].client_url}",
-            f"--etcd-cafile={self.etcd.credentials.ca_file}",
-            f"--etcd-certfile={self.etcd.credentials.certificate_file}",
-            f"--etcd-keyfile={self.etcd.credentials.key_file}",
-            f"--client-ca-file={self.authority.ca_file}",
-            f"--tls-cert-file={server[0]}",
-            f"--tls-private-key-file={server[1]}",
+            *self.serving(server),
             f"--kubeconfig={older}",
             f"--authentication-kubeconfig={older}",
             f"--authorization-kubeconfig={older}",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from api_server import ApiServer
-from management_workspace import DEFINITIONS, empty
+from management_workspace import DEFINITIONS, define, empty
 from newer_api_server import start_api_server
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions
@@ -45,6 +45,20 @@ def kubernetes_store(server: ApiServer) -> KubernetesStore:
     store = KubernetesStore(KubernetesApi({"kubeconfig": server.kubeconfig}))
     empty(store, definitions.KINDS)
     return store
+
+
+@pytest.fixture
+def empty_server(server: ApiServer) -> ApiServer:
+    """An API server that has every kind, those of the providers in the tests too, and no object of them."""
+    define(server)
+    empty(KubernetesStore(KubernetesApi({"kubeconfig": server.kubeconfig})))
+    return server
+
+
+@pytest.fixture
+def api(empty_server: ApiServer, tmp_path: Path) -> dict[str, t.Any]:
+    """The options of a store in an API, with nothing in it."""
+    return {"type": "kubernetes", "kubeconfig": empty_server.kubeconfig, "path": str(tmp_path / "journal")}
 
 
 @pytest.fixture(params=["file", "kubernetes"])

@@ -85,9 +85,7 @@ def test_what_is_applied_once_more_asks_for_no_rollout(
 ) -> None:
     """As GitOps does at any time, also between two steps of a run: a version without its v is the version that there is."""
     runs("cluster")
-    status = {"initialization": {"provisioned": True}}
-    endpoint = {"controlPlaneEndpoint": {"host": "192.0.2.1", "port": 6443}}
-    runs("infrastructure_status", kind="NspawnCluster", name="prod", spec=endpoint, status=status)
+    runs.infrastructure_is_there()
     made = runs("machine", kind="init")
     assert not made.get("failed"), made
     kubectl("patch", f"kcp/{NAME}", "--type=merge", "-p", '{"spec":{"version":"1.20.2"}}')
@@ -100,9 +98,7 @@ def test_what_is_applied_once_more_asks_for_no_rollout(
 def test_what_is_edited_holds(runs: Runs, kubectl: Kubectl, kubernetes_store: KubernetesStore) -> None:
     """Nothing here has another word: scaled, upgraded and labelled with kubectl."""
     runs("cluster")
-    status = {"initialization": {"provisioned": True}}
-    endpoint = {"controlPlaneEndpoint": {"host": "192.0.2.1", "port": 6443}}
-    runs("infrastructure_status", kind="NspawnCluster", name="prod", spec=endpoint, status=status)
+    runs.infrastructure_is_there()
     machine = runs("machine", kind="init")
     assert not machine.get("failed"), machine
     kubectl("scale", f"kcp/{NAME}", "--replicas=5")
@@ -198,9 +194,7 @@ def test_one_that_is_being_deleted_is_left_as_it_is(
 def test_a_control_plane_that_is_deleted_alone(runs: Runs, kubectl: Kubectl, kubernetes_store: KubernetesStore) -> None:
     """The Cluster and its infrastructure stay: with their objects would go what says that there is infrastructure to delete."""
     runs("cluster")
-    status = {"initialization": {"provisioned": True}}
-    endpoint = {"controlPlaneEndpoint": {"host": "192.0.2.1", "port": 6443}}
-    runs("infrastructure_status", kind="NspawnCluster", name="prod", spec=endpoint, status=status)
+    runs.infrastructure_is_there()
     kubectl("delete", f"kcp/{NAME}", "--wait=false")
     decided = runs("decide", run="r1")["decision"]
     assert (decided["action"], decided["reasons"][0]["reason"]) == ("none", "DeletionCompleted")

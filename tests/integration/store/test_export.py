@@ -11,8 +11,7 @@ from pathlib import Path
 import moves
 import pytest
 from actions import run_action
-from api_server import ApiServer
-from management_workspace import define, empty
+from management_workspace import empty
 from moves import AT, CLUSTER, MACHINE, SECRET, everything, keepers, missing, move, opened
 from operator_workspace import NAME
 
@@ -27,14 +26,11 @@ Options = dict[str, t.Any]
 
 
 @pytest.fixture
-def api(server: ApiServer, tmp_path: Path) -> Options:
+def api(api: Options, tmp_path: Path) -> Options:
     """A cluster in an API, with a folder for its copy."""
-    define(server)
-    empty(KubernetesStore(KubernetesApi({"kubeconfig": server.kubeconfig})))
-    plain = {"type": "kubernetes", "kubeconfig": server.kubeconfig, "path": str(tmp_path / "journal")}
-    result = move(moves.make(tmp_path / "workspace"), plain)
+    result = move(moves.make(tmp_path / "workspace"), api)
     assert not result.get("failed"), result
-    return {**plain, "export": str(tmp_path / "export")}
+    return {**api, "export": str(tmp_path / "export")}
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ import pytest
 from api_proxy import ApiProxy
 from api_server import ApiServer
 from locks import as_run
-from management_workspace import define, empty
 from recorded_fleet import FleetWorkspace, Recording, name_of
 from store_objects import machine, secret
 
@@ -46,12 +45,10 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
 
 
 @pytest.fixture
-def fleet(server: ApiServer, recording: Recording, tmp_path: Path) -> FleetWorkspace:
+def fleet(empty_server: ApiServer, recording: Recording, tmp_path: Path) -> FleetWorkspace:
     """A user's folder, and its clusters in the API."""
-    define(server)
-    empty(KubernetesStore(KubernetesApi({"kubeconfig": server.kubeconfig})))
-    recording.fill_api(server, COUNT)
-    return FleetWorkspace(tmp_path / "fleet", recording, server.kubeconfig)
+    recording.fill_api(empty_server, COUNT)
+    return FleetWorkspace(tmp_path / "fleet", recording, empty_server.kubeconfig)
 
 
 def names(*numbers: int) -> list[str]:

@@ -23,9 +23,7 @@ def test_node_info_is_written_once(server: ApiServer, kubernetes_store: Kubernet
     """All of it, in the fields that the definition has; the same again asks for no write, and what isn't told stays."""
     runs = Runs(server, tmp_path)
     runs("cluster", manifests=[str(runs.manifest)])
-    endpoint = {"controlPlaneEndpoint": {"host": "192.0.2.1", "port": 6443}}
-    provided = {"initialization": {"provisioned": True}}
-    runs("infrastructure_status", kind="NspawnCluster", name="prod", spec=endpoint, status=provided)
+    runs.infrastructure_is_there()
     assert not runs("machine", kind="init").get("failed")
     [name] = [each["metadata"]["name"] for each in kubernetes_store.list(MACHINE, "default")]
     told = {**{field: f"the {field}" for field in trim.NODE_INFO}, "swap": {"capacity": 1073741824}}

@@ -17,7 +17,6 @@ from actions import run_action
 from api_server import ApiServer
 from locks import as_run
 from management import Kubectl
-from management_workspace import define, empty
 from moves import ACTION, AT, CLUSTER, CONTROL_PLANE, MACHINE, OLD, SECRET, everything, keepers, missing, move, opened
 from operator_cases import Walk
 from operator_workspace import NAME
@@ -26,8 +25,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects impo
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import flow
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import marks
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Object
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import stores
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_store import Executions
 
@@ -38,14 +35,6 @@ Options = dict[str, t.Any]
 def files(tmp_path: Path) -> Options:
     """A cluster in files."""
     return moves.make(tmp_path / "workspace")
-
-
-@pytest.fixture
-def api(server: ApiServer, tmp_path: Path) -> Options:
-    """A store in an API, with nothing in it."""
-    define(server)
-    empty(KubernetesStore(KubernetesApi({"kubeconfig": server.kubeconfig})))
-    return {"type": "kubernetes", "kubeconfig": server.kubeconfig, "path": str(tmp_path / "journal")}
 
 
 @pytest.fixture

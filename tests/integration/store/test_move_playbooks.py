@@ -12,40 +12,28 @@ import pytest
 from acme_workspace import AcmeWorkspace
 from api_server import ApiServer
 from killed_runs import KilledRuns, under_way
-from management_workspace import define, empty
 from moving_workspace import API, EXPORT, FILES, Moving
 from operator_workspace import NAME, OperatorWorkspace
-
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
 
 pytestmark = pytest.mark.full
 USE_EXPORT = ("-e", "control_plane_use_export=true")
 
 
 @pytest.fixture
-def server_with_nothing(server: ApiServer) -> ApiServer:
-    """An API that is a store, and empty."""
-    define(server)
-    empty(KubernetesStore(KubernetesApi({"kubeconfig": server.kubeconfig})))
-    return server
-
-
-@pytest.fixture
-def workspace(server_with_nothing: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Moving:
+def workspace(empty_server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Moving:
     """A user's folder with machines that answer."""
     made = AcmeWorkspace.with_machines(tmp_path / "workspace", monkeypatch)
-    return Moving(made, server_with_nothing.kubeconfig)
+    return Moving(made, empty_server.kubeconfig)
 
 
 @pytest.fixture
-def operator(server_with_nothing: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Moving:
+def operator(empty_server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Moving:
     """A cluster of three nodes, for Actions."""
     made = OperatorWorkspace(tmp_path / "workspace")
     made.create()
     for name, value in made.machines_answer().items():
         monkeypatch.setenv(name, value)
-    return Moving(made, server_with_nothing.kubeconfig)
+    return Moving(made, empty_server.kubeconfig)
 
 
 def whole(moving: Moving, count: int) -> list[str]:

@@ -14,13 +14,11 @@ import pytest
 from api_server import ApiServer
 from etcd_cluster import until
 from management import Kubectl, Runs, garbage_collector
-from management_workspace import define, empty
 from moves import MACHINE, SECRET, everything, missing, move, opened
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import KindRef, Store
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER, CONTROL_PLANE
 
 Object = dict[str, t.Any]
@@ -30,21 +28,11 @@ PASSWORD = "of the copies"
 
 
 @pytest.fixture
-def api(server: ApiServer, tmp_path: Path) -> Options:
-    """A store in an API, with nothing in it."""
-    define(server)
-    empty(KubernetesStore(KubernetesApi({"kubeconfig": server.kubeconfig})))
-    return {"type": "kubernetes", "kubeconfig": server.kubeconfig, "path": str(tmp_path / "journal")}
-
-
-@pytest.fixture
 def runs(server: ApiServer, kubernetes_store: KubernetesStore, tmp_path: Path) -> Runs:
     """The cluster prod, which keeps its own objects, with its keys and its first machine's objects."""
     runs = Runs(server, tmp_path)
     assert not runs("cluster", manifests=[str(runs.manifest)]).get("failed")
-    endpoint = {"controlPlaneEndpoint": {"host": "127.0.0.1", "port": server.port}}
-    status = {"initialization": {"provisioned": True}}
-    runs("infrastructure_status", kind="NspawnCluster", name="prod", spec=endpoint, status=status)
+    runs.infrastructure_is_there("127.0.0.1", server.port)
     assert not runs("cluster_certificates").get("failed")
     assert not runs("machine", kind="init").get("failed")
     return runs

@@ -28,9 +28,7 @@ def runs(server: ApiServer, kubernetes_store: KubernetesStore, tmp_path: Path) -
     """The cluster prod, whose endpoint is the API that its objects are in, with its first machine's objects."""
     runs = Runs(server, tmp_path)
     assert not runs("cluster", manifests=[str(runs.manifest)]).get("failed")
-    endpoint = {"controlPlaneEndpoint": {"host": "127.0.0.1", "port": server.port}}
-    status = {"initialization": {"provisioned": True}}
-    runs("infrastructure_status", kind="NspawnCluster", name="prod", spec=endpoint, status=status)
+    runs.infrastructure_is_there("127.0.0.1", server.port)
     assert not runs("machine", kind="init").get("failed")
     return runs
 

@@ -36,9 +36,7 @@ class Life:
         self.store, self.kubectl = store, Kubectl(server)
         self.runs = Runs(server, folder)
         self.give(GIVEN, {"nodeDrainTimeoutSeconds": 60}, [{"conditionType": "Agent"}])
-        endpoint = {"controlPlaneEndpoint": {"host": "192.0.2.1", "port": 6443}}
-        status = {"initialization": {"provisioned": True}}
-        self.runs("infrastructure_status", kind="NspawnCluster", name="prod", spec=endpoint, status=status)
+        self.runs.infrastructure_is_there()
         made = self.runs("machine", kind="init")
         assert not made.get("failed"), made
         [self.name] = [each["metadata"]["name"] for each in store.list(MACHINE, "default")]
