@@ -245,8 +245,7 @@ class FileStore(base.Store):
             self._refuse_foreign_directory()
             return False
         try:
-            content = yaml_text.from_yaml(raw.decode("utf-8"))
-            version = int(content["formatVersion"])
+            version = int(yaml_text.from_yaml(raw.decode("utf-8"))["formatVersion"])
         except (ValueError, KeyError, TypeError) as error:
             raise base.StoreError(
                 "the store's format file can't be read",
@@ -273,7 +272,8 @@ class FileStore(base.Store):
                 "Nothing was read or written. Give the store's directory.",
             )
         others = [each for each in files.names_in(self.directory) if each not in (LOCK_FILE, "lost+found")]
-        if others:
+        # Looked for once more, after the names: another run may be making the store, and that file comes first.
+        if others and not os.path.lexists(os.path.join(self.directory, FORMAT_FILE)):
             raise base.StoreError(
                 "the directory is not a store",
                 self.directory,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 
 import pytest
 from ansible.parsing.vault import VaultLib, VaultSecret
@@ -35,6 +36,20 @@ def test_files_are_where_people_look_and_private(store, tmp_path):
     assert "formatVersion: 1" in (root / "store.yaml").read_text()
     text = (root / "default/machine.cluster.x-k8s.io/m-1.yaml").read_text()
     assert text.startswith("apiVersion: cluster.x-k8s.io/v1beta2\nkind: Machine\nmetadata:\n  name: m-1\n")
+
+
+def test_a_store_that_another_run_makes_while_it_is_looked_at(store):
+    # Right between the look for its format file and the look at what else is there.
+    made = []
+
+    def hook(event, arguments):
+        if not made and event == "os.listdir" and arguments[0] == store.directory:
+            made.append("it")
+            FileStore(store.directory).create(machine("m-1"))
+
+    sys.addaudithook(hook)
+    store.create(machine("m-2"))
+    assert made and [each["metadata"]["name"] for each in store.list(MACHINE)] == ["m-1", "m-2"]
 
 
 def test_a_secret_that_others_can_read_is_made_private(store, tmp_path):
