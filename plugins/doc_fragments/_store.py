@@ -44,13 +44,18 @@ options:
         type: path
         version_added: 0.7.0
       kubeconfig:
-        description: The kubeconfig file.
+        description:
+          - The kubeconfig file, or several with C(:) between them, as in E(KUBECONFIG). It is read as kubectl reads it.
+          - Credentials that it names and that can't be had, such as those of a credential plugin that fails, end the task.
         type: path
       context:
         description: The context of the kubeconfig that is used, where it isn't the current one.
         type: str
       host:
-        description: The API server's URL. With it no kubeconfig is read.
+        description:
+          - The API server's URL.
+          - Together with O(store.api_key) or O(store.username), or where neither a kubeconfig nor a context is named, no kubeconfig is read. Else it
+            replaces the kubeconfig's server.
         type: str
       api_key:
         description: A bearer token.
@@ -66,7 +71,7 @@ options:
         type: path
         aliases: [cert_file]
       client_key:
-        description: A file with the key of O(store.client_cert).
+        description: A file with the key of O(store.client_cert). It may be left out where that file holds both.
         type: path
         aliases: [key_file]
       ca_cert:
@@ -78,23 +83,37 @@ options:
         type: bool
         aliases: [verify_ssl]
       proxy:
-        description: The URL of an HTTP proxy.
+        description: The URL of a proxy (C(http), C(https), C(socks5)). Else the kubeconfig's, else that of the environment variable E(HTTPS_PROXY).
         type: str
       no_proxy:
         description: Hosts for which no proxy is used, separated by commas.
         type: str
+      proxy_headers:
+        description: What is sent to the proxy itself.
+        type: dict
+        version_added: 0.9.0
+        suboptions:
+          proxy_basic_auth:
+            description: Name and password for the proxy, with a colon between them. They may stand in the URL of O(store.proxy) as well.
+            type: str
+          basic_auth:
+            description: Name and password of an C(Authorization) header for the proxy, with a colon between them.
+            type: str
+          user_agent:
+            description: The C(User-Agent) header.
+            type: str
       impersonate_user:
-        description: Whom to act as.
+        description: Whom to act as. Else whom the kubeconfig says.
         type: str
       impersonate_groups:
-        description: The groups to act as a member of.
+        description: The groups to act as a member of; O(store.impersonate_user) is needed, too.
         type: list
         elements: str
       persist_config:
-        description: Whether a token that was refreshed is written back to the kubeconfig file.
+        description: Whether a token that was refreshed (C(auth-provider) of the kubeconfig) is written back to the kubeconfig file.
         type: bool
       in_cluster:
-        description: Whether the credentials of the pod that this runs in are used. They never are unless this says so.
+        description: Whether the credentials of the pod that this runs in are used, and no others. They never are unless this says so.
         type: bool
         default: false
 """

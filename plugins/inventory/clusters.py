@@ -101,13 +101,17 @@ options:
         type: str
         version_added: 0.7.0
       kubeconfig:
-        description: The kubeconfig file. It and the other files are relative to the inventory file's folder.
+        description:
+          - The kubeconfig file, or several with C(:) between them. They and the other files are relative to the inventory file's folder.
         type: str
       context:
         description: The context of the kubeconfig that is used, where it isn't the current one.
         type: str
       host:
-        description: The API server's URL. With it no kubeconfig is read.
+        description:
+          - The API server's URL.
+          - Together with O(store.api_key) or O(store.username), or where neither a kubeconfig nor a context is named, no kubeconfig is read. Else it
+            replaces the kubeconfig's server.
         type: str
       api_key:
         description: A bearer token.
@@ -123,7 +127,7 @@ options:
         type: str
         aliases: [cert_file]
       client_key:
-        description: A file with the key of O(store.client_cert).
+        description: A file with the key of O(store.client_cert). It may be left out where that file holds both.
         type: str
         aliases: [key_file]
       ca_cert:
@@ -135,23 +139,37 @@ options:
         type: bool
         aliases: [verify_ssl]
       proxy:
-        description: The URL of an HTTP proxy.
+        description: The URL of a proxy (C(http), C(https), C(socks5)). Else the kubeconfig's, else that of the environment variable E(HTTPS_PROXY).
         type: str
       no_proxy:
         description: Hosts for which no proxy is used, separated by commas.
         type: str
+      proxy_headers:
+        description: What is sent to the proxy itself.
+        type: dict
+        version_added: 0.9.0
+        suboptions:
+          proxy_basic_auth:
+            description: Name and password for the proxy, with a colon between them. They may stand in the URL of O(store.proxy) as well.
+            type: str
+          basic_auth:
+            description: Name and password of an C(Authorization) header for the proxy, with a colon between them.
+            type: str
+          user_agent:
+            description: The C(User-Agent) header.
+            type: str
       impersonate_user:
-        description: Whom to act as.
+        description: Whom to act as. Else whom the kubeconfig says.
         type: str
       impersonate_groups:
-        description: The groups to act as a member of.
+        description: The groups to act as a member of; O(store.impersonate_user) is needed, too.
         type: list
         elements: str
       persist_config:
-        description: Whether a token that was refreshed is written back to the kubeconfig file.
+        description: Whether a token that was refreshed (C(auth-provider) of the kubeconfig) is written back to the kubeconfig file.
         type: bool
       in_cluster:
-        description: Whether the credentials of the pod that this runs in are used. They never are unless this says so.
+        description: Whether the credentials of the pod that this runs in are used, and no others. They never are unless this says so.
         type: bool
         default: false
 """
@@ -233,7 +251,10 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         super().parse(inventory, loader, path, cache)
         self._read_config_data(path)
         folder = os.path.dirname(os.path.abspath(path))
-        options = _store_options(self.get_option("store") or {}, folder)
+        try:
+            options = stores.of_inventory(self.get_option("store") or {}, folder)
+        except StoreError as error:
+            raise AnsibleParserError(str(error)) from None
         files = self._files(folder, path)
         # For what works on a cluster that is no host yet (the playbook adopt): where its objects and its manifest would go.
         self.inventory.set_variable("all", "control_plane_inventory_store", options)
@@ -377,24 +398,3 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
                 self.inventory.set_variable(machine_name, key, value)
             for each in machine_groups(objects, machine):
                 self.inventory.add_host(machine_name, group=self.inventory.add_group(each))
-
-
-def _store_options(given: dict[str, t.Any], folder: str) -> dict[str, t.Any]:
-    """Return a store's options as tasks get them: every path absolute, and of the connection only what is given."""
-    made: dict[str, t.Any] = {
-        "type": given.get("type", stores.FILE),
-        "path": os.path.join(folder, os.path.expanduser(given.get("path", "store"))),
-        "encrypt_secrets": bool(given.get("encrypt_secrets", False)),
-    }
-    if given.get("export"):
-        made["export"] = os.path.join(folder, os.path.expanduser(given["export"]))
-    unknown = sorted(set(given) - set(made) - set(stores.NAMES) - {"export"})
-    if unknown or made["type"] not in (stores.FILE, stores.KUBERNETES):
-        wrong = f"store.{unknown[0]}" if unknown else f"store.type {made['type']!r}"
-        raise AnsibleParserError(f"{wrong} is not known: see ansible-doc -t inventory kubeadm.control_plane.clusters.")
-    for name, value in given.items():
-        option = stores.NAMES.get(name)
-        if option is not None and value not in (None, "", []):
-            is_path = stores.CONNECTION_SPEC[option]["type"] == "path"
-            made[option] = os.path.join(folder, os.path.expanduser(value)) if is_path else value
-    return made

@@ -83,6 +83,20 @@ options:
       no_proxy:
         description: See O(store.no_proxy).
         type: str
+      proxy_headers:
+        description: See O(store.proxy_headers).
+        type: dict
+        version_added: 0.9.0
+        suboptions:
+          proxy_basic_auth:
+            description: See O(store.proxy_headers.proxy_basic_auth).
+            type: str
+          basic_auth:
+            description: See O(store.proxy_headers.basic_auth).
+            type: str
+          user_agent:
+            description: See O(store.proxy_headers.user_agent).
+            type: str
       impersonate_user:
         description: See O(store.impersonate_user).
         type: str

@@ -32,6 +32,14 @@ CONNECTION_SPEC: dict[str, t.Any] = {
     "validate_certs": {"type": "bool", "aliases": ["verify_ssl"]},
     "proxy": {"type": "str"},
     "no_proxy": {"type": "str"},
+    "proxy_headers": {
+        "type": "dict",
+        "options": {
+            "proxy_basic_auth": {"type": "str", "no_log": True},
+            "basic_auth": {"type": "str", "no_log": True},
+            "user_agent": {"type": "str"},
+        },
+    },
     "impersonate_user": {"type": "str"},
     "impersonate_groups": {"type": "list", "elements": "str"},
     "persist_config": {"type": "bool"},
@@ -115,7 +123,7 @@ def describe(options: Options) -> str:
     """Return how messages name the store."""
     if not is_kubernetes(options):
         return str(options["path"])
-    setting = _module("kubernetes_api").setting
+    setting = _module("connection_options").setting
     named = [str(found) for found in (setting(options, each) for each in ("host", "context", "kubeconfig")) if found]
     return f"in the Kubernetes API{f' ({named[0]})' if named else ''}"
 
@@ -156,7 +164,7 @@ def is_kubernetes(options: Options) -> bool:
 
 def connection(options: Options) -> dict[str, t.Any]:
     """Return what is given of the connection options, as plain values."""
-    return {name: _plain(options[name]) for name in CONNECTION_SPEC if options.get(name) not in (None, "", [])}
+    return {name: _plain(options[name]) for name in CONNECTION_SPEC if options.get(name) not in (None, "", [], {})}
 
 
 def check(options: Options) -> None:
@@ -177,9 +185,55 @@ def check(options: Options) -> None:
         return
     if options.get("export"):
         raise _refused("export", "it is for objects that are in a Kubernetes API; a file store is its own copy")
-    given = [name for name in CONNECTION_SPEC if options.get(name) not in (None, "", [], False)]
+    given = [name for name in CONNECTION_SPEC if options.get(name) not in (None, "", [], {}, False)]
     if given:
         raise _refused(given[0], "it says how a Kubernetes API is reached, and the store is a folder")
+
+
+def of_inventory(given: Options, folder: str) -> dict[str, t.Any]:
+    """Return the options that stand in an inventory file as tasks get them: every path absolute, and of the connection only what is given.
+
+    Args:
+        given: the option ``store``, aliases and all.
+        folder: the file's folder, which relative paths are meant from.
+
+    Raises:
+        StoreError: an option, or the store's type, is not known, or a path is none.
+    """
+    made: dict[str, t.Any] = {
+        "type": given.get("type", FILE),
+        "path": _path("path", given.get("path", "store"), folder),
+        "encrypt_secrets": bool(given.get("encrypt_secrets", False)),
+    }
+    if given.get("export"):
+        made["export"] = _path("export", given["export"], folder)
+    unknown = sorted(str(each) for each in set(given) - set(made) - set(NAMES) - {"export"})
+    if unknown or made["type"] not in (FILE, KUBERNETES):
+        wrong = f"store.{unknown[0]}" if unknown else f"store.type {made['type']!r}"
+        raise StoreError(
+            f"{wrong} is not known",
+            "the inventory's option store",
+            "it says nothing that is understood, and might have been meant to say something",
+            "See ansible-doc -t inventory kubeadm.control_plane.clusters.",
+        )
+    for name, value in given.items():
+        option = NAMES.get(name)
+        if option is not None and value not in (None, "", [], {}):
+            made[option] = _path(option, value, folder) if CONNECTION_SPEC[option]["type"] == "path" else value
+    return made
+
+
+def _path(option: str, value: t.Any, folder: str) -> str:
+    if not isinstance(value, str):
+        raise StoreError(
+            f"store.{option} is no path",
+            "the inventory's option store",
+            "it names a file; content is not taken",
+            "Write it to a file, readable for its owner alone, and give its path.",
+        )
+    # Several kubeconfigs are separated as in PATH.
+    each = value.split(os.pathsep) if option == "kubeconfig" else [value]
+    return os.pathsep.join(os.path.join(folder, os.path.expanduser(path)) for path in each if path or len(each) == 1)
 
 
 # By process: a connection must not be used by two, and Ansible's workers are forks.
@@ -216,4 +270,6 @@ def _plain(value: t.Any) -> t.Any:
         return value
     if isinstance(value, (list, tuple)):
         return [str(each) for each in value]
+    if isinstance(value, dict):
+        return {str(name): str(each) for name, each in value.items() if each not in (None, "")}
     return str(value)

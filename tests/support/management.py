@@ -21,6 +21,9 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from etcd_cluster import free_port
 from workspace import cluster_documents
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.management import roles
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
+
 Object = dict[str, t.Any]
 CLUSTER = {"cluster.x-k8s.io/cluster-name": "prod"}
 
@@ -61,6 +64,25 @@ def garbage_collector(server: ApiServer, folder: Path) -> t.Iterator[None]:
     finally:
         process.kill()
         process.wait()
+
+
+def admin_token(server: ApiServer) -> str:
+    """A token of a service account that may do everything."""
+    admin = KubernetesApi({"kubeconfig": server.kubeconfig})
+    accounts = "/api/v1/namespaces/default/serviceaccounts"
+    admin.send(
+        "create", accounts, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "awx"}}, accepted=(409,)
+    )
+    bound = {
+        "apiVersion": roles.API,
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "awx"},
+        "roleRef": {"apiGroup": roles.RBAC_GROUP, "kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [{"kind": "ServiceAccount", "name": "awx", "namespace": "default"}],
+    }
+    admin.send("create", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", bound, accepted=(409,))
+    request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
+    return str(admin.send("create", f"{accounts}/awx/token", request).document["status"]["token"])
 
 
 class Kubectl:

@@ -15,12 +15,14 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 import typing as t
 from dataclasses import replace
 from datetime import datetime, timezone
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.failpoints import around
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import base, lock, marks, process
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import (
     FIELD_MANAGER,
@@ -234,24 +236,11 @@ class LeaseLocks(Locks):
             "fencing": taken.fencing,
             "pid": holder.pid,
             "start_time": holder.start_time,
+            # Paths in options and environment are relative to where the run is.
+            "folder": os.getcwd(),
         }
-        try:
-            # What it is told may hold a token: through its standard input, which no process list shows.
-            code = subprocess.run(  # pylint: disable=ansible-bad-function
-                [sys.executable, "-m", program, where],
-                input=json.dumps(given).encode(),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                close_fds=True,
-                start_new_session=True,
-                cwd="/",
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(_import_paths())},
-                timeout=START_SECONDS,
-                check=False,
-            ).returncode
-            why = f"it ended with {code}"
-        except (OSError, subprocess.SubprocessError) as error:
-            code, why = -1, str(error)
+        with tempfile.TemporaryFile() as words:
+            code, why = self._start_helper(program, where, given, words)
         if code != 0:
             raise base.StoreError(
                 "the helper process that renews the lock could not be started",
@@ -259,6 +248,30 @@ class LeaseLocks(Locks):
                 why,
                 "Without it a long step would look dead to other runs; nothing was changed. Check that Python and free memory.",
             )
+
+    @staticmethod
+    def _start_helper(program: str, where: str, given: t.Mapping[str, t.Any], words: t.IO[bytes]) -> tuple[int, str]:
+        try:
+            # What it is told may hold a token: through its standard input, which no process list shows.
+            code = subprocess.run(  # pylint: disable=ansible-bad-function
+                [sys.executable, "-m", program, where],
+                input=json.dumps(given).encode(),
+                stdout=subprocess.DEVNULL,
+                # No pipe: the helper goes on, and would keep it open.
+                stderr=words,
+                close_fds=True,
+                start_new_session=True,
+                cwd="/",
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(_import_paths())},
+                timeout=START_SECONDS,
+                check=False,
+            ).returncode
+        except (OSError, subprocess.SubprocessError) as error:
+            return -1, str(error)
+        words.seek(0)
+        said = redact(words.read().decode("utf-8", "replace")).split("\n")
+        last = next((each.strip() for each in reversed(said) if each.strip()), "")
+        return code, f"it ended with {code}{f': {last[:1000]}' if last else ''}"
 
 
 def lease_name(cluster: str) -> str:

@@ -62,9 +62,14 @@ def main() -> int:
     """Become a process of its own, child of no one, and renew."""
     told = json.loads(sys.stdin.read())
     # Made before whoever started this goes on: what it lacks is said there.
-    api = KubernetesApi(told["options"])
+    try:
+        os.chdir(told["folder"])
+        api = KubernetesApi(told["options"])
+    except (base.StoreError, OSError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    os.chdir("/")
     if os.fork():
-        # Without tidying up: the files that the client made of the kubeconfig's certificates are the other's now.
         os._exit(0)
     # A name that ends with the process: the same run that takes its lock again needs no second helper.
     only = socket.socket(socket.AF_UNIX)

@@ -15,7 +15,7 @@ from api_proxy import ApiProxy
 from api_server import ApiServer
 from killed_runs import KilledRuns, orphans, under_way
 from locks import as_run
-from management import kubeconfig_of
+from management import admin_token, kubeconfig_of
 from management_workspace import KINDS, ManagementWorkspace, RecordedCluster
 from workspace import Run
 
@@ -351,25 +351,6 @@ def test_credentials_of_the_pod_only_when_asked_for(workspace: ManagementWorkspa
     workspace.manifest(NAME, replicas=1)
     run = workspace.playbook("reconcile").failed()
     assert "there are no credentials for the store's Kubernetes API" in run.text and "store.in_cluster" in run.text
-
-
-def admin_token(server: ApiServer) -> str:
-    """A token of a service account that may do everything."""
-    admin = KubernetesApi({"kubeconfig": server.kubeconfig})
-    accounts = "/api/v1/namespaces/default/serviceaccounts"
-    admin.send(
-        "create", accounts, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "awx"}}, accepted=(409,)
-    )
-    bound = {
-        "apiVersion": roles.API,
-        "kind": "ClusterRoleBinding",
-        "metadata": {"name": "awx"},
-        "roleRef": {"apiGroup": roles.RBAC_GROUP, "kind": "ClusterRole", "name": "cluster-admin"},
-        "subjects": [{"kind": "ServiceAccount", "name": "awx", "namespace": "default"}],
-    }
-    admin.send("create", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", bound, accepted=(409,))
-    request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
-    return str(admin.send("create", f"{accounts}/awx/token", request).document["status"]["token"])
 
 
 def binding(namespace: str, user: str) -> dict[str, t.Any]:

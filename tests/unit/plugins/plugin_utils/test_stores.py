@@ -25,10 +25,14 @@ API = {"type": "kubernetes", "path": "journal"}
 @pytest.fixture(autouse=True)
 def no_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What stands in for options is not this machine's."""
-    kubernetes_api = pytest.importorskip(
-        "ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api"
+    options = pytest.importorskip(
+        "ansible_collections.kubeadm.control_plane.plugins.module_utils.store.connection_options"
     )
-    for name in (*kubernetes_api.ENVIRONMENT.values(), "KUBECONFIG", "KUBERNETES_SERVICE_HOST"):
+    for name in (
+        *(each for listed in options.ENVIRONMENT.values() for each in listed),
+        "KUBECONFIG",
+        "KUBERNETES_SERVICE_HOST",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
 
@@ -126,7 +130,7 @@ NO_KUBECONFIGS: t.Mapping[str, tuple[t.Optional[str], str]] = {
     "an authority that is none": (
         "{current-context: x, contexts: [{name: x, context: {cluster: c, user: u}}], "
         "clusters: [{name: c, cluster: {server: 'https://a', certificate-authority-data: bm9uZQ==}}], users: [{name: u, user: {}}]}",
-        "its certificates or its key can't be used",
+        "the certificate authority that is given is no PEM of one",
     ),
 }
 
