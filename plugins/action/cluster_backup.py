@@ -71,7 +71,7 @@ class ActionModule(ControlPlaneAction):
         if second is not None:
             return second
         raise ControlPlaneFailure(
-            f"no etcd snapshot of {objects.name} could be taken and verified: {'; '.join(failures) or 'no machine has been bootstrapped'}."
+            f"no etcd snapshot of {objects.title} could be taken and verified: {'; '.join(failures) or 'no machine has been bootstrapped'}."
             " No older backup was removed."
         )
 

@@ -28,7 +28,7 @@ class ActionModule(ControlPlaneAction):
         control_plane = objects.control_plane
         if control_plane is None:
             raise ControlPlaneFailure(
-                f"the cluster {objects.name} has no KubeadmControlPlane in the store; no certificates were made."
+                f"the cluster {objects.title} has no KubeadmControlPlane in the store; no certificates were made."
             )
         if self.check_mode:
             return {"changed": True}
@@ -38,7 +38,7 @@ class ActionModule(ControlPlaneAction):
         kubeconfig = ensure_kubeconfig(objects.store, objects.cluster, control_plane, objects.endpoint(), now)
         if made.missing or made.problems:
             raise ControlPlaneFailure(
-                f"the certificates of {objects.name} are not all there: {'; '.join([*made.problems, *made.missing])}. Nothing was generated, "
+                f"the certificates of {objects.title} are not all there: {'; '.join([*made.problems, *made.missing])}. Nothing was generated, "
                 "as another authority than the cluster's would cut off every machine. Put the missing Secrets back into the store."
             )
         return {

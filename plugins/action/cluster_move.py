@@ -32,7 +32,9 @@ class ActionModule(ControlPlaneAction):
         if directory is not None and (encrypt is None or decrypt is None):
             raise ControlPlaneFailure(cluster_export.PASSWORD_MISSING)
         if stores.title(to) == stores.title(arguments["store"]):
-            raise ControlPlaneFailure(f"{stores.title(to)} is the store that {cluster} is in. Nothing was done.")
+            raise ControlPlaneFailure(
+                f"{stores.title(to)} is the store that {arguments['namespace']}/{cluster} is in. Nothing was done."
+            )
         if not arguments["undo"]:
             stores.refuse_others(to, self.PATIENCE_SECONDS)
         source, target = self._side(arguments["store"]), self._side(to)
@@ -66,7 +68,7 @@ class ActionModule(ControlPlaneAction):
         finally:
             mover.release()
         where = source.where if arguments["undo"] else target.where
-        return self._said(changed, mover.changes, f"{cluster} is kept in {where}")
+        return self._said(changed, mover.changes, f"{arguments['namespace']}/{cluster} is kept in {where}")
 
     def _side(self, options: dict[str, t.Any]) -> Side:
         return Side(self.open_store({"store": options}), self.open_locks({"store": options}), stores.title(options))

@@ -65,7 +65,7 @@ class ActionModule(ControlPlaneAction):
                 )
             chosen = self._choose(objects, arguments)
             if chosen is None:
-                return self._said(objects, False, f"etcd of {objects.name} has its quorum: nothing has to be restored")
+                return self._said(objects, False, f"etcd of {objects.title} has its quorum: nothing has to be restored")
             choice = chosen
             self._refuse_alive(objects, choice)
             self._verify(objects, choice)
@@ -89,7 +89,7 @@ class ActionModule(ControlPlaneAction):
         # Noted first: a run that ends in between must not find an etcd that works, and nothing that says why.
         self._forget(objects, choice)
         said = (
-            f"etcd of {objects.name} was restored on machine {choice.machine} to revision {choice.source.revision}, from"
+            f"etcd of {objects.title} was restored on machine {choice.machine} to revision {choice.source.revision}, from"
             f" {choice.source.title()}; the data of before is in {done.get('dataBefore') or 'no folder: there was none'} there."
             " Restart the kubelet of every worker node: it may hold what is no longer true."
         )
@@ -260,9 +260,9 @@ def _refuse(objects: ClusterObjects) -> None:
     backups.refuse_external(objects, "restored")
     if objects.going or objects.paused:
         what = "marked for deletion" if objects.going else "paused"
-        raise ControlPlaneFailure(f"the cluster {objects.name} is {what}. Nothing was done.")
+        raise ControlPlaneFailure(f"the cluster {objects.title} is {what}. Nothing was done.")
     if not objects.initialized or objects.control_plane is None:
-        raise ControlPlaneFailure(f"the cluster {objects.name} has never had a control plane. Nothing was done.")
+        raise ControlPlaneFailure(f"the cluster {objects.title} has never had a control plane. Nothing was done.")
 
 
 def _noted(objects: ClusterObjects) -> dict[str, t.Any]:

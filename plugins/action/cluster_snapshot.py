@@ -53,7 +53,7 @@ class ActionModule(ControlPlaneAction):
                 return {"changed": True, "taken": True, "msg": said, "machine": name, "path": answer.result.get("path")}
             failures.append(f"{name}: {redact(answer.message)}")
         raise ControlPlaneFailure(
-            f"no etcd snapshot of {objects.name} could be taken and verified: {'; '.join(failures) or 'no machine has been bootstrapped'}. "
+            f"no etcd snapshot of {objects.title} could be taken and verified: {'; '.join(failures) or 'no machine has been bootstrapped'}. "
             "Nothing else was done. Mend that, or waive the snapshot with the annotation "
             f'{kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT}: "true" on the KubeadmControlPlane.'
         )

@@ -185,13 +185,13 @@ class ActionModule(ControlPlaneAction):
         said = text.describe(decision)
         if not stores.export_directory(arguments["store"]) and stores.keeps_itself(objects.store, objects.cluster):
             self.display.warning(
-                f"the cluster {objects.name} keeps its own objects, and without the store's option export there is no copy of them. Where its API "
+                f"the cluster {objects.title} keeps its own objects, and without the store's option export there is no copy of them. Where its API "
                 "is lost, it can't be restored with this collection, because nobody can ask it for its machines and its keys."
             )
         if decision["action"] in names.ENDINGS:
             explanations.record_decision(objects, decision, said)
         if decision["action"] == names.BLOCKED:
-            raise ControlPlaneFailure(f"{objects.name} is blocked: {said}", decision=_public(decision))
+            raise ControlPlaneFailure(f"{objects.title} is blocked: {said}", decision=_public(decision))
         act = decision["action"] not in names.ENDINGS
         ahead: list[str] = []
         if act:
@@ -232,7 +232,7 @@ class ActionModule(ControlPlaneAction):
         run, limit = arguments["run"], arguments["step_limit"]
         if run and sum(1 for entry in journal.entries(4 * limit) if entry.get("run") == run) >= limit:
             raise ControlPlaneFailure(
-                f"{objects.name} was still not done after {limit} steps of this run; the next would be: {said}. "
+                f"{objects.title} was still not done after {limit} steps of this run; the next would be: {said}. "
                 "No plan needs as many, so the run stopped. Look at the journal in the store, then run it again."
             )
 
@@ -260,7 +260,7 @@ class ActionModule(ControlPlaneAction):
             plan.where(objects, snapshot, decision)
         if decision["action"] == names.BLOCKED:
             raise ControlPlaneFailure(
-                f"{objects.name} is blocked: {text.describe(decision)}", decision=_public(decision)
+                f"{objects.title} is blocked: {text.describe(decision)}", decision=_public(decision)
             )
         return {
             "changed": bool(acting_steps(document, approved=plan is not None)),

@@ -142,7 +142,7 @@ class ActionModule(ControlPlaneAction):
         endpoint = objects.endpoint()
         if endpoint is None:
             raise ControlPlaneFailure(
-                f"the cluster {objects.name} has no control plane endpoint yet; nothing was started on {self._name}."
+                f"the cluster {objects.title} has no control plane endpoint yet; nothing was started on {self._name}."
             )
         infrastructure = objects.infrastructure_machines.get(self._name) or {}
         certificates = read_certificates(objects.store, objects.cluster)

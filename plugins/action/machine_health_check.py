@@ -88,7 +88,7 @@ class ActionModule(ControlPlaneAction):
             if unknown:
                 near = difflib.get_close_matches(unknown[0], sorted(own), 1, 0.6)
                 raise ControlPlaneFailure(
-                    f"there is no machine {', '.join(unknown)}; nothing was marked. {objects.name} has: "
+                    f"there is no machine {', '.join(unknown)}; nothing was marked. {objects.title} has: "
                     f"{', '.join(sorted(own)) or 'no machine'}." + (f" Did you mean {near[0]}?" if near else "")
                 )
         return [name for name in dict.fromkeys(wanted) if name in own]

@@ -97,18 +97,19 @@ class ActionModule(ControlPlaneAction):
         except RefusedAction as refused:
             self._refuse_busy(cluster_objects, root, None, busy)
             raise ControlPlaneFailure(
-                f"{objects.label(root)} can't be carried out on {cluster_objects.name}, so nothing was started: {refused}"
+                f"{objects.label(root)} can't be carried out on {cluster_objects.title}, so nothing was started: {refused}"
             ) from refused
 
-    @staticmethod
-    def _refuse_busy(cluster_objects: ClusterObjects, root: Object, facts: t.Optional[ClusterFacts], busy: str) -> None:
+    def _refuse_busy(
+        self, cluster_objects: ClusterObjects, root: Object, facts: t.Optional[ClusterFacts], busy: str
+    ) -> None:
         # A rollout can't end where every certificate has expired: then only a renewal helps.
         what = objects.what(root)
         offline = facts is not None and not facts.api_answers and what == "renewCertificates"
         if busy and not offline:
             raise ControlPlaneFailure(
                 f"{objects.label(root)}: {busy}, and Actions keep out of its way. Nothing was started. Let it end first "
-                f"(kubeadm.control_plane.reconcile --limit {cluster_objects.name}), then run this again."
+                f"(kubeadm.control_plane.reconcile --limit {self.host_of(cluster_objects.name)}), then run this again."
             )
         amid = operator_respect.amid_rotation(cluster_objects, what)
         if amid and not offline:

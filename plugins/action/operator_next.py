@@ -43,7 +43,7 @@ class ActionModule(ControlPlaneAction):
         if step.kind == flow.RUN:
             leaving = out_of_endpoint(self, arguments, cluster_objects, execution, step.tasks)
             return {**self._answer(execution.root, step.kind, list(step.tasks), ""), "out_of_endpoint": leaving}
-        said = text.ending(execution, step, cluster_objects.name)
+        said = text.ending(execution, step, self.host_of(cluster_objects.name))
         if step.kind == flow.ABORTED and objects.what(root) == operator_respect.ROTATION:
             said += operator_respect.left_behind(cluster_objects)
         if step.kind not in _FAILS:

@@ -73,6 +73,7 @@ class ControlPlaneAction(ActionBase):
         self.display = Display()
         _checked, arguments = self.validate_argument_spec(argument_spec={**self.COMMON_ARGUMENTS, **self.ARGUMENTS})
         self.check_mode = bool(self._task.check_mode)
+        self._home = (arguments.get("namespace"), arguments.get("cluster"))
         try:
             with contextlib.ExitStack() as self._views, failpoints.within(str(self._task.action).rpartition(".")[2]):
                 result.update(self.execute(arguments))
@@ -172,8 +173,14 @@ class ControlPlaneAction(ActionBase):
         return bool(hosts)
 
     def progress(self, cluster: str, text: str) -> None:
-        """Show a line for people while a task goes on."""
-        self.display.display(f"  [{cluster}] {text}")
+        """Show a line for people while a task goes on; another namespace may have a cluster of that name."""
+        namespace, own = self._home
+        where = f"{namespace}/{cluster}" if namespace and cluster == own else cluster
+        self.display.display(f"  [{where}] {text}")
+
+    def host_of(self, cluster: str) -> str:
+        """Return the inventory's name for the task's cluster, for advice to type; clusters of one name in two namespaces have others."""
+        return str(self._task_vars.get("inventory_hostname") or cluster)
 
     def waiting(self, cluster: str, bound_seconds: float) -> Waiting:
         """Start a bounded wait that shows progress."""

@@ -139,5 +139,5 @@ def refuse_external(objects: ClusterObjects, what: str) -> None:
     configuration = control_plane.get("spec", {}).get("kubeadmConfigSpec", {}).get("clusterConfiguration") or {}
     if (configuration.get("etcd") or {}).get("external") is not None:
         raise ControlPlaneFailure(
-            f"etcd of {objects.name} is external and can't be {what} from here. Nothing was done. That is done where it runs."
+            f"etcd of {objects.title} is external and can't be {what} from here. Nothing was done. That is done where it runs."
         )

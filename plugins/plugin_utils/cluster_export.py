@@ -110,11 +110,11 @@ class Export:
         if (mark is None and self._store.get(CLUSTER, namespace, cluster) is not None) or (
             mark is not None and mark.state not in (marks.EXPORT, marks.MOVED)
         ):
-            raise self._worked_on(cluster)
+            raise self._worked_on(f"{namespace}/{cluster}")
         try:
             lock.leave_number(self.directory, namespace, cluster, fencing or 0)
         except lock.Held as held:
-            raise self._worked_on(cluster) from held
+            raise self._worked_on(f"{namespace}/{cluster}") from held
         if mark is None or mark.state != marks.EXPORT:
             self._locks.set_mark(namespace, cluster, marks.Mark(marks.EXPORT, "", where))
         self._store.seal_secrets()
@@ -135,9 +135,9 @@ class Export:
             with self._store.writing():
                 files.write_file(_seen_path(self.directory, namespace, cluster), content + b"\n", 0o640)
 
-    def _worked_on(self, cluster: str) -> ControlPlaneFailure:
+    def _worked_on(self, title: str) -> ControlPlaneFailure:
         return ControlPlaneFailure(
-            f"the copy of {cluster}'s objects in {self.directory} was worked with since it was made, and may be newer than what the API has. It was "
+            f"the copy of {title}'s objects in {self.directory} was worked with since it was made, and may be newer than what the API has. It was "
             "left as it is. Move it back with kubeadm.control_plane.move, that folder being the inventory's store; or, where it is not wanted, "
             "remove the folder."
         )

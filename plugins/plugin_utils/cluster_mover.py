@@ -97,7 +97,7 @@ class Mover:
             mark = self._begin(mark, graph)
         elif mark.other != self._target.where:
             raise ControlPlaneFailure(
-                f"a move of {self._cluster} to {mark.other} has begun and not ended, and this one is to {self._target.where}. Nothing was done. "
+                f"a move of {self._namespace}/{self._cluster} to {mark.other} has begun and not ended, and this one is to {self._target.where}. Nothing was done. "
                 "Complete that one (run it again), or take it back with -e control_plane_move_undo=true."
             )
         self._pause(self._source.store, True)
@@ -120,7 +120,7 @@ class Mover:
             return False
         if mark.state == MOVED:
             raise ControlPlaneFailure(
-                f"{self._cluster} was moved to {mark.other} and lives there: nothing is left that could be taken back, and nothing was done. "
+                f"{self._namespace}/{self._cluster} was moved to {mark.other} and lives there: nothing is left that could be taken back, and nothing was done. "
                 "Move it here again, with that store as the inventory's."
             )
         try:
@@ -206,7 +206,7 @@ class Mover:
         whole = deletion_marks.whole(graph)
         if whole and not deletion_marks.can_only_live_on(graph, self._source.store):
             raise ControlPlaneFailure(
-                f"{self._cluster} is being deleted as a whole: {deletion_marks.named(whole)}. Nothing was done. Let kubeadm.control_plane.reconcile "
+                f"{self._namespace}/{self._cluster} is being deleted as a whole: {deletion_marks.named(whole)}. Nothing was done. Let kubeadm.control_plane.reconcile "
                 f"--limit {self._cluster} end that. Where this API is the cluster's own by another name, that run finds it out and notes it; "
                 "move the cluster then."
             )
@@ -218,7 +218,7 @@ class Mover:
             self._pause(self._source.store, mark.paused)
             self._source.locks.set_mark(*self._at, None)
             raise ControlPlaneFailure(
-                f"{self._target.where} is the store that {self._cluster} is in. Nothing was moved."
+                f"{self._target.where} is the store that {self._namespace}/{self._cluster} is in. Nothing was moved."
             )
         self._refuse_anothers(theirs, mark.move)
         if theirs is None or theirs.state != ARRIVING or theirs.move != mark.move:
@@ -250,7 +250,7 @@ class Mover:
                     self._told(each)
                 return graph
         raise ControlPlaneFailure(
-            f"objects of {self._cluster} are changed all the time in the store {self._source.where}, though it is paused. Nothing is lost: that store "
+            f"objects of {self._namespace}/{self._cluster} are changed all the time in the store {self._source.where}, though it is paused. Nothing is lost: that store "
             "keeps everything. Find out who does it (managedFields say), then run this again."
         )
 
@@ -279,7 +279,7 @@ class Mover:
     def _require_there(self) -> None:
         if self._target.store.get(CLUSTER, *self._at) is None:
             raise ControlPlaneFailure(
-                f"{self._cluster} was moved, but not to {self._target.where}: there is no such Cluster there. Nothing was deleted here. Give the store "
+                f"{self._namespace}/{self._cluster} was moved, but not to {self._target.where}: there is no such Cluster there. Nothing was deleted here. Give the store "
                 "that it was moved to."
             )
 

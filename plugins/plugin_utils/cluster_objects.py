@@ -127,6 +127,11 @@ class ClusterObjects:
         return any((each.get("initialization") or {}).get("controlPlaneInitialized") for each in statuses)
 
     @property
+    def title(self) -> str:
+        """How messages name the cluster: another namespace may have one of the same name."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
     def going(self) -> bool:
         """Whether the whole cluster is marked for deletion."""
         return any(each["metadata"].get("deletionTimestamp") for each in (self.cluster, self.control_plane) if each)

@@ -96,7 +96,7 @@ def _require_empty(objects: ClusterObjects, control_plane: Object, keys: t.Optio
         return
     if keys:
         raise ControlPlaneFailure(
-            f"the external etcd of {objects.name} holds {keys} keys below {prefix}: a Kubernetes cluster's data, and this store has never "
+            f"the external etcd of {objects.title} holds {keys} keys below {prefix}: a Kubernetes cluster's data, and this store has never "
             "initialized one there. kubeadm init would write a second cluster over it, and both would be lost. Nothing was started. Give the "
             "store that knows that cluster, or adopt it; for a new cluster give etcd a prefix of its own "
             "(clusterConfiguration.apiServer.extraArgs etcd-prefix), or empty it if nobody needs what it holds."

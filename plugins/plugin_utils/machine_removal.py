@@ -125,7 +125,7 @@ class Removal:
         """Refuse the end of the only machine that is known to carry the control plane."""
         if ((self._machine.get("status") or {}).get("bootstrap") or {}).get("state") == "Succeeded":
             raise ControlPlaneFailure(
-                f"machine {self._name} is the only one in the store that carries the control plane of {self._objects.name}: it was not taken "
+                f"machine {self._name} is the only one in the store that carries the control plane of {self._objects.title}: it was not taken "
                 "out, and nothing was done. Where the store has lost the other Machines, put them back; to end the cluster, run the playbook delete."
             )
 
@@ -292,7 +292,7 @@ class Removal:
         answer = self._ask_each("etcd_snapshot", call, newest_first=True)
         if not isinstance(answer, Answer):
             raise ControlPlaneFailure(
-                f"no etcd snapshot could be taken and verified ({answer}), and none of {self._objects.name}'s members is taken out without one. "
+                f"no etcd snapshot could be taken and verified ({answer}), and none of {self._objects.title}'s members is taken out without one. "
                 "Nothing was taken out. Mend that, or waive the snapshot with the annotation "
                 f'{kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT}: "true" on the KubeadmControlPlane.'
             )

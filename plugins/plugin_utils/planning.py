@@ -166,7 +166,7 @@ class FollowedPlan:
     def _left(self, objects: ClusterObjects, found: Position, decision: Object) -> ControlPlaneFailure:
         nearest = t.cast(Object, found.nearest)
         stop = f"before step {nearest['step']} ({headline(nearest)})" if "step" in nearest else "at the plan's end"
-        lines = [f"{objects.name} is not as the plan {self.file} expects, so nothing more was done."]
+        lines = [f"{objects.title} is not as the plan {self.file} expects, so nothing more was done."]
         if found.next_differs:
             lines.append(
                 f"Its state is as {stop}, but what follows from it now is: {verb(decision)} "

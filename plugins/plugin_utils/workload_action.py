@@ -60,7 +60,7 @@ class WorkloadAction(ControlPlaneAction):
             )
         objects = self.open_objects(arguments) if arguments["cluster"] else None
         if objects is not None and objects.control_plane is None:
-            raise ControlPlaneFailure(f"the store has no KubeadmControlPlane of {objects.name}; nothing was done.")
+            raise ControlPlaneFailure(f"the store has no KubeadmControlPlane of {objects.title}; nothing was done.")
         try:
             work = self.work(arguments, objects)
             if isinstance(work, str):
@@ -163,7 +163,7 @@ class WorkloadAction(ControlPlaneAction):
                 raise _failure(answer, plan, name)
             failures.append(f"{name}: {redact(answer.message)}")
         raise ControlPlaneFailure(
-            f"no machine of {objects.name} could be asked: {'; '.join(failures) or 'none has been bootstrapped'}. "
+            f"no machine of {objects.title} could be asked: {'; '.join(failures) or 'none has been bootstrapped'}. "
             "Run this again when one answers."
         )
 

@@ -190,7 +190,7 @@ def test_remediate_leaves_other_clusters_alone(stored: Workspace) -> None:
     cluster_records.apply_manifest(FileStore(str(stored.store)), manifest)
     run = stored.playbook("remediate", "--check", "-e", "control_plane_machines=prod-1")
     assert "[second] none of the named machines (prod-1) is this cluster's" in run.text
-    assert "[prod] machine prod-1 would be marked: remediate it" in run.text
+    assert "[default/prod] machine prod-1 would be marked: remediate it" in run.text
 
 
 def test_remediate_in_check_mode_shows_what_would_follow_and_writes_nothing(stored: Workspace) -> None:

@@ -46,7 +46,7 @@ def task_text(task: Mapping[str, Any]) -> str:
 
 
 def ending(execution: Execution, step: Step, cluster: str) -> str:
-    """What is said when a run ends here: what stands, and what to type."""
+    """What is said when a run ends here: what stands, and what to type. ``cluster``: its host in the inventory."""
     root = execution.root
     name = str(root["metadata"]["name"])
     option = f"--limit {cluster} -e operator_action={name}"

@@ -162,7 +162,7 @@ def test_what_is_refused_changes_nothing(files: Options, api: Options, kubectl: 
     kubectl("delete", "secret", f"{NAME}-ca")
     kubectl("create", "secret", "generic", "registry", "--from-literal=a=b")
     done(move(files, api, check=True))
-    refused(move(files, {**files, "path": f"{files['path']}/../store"}), "is the store that prod is in")
+    refused(move(files, {**files, "path": f"{files['path']}/../store"}), "is the store that default/prod is in")
     moves.mark(opened(files), CLUSTER, NAME)
     refused(move(files, api), "is being deleted as a whole: Cluster prod", "Nothing was done")
     assert everything(opened(api)).keys() <= {(SECRET, "registry")}

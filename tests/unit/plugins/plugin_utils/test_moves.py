@@ -191,7 +191,7 @@ def test_a_move_to_where_it_is(made: Options, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(made["path"])
     said = move(made, {"type": "file", "path": str(link)})
-    assert said["failed"] and "is the store that prod is in" in said["msg"]
+    assert said["failed"] and "is the store that default/prod is in" in said["msg"]
 
 
 def test_two_moves_at_once(files: Options, other: Options, tmp_path: Path) -> None:
