@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import typing as t
 from pathlib import Path
 
 import pytest
@@ -21,30 +22,35 @@ PLANE = (kinds.GROUP_CONTROL_PLANE, kinds.KUBEADM_CONTROL_PLANE)
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    """Both are in the store, and blocked: one cluster of two machines, another of four, each with an etcd of its own."""
+    """Both are in the store; nothing was made yet."""
     workspace = Workspace(tmp_path / "workspace")
-    for namespace, replicas in zip(NAMESPACES, (2, 4)):
+    for namespace in NAMESPACES:
         documents = cluster_documents(NAME)
         del documents[1]["spec"]["replicas"]
         for document in documents:
             document["metadata"]["namespace"] = namespace
         path = workspace.write(f"{namespace}-{NAME}", yaml.safe_dump_all(documents, sort_keys=False))
-        arguments = {"cluster": NAME, "namespace": namespace, "store": {"path": str(workspace.store)}}
-        assert not run_action("cluster", False, manifests=[str(path)], **arguments).get("failed")
-        wanted = {"replicas": replicas}
-        FileStore(str(workspace.store)).modify(
-            PLANE, namespace, f"{NAME}-control-plane", lambda found, to=wanted: found["spec"].update(to)
-        )
+        assert not run_action("cluster", manifests=[str(path)], **of(workspace, namespace)).get("failed")
     return workspace
 
 
+def of(workspace: Workspace, namespace: str) -> dict[str, t.Any]:
+    return {"cluster": NAME, "namespace": namespace, "store": {"path": str(workspace.store)}}
+
+
 def test_clusters_of_one_name_are_told_apart(workspace: Workspace) -> None:
-    """In errors, in the summary and in a plan."""
-    run = workspace.playbook("reconcile").failed()
-    for namespace, replicas in zip(NAMESPACES, (2, 4)):
-        assert f"{namespace}/{NAME} is blocked: " in run.text
-        (line,) = [each for each in run.output.splitlines() if each.strip().startswith(f"failed  {namespace}.{NAME} ")]
-        assert f"{namespace}/{NAME} is blocked" in line and str(replicas) in line
+    """In a plan, in what blocks them, in errors and in the summary."""
     run = workspace.playbook("plan")
     for namespace in NAMESPACES:
         assert f"PLAN {namespace}/{NAME} " in run.text
+    for namespace, replicas in zip(NAMESPACES, (2, 4)):
+        FileStore(str(workspace.store)).modify(
+            PLANE, namespace, f"{NAME}-control-plane", lambda found, to=replicas: found["spec"].update(replicas=to)
+        )
+        said = run_action("decide", run="r1", **of(workspace, namespace))
+        assert said["failed"] and said["msg"].startswith(f"{namespace}/{NAME} is blocked: ")
+    run = workspace.playbook("reconcile").failed()
+    for namespace, replicas in zip(NAMESPACES, (2, 4)):
+        summary = [each for each in run.output.splitlines() if each.startswith(f"  failed  {namespace}.{NAME} ")]
+        assert len(summary) == 1 and f"(found: {replicas})" in summary[0]
+        assert f"KubeadmControlPlane {namespace}/{NAME}-control-plane: spec.replicas" in summary[0]

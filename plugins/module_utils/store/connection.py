@@ -81,7 +81,8 @@ class Connection:
                 "Install it for the Python that runs Ansible: pip install kubernetes.",
             )
         self._options = options
-        self.where = named(options)
+        # What messages name: the kubeconfig, or what is given in its place.
+        self.where = "store.in_cluster" if options.get("in_cluster") else named(options)
         try:
             target = self._target()
             self.host = url(target.server, target.what)
@@ -106,6 +107,12 @@ class Connection:
             return self._connections((proof.certificate, proof.key)), [*own, *self._impersonated]
         except NoKubeconfig as error:
             raise self._no_credentials(error) from error
+
+    @property
+    def proxy(self) -> str:
+        """The URL of the proxy that the API is asked by, without a password; "" where there is none."""
+        used = getattr(self._pool, "proxy", None) or getattr(self._pool, "proxy_url", None)
+        return redact(str(self._configuration.proxy)) if used else ""
 
     def renew(self) -> bool:
         """Get other credentials because these were refused; tell whether there are others now. Raises StoreError."""
@@ -134,6 +141,7 @@ class Connection:
         )
         named_file = setting(self._options, "kubeconfig") or setting(self._options, "context")
         if host and (secret or not named_file):
+            self.where = str(host)
             return _Target(str(host), name_of("host", self._options), Credentials(Proof()))
         read = kube_config.read(setting(self._options, "kubeconfig"), setting(self._options, "context"))
         cluster, user = read.cluster, read.user

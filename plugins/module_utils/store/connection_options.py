@@ -66,10 +66,10 @@ def setting(options: Options, name: str) -> t.Any:
 
 
 def named(options: Options) -> str:
-    """Return how messages name what the connection options were read from: the kubeconfig, or the host that is given."""
-    if options.get("in_cluster"):
-        return "store.in_cluster"
-    return str(setting(options, "host") or setting(options, "kubeconfig") or _default_kubeconfig())
+    """Return how messages name the kubeconfig that is read."""
+    given = os.environ.get("KUBECONFIG")
+    default = f"KUBECONFIG {given}" if given else f"the default kubeconfig {kube_config.DEFAULT_PATH}"
+    return str(setting(options, "kubeconfig") or default)
 
 
 def flag(options: Options, name: str, otherwise: bool) -> bool:
@@ -102,11 +102,6 @@ def short(error: BaseException) -> str:
     """Return an error's own words in one line."""
     text = " ".join(str(error).split())
     return redact(text)[:300] or type(error).__name__
-
-
-def _default_kubeconfig() -> str:
-    given = os.environ.get("KUBECONFIG")
-    return f"KUBECONFIG {given}" if given else f"the default kubeconfig {kube_config.DEFAULT_PATH}"
 
 
 def name_of(name: str, options: Options) -> str:

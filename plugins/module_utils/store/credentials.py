@@ -121,7 +121,8 @@ class Plugin(Credentials):
 
     def __init__(self, proof: Proof, kubeconfig: Kubeconfig) -> None:
         super().__init__(proof)
-        self._user, self._cluster, self._context = kubeconfig.user, kubeconfig.cluster, kubeconfig.context
+        self._user, self._cluster = kubeconfig.user, kubeconfig.cluster
+        self._where, self._context = kubeconfig.where, kubeconfig.context
         self._what = f"credential plugin of user {self._user.name}"
         self._given: t.Optional[Proof] = None
         self._end = self._renew_at = float("inf")
@@ -259,8 +260,8 @@ class Plugin(Credentials):
     def _failed(self, why: str) -> NoKubeconfig:
         return NoKubeconfig(
             f"getting credentials: {self._what}: {why}",
-            "Nothing more is changed by this run. Correct what the command says, most often by logging in again (kubectl "
-            f"--context {self._context} get --raw /version runs it too), then run again.",
+            "Nothing more is changed by this run. Correct what the command says, most often by logging in again "
+            f"(KUBECONFIG={self._where} kubectl --context {self._context} get --raw /version runs it too), then run again.",
         )
 
 

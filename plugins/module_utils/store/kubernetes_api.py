@@ -170,9 +170,10 @@ class KubernetesApi:
                 "does not speak TLS",
                 "Correct its URL: the port, or http:// where it is meant to be unprotected.",
             )
+        proxy = self._connection.proxy
         return ApiUnavailable(
             f"the store's Kubernetes API {what} ({verb} {path})",
-            self.host,
+            self.host + (f" by the proxy {proxy}" if proxy else ""),
             why,
             f"Nothing more is changed by this run; what was under way is in the journal on this controller. {fix}",
         )

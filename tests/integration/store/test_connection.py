@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from api_proxy import ApiProxy
 from api_server import ApiServer
+from connect_proxy import ConnectProxy
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from etcd_cluster import Authority
 from management import Kubectl, admin_token
@@ -149,7 +150,11 @@ def test_a_credential_plugin_that_gives_none(server: ApiServer, tmp_path: Path, 
         api.send("list", NAMESPACES)
     text = str(caught.value)
     assert api.requests == 0
-    assert path in text and "getting credentials" in text and "logging in again (kubectl --context u@c" in text
+    assert (
+        path in text
+        and "getting credentials" in text
+        and f"logging in again (KUBECONFIG={path} kubectl --context u@c" in text
+    )
     assert "s3cr3t" not in text and "t0ken-of-env" not in text
 
 
@@ -271,6 +276,25 @@ def test_what_is_given_goes_before_the_kubeconfig(server: ApiServer) -> None:
     assert ask(server.kubeconfig, api_key=admin_token(server)) == 200
     with pytest.raises(Refused, match="are not accepted"):
         ask(server.kubeconfig, api_key="ended")
+
+
+def test_a_proxy_is_asked_for_the_api(server: ApiServer, tmp_path: Path) -> None:
+    """With its name and password; one that refuses, or isn't there, is told as what it is, without the password."""
+    proxy = ConnectProxy("n:s3cr3t")
+    place = server.url.partition("://")[2]
+    try:
+        assert ask(kubeconfig(server, tmp_path, proxy_url=f"http://n:s3cr3t@{proxy.address}")) == 200
+        assert ask(server.kubeconfig, proxy=proxy.address, proxy_headers={"proxy_basic_auth": "n:s3cr3t"}) == 200
+        assert proxy.asked == [place] * 2
+        assert ask(kubeconfig(server, tmp_path, proxy_url=f"http://{proxy.address}"), no_proxy="127.0.0.0/8") == 200
+        assert proxy.asked == [place] * 2
+        with pytest.raises(ApiUnavailable, match=f"by the proxy http://n:.*@{proxy.address}.*407") as caught:
+            ask(server.kubeconfig, proxy=f"http://n:wr0ng@{proxy.address}")
+        assert "wr0ng" not in str(caught.value)
+    finally:
+        proxy.end()
+    with pytest.raises(ApiUnavailable, match=f"by the proxy http://{proxy.address}.*refused"):
+        ask(server.kubeconfig, proxy=proxy.address)
 
 
 def test_what_answers_is_no_api(server: ApiServer, tmp_path: Path) -> None:

@@ -117,6 +117,10 @@ OPTIONS: t.Mapping[str, tuple[Document, str]] = {
     "groups of nobody": ({"impersonate_groups": ["g"]}, "needs store.impersonate_user"),
     "a proxy that is none": ({"proxy": "http://"}, "store.proxy is no URL of a server"),
     "a token of two lines": ({"host": SERVER, "api_key": "a\nb"}, "store.api_key has blanks"),
+    "a host and a kubeconfig that is not there": (
+        {"host": SERVER, "kubeconfig": "/nowhere"},
+        r"\(/nowhere\): there is no such file",
+    ),
     "a pod and a host": ({"in_cluster": True, "host": SERVER}, "from the pod, and store.host is given too"),
     "a kubeconfig that is a folder": ({"kubeconfig": "/"}, "the file can't be read: /: Is a directory"),
 }
