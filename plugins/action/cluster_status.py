@@ -9,7 +9,11 @@ import os
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.kubeconfig import write_kubeconfig
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import PkiError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.kubeconfig import (
+    read_kubeconfig,
+    write_kubeconfig,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339, observe
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.status_table import status_data, status_table
@@ -30,11 +34,17 @@ class ActionModule(ControlPlaneAction):
         snapshot = observe(objects, self.machine_caller(arguments, objects), now_rfc3339())
         decision = decide(snapshot)
         data = status_data(snapshot, decision)
+        refused: t.Optional[PkiError] = None
         changed = False
-        if arguments["kubeconfig"]:
+        if arguments["kubeconfig"] and read_kubeconfig(objects.store, objects.cluster) is not None:
             data["kubeconfig"] = os.path.abspath(arguments["kubeconfig"])
-            if not self.check_mode:
-                changed = write_kubeconfig(objects.store, objects.cluster, data["kubeconfig"])
+            try:
+                changed = not self.check_mode and write_kubeconfig(objects.store, objects.cluster, data["kubeconfig"])
+            except PkiError as error:
+                refused = error
+                del data["kubeconfig"]
         if arguments["show"]:
             self.display.display("\n" + status_table(data))
+        if refused is not None:
+            raise refused
         return {"changed": changed, "status": data}

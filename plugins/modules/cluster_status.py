@@ -20,7 +20,9 @@ description:
   - Changes nothing, takes no lock and can run beside a reconcile.
 options:
   kubeconfig:
-    description: A file to which the administrator's kubeconfig is written, readable for its owner alone.
+    description:
+      - A file to which the administrator's kubeconfig is written, readable for its owner alone.
+      - A file that holds anything but a kubeconfig of this cluster alone is never overwritten.
     type: path
   show:
     description: Whether the table is printed.

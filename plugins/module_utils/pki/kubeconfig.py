@@ -15,6 +15,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import c
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import KeyPair, PkiError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.kubeconfig_text import (
     client_certificate,
+    is_of_the_same_cluster,
     kubeconfig_text,
     server_url,
 )
@@ -92,14 +93,31 @@ def write_kubeconfig(store: Store, cluster: Object, path: str) -> bool:
     """Write the cluster's kubeconfig to a file, 0600 and whole or not at all; tell whether the file changed.
 
     False too where the cluster has no kubeconfig yet: nothing is written then.
+
+    Raises:
+        PkiError: the file is there and is no kubeconfig of this cluster alone; it stays as it is. With another cluster's in a file of this
+            one's name, or one's own contexts gone, somebody works on the wrong cluster.
+        StoreError: the file can't be written.
     """
     text = read_kubeconfig(store, cluster)
     if text is None:
         return False
     path = os.path.abspath(os.path.expanduser(path))
     data = text.encode()
-    if files.read_file(path) == data and not os.stat(path).st_mode & 0o077:
+    if files.write_file_exclusively(path, data, files.SECRET_FILE_MODE):
+        return True
+    found = files.read_file(path) or b""
+    if found == data and not os.stat(path).st_mode & 0o077:
         return False
+    if found and not is_of_the_same_cluster(found.decode(errors="replace"), text):
+        metadata = cluster["metadata"]
+        raise PkiError(
+            f"the kubeconfig of {metadata['namespace']}/{metadata['name']} was not written",
+            path,
+            "the file exists and is no kubeconfig of this cluster alone",
+            "It was left as it is. Name another file, or remove that one where it is needed no more; for several clusters give each its own: "
+            "-e control_plane_kubeconfig='{{ inventory_hostname }}.kubeconfig'.",
+        )
     files.write_file(path, data, files.SECRET_FILE_MODE)
     return True
 

@@ -66,6 +66,24 @@ def authorities(text: str) -> str:
         return ""
 
 
+def is_of_the_same_cluster(found: str, text: str) -> bool:
+    """Tell whether a kubeconfig leads to the cluster of another one, ``text``, and to nothing else.
+
+    It is the same cluster where the server or one of the authorities is the same: an endpoint can move, and authorities are rotated.
+    """
+    try:
+        config = yaml_text.from_yaml(found)
+        alone = len(config["clusters"]) == 1 and len(config["contexts"]) == 1
+    except (ValueError, KeyError, TypeError):
+        return False
+    shared = set(_certificates(authorities(found))) & set(_certificates(authorities(text)))
+    return alone and (bool(shared) or server_url(found) == server_url(text))
+
+
+def _certificates(pem: str) -> list[str]:
+    return [each.strip() for each in pem.split("-----BEGIN CERTIFICATE-----") if each.strip()]
+
+
 def with_authorities(text: str, ca_pem: str) -> str:
     """Return a kubeconfig whose clusters all name these authorities; the one of cluster-info has no context. Raises ValueError."""
     try:

@@ -13,7 +13,9 @@ import pytest
 import yaml
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates, kubeconfig, secrets
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import PkiError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.kubeconfig import ensure_kubeconfig
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.kubeconfig_text import kubeconfig_text
 
 SECRET = ("", "Secret")
 ENDPOINT = {"host": "10.0.0.10", "port": 6443}
@@ -144,6 +146,46 @@ def test_written_to_a_file(store, cluster, control_plane, with_ca, now, tmp_path
     path.chmod(0o644)
     assert kubeconfig.write_kubeconfig(store, cluster, str(path)) is True
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+
+
+OWN = """
+apiVersion: v1
+kind: Config
+clusters: [{name: a, cluster: {server: "https://192.0.2.9:6443"}}, {name: prod, cluster: {server: "https://10.0.0.10:6443"}}]
+contexts: [{name: a, context: {cluster: a, user: a}}, {name: prod, context: {cluster: prod, user: a}}]
+users: [{name: a, user: {}}]
+current-context: prod
+"""
+
+
+def test_no_other_file_is_overwritten(store, cluster, control_plane, with_ca, now, tmp_path):
+    """Another cluster's, or a person's own contexts: whoever uses that file works on the cluster that was in it before."""
+    path = tmp_path / "kubeconfig"
+    ensure_kubeconfig(store, cluster, control_plane, ENDPOINT, now)
+    other = certificates.new_ca("other", now, FAST)
+    anothers = kubeconfig_text("prod", "https://192.0.2.9:6443", other.crt, other)
+    for text in (anothers, OWN, "my notes"):
+        path.write_text(text)
+        with pytest.raises(PkiError, match=r"no kubeconfig of this cluster alone.*inventory_hostname"):
+            kubeconfig.write_kubeconfig(store, cluster, str(path))
+        assert path.read_text() == text
+
+
+def test_its_own_older_one_is_overwritten(store, cluster, control_plane, with_ca, now, tmp_path):
+    """The endpoint has moved, or the authorities were rotated; or the file was made for it and is empty."""
+    path = tmp_path / "kubeconfig"
+    ensure_kubeconfig(store, cluster, control_plane, ENDPOINT, now)
+    kept = kubeconfig.read_kubeconfig(store, cluster)
+    server = parsed(store, cluster)["clusters"][0]["cluster"]["server"]
+    other = certificates.new_ca("rotated", now, FAST)
+    for text in (
+        kubeconfig_text("prod", server, other.crt, other),
+        kept.replace(server, "https://192.0.2.9:6443"),
+        "",
+    ):
+        path.write_text(text)
+        assert kubeconfig.write_kubeconfig(store, cluster, str(path)) is True
+        assert path.read_text() == kept
 
 
 def test_results_hold_no_secret(store, cluster, control_plane, with_ca, now):
