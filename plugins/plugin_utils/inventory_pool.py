@@ -16,9 +16,11 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects impo
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.names import is_label_value
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, StoreError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import (
+    CLUSTER_OF_THAT_NAME,
     Answer,
     Machine,
     MachineCaller,
+    is_cluster,
 )
 
 Object = dict[str, t.Any]
@@ -65,7 +67,7 @@ def read_pool(
         hostvars: the inventory's variables by host name, templated.
 
     Raises:
-        PoolError: there is no such group, or a host that the selector takes has no proper failure domain.
+        PoolError: there is no such group, or a host that the selector takes has no proper failure domain or is a cluster as well.
     """
     group = str(spec["group"])
     if group not in groups:
@@ -81,6 +83,8 @@ def read_pool(
         if reason:
             left_out[host] = reason
             continue
+        if is_cluster(variables):
+            raise PoolError(f"host {host} of the group {group} can't be a machine, for {CLUSTER_OF_THAT_NAME}")
         if variable:
             domain = str(variables.get(variable) or "")
             if not domain or not is_label_value(domain):

@@ -29,6 +29,13 @@ NODE_PYTHON = "/usr/bin/python3"
 # A killed module otherwise leaves its arguments in a folder that outlives the machine's next boot.
 NODE_REMOTE_TMP = "/run/kubeadm-control-plane/tmp"
 
+# Which the inventory plugin puts clusters into.
+CLUSTERS_GROUP = "control_planes"
+CLUSTER_OF_THAT_NAME = (
+    "a cluster of this inventory has the same name: to Ansible both are one host, whose tasks run on the controller. Nothing was done. Give the "
+    "machine another name in your inventory (ansible_host says where it is), or the cluster."
+)
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -61,6 +68,11 @@ class Answer:
         return str(self.result.get("msg", ""))
 
 
+def is_cluster(variables: t.Mapping[str, t.Any]) -> bool:
+    """Tell by an inventory host's variables whether a cluster has its name: they lead to the controller then, and not to the host."""
+    return CLUSTERS_GROUP in (variables.get("group_names") or ())
+
+
 def connection_variables(
     machine: Machine, hostvars: t.Mapping[str, t.Any], key_directory: str, key_path: str = ""
 ) -> dict[str, t.Any]:
@@ -74,7 +86,7 @@ def connection_variables(
 
     Raises:
         NoAddress: the machine has no address.
-        AnsibleError: the machine names an inventory host that this run doesn't have.
+        AnsibleError: the machine names an inventory host that this run doesn't have, or that is a cluster as well.
     """
     inventory_host = machine.connection.get("inventoryHost")
     variables: dict[str, t.Any] = {"ansible_python_interpreter": NODE_PYTHON}
@@ -86,6 +98,10 @@ def connection_variables(
                 "(an AWX job slice or a partial inventory can hide it) and run again."
             )
         known = hostvars[inventory_host]
+        if is_cluster(known):
+            raise AnsibleError(
+                f"machine {machine.name} is the inventory host {inventory_host}, and {CLUSTER_OF_THAT_NAME}"
+            )
         variables.update({k: known[k] for k in known if k.startswith("ansible_") and k != "ansible_facts"})
         variables.setdefault("ansible_host", inventory_host)
     else:

@@ -52,10 +52,19 @@ def test_a_group_that_is_not_there_is_named() -> None:
         read_pool({"group": "kubeadm_pool"}, GROUPS, HOSTVARS)
 
 
+def test_a_host_that_is_a_cluster_as_well_is_refused() -> None:
+    """The cluster's variables lead to the controller, which would be made a machine."""
+    hostvars = {**HOSTVARS, "h2": {"group_names": ["control_planes", "pool"], "ansible_connection": "local", "rack": 8}}
+    with pytest.raises(PoolError, match=r"host h2 of the group pool can't be a machine.*the same name"):
+        read_pool({"group": "pool"}, GROUPS, hostvars)
+    selected = {"group": "pool", "selector": {"matchVariables": {"rack": 7}}}
+    assert read_pool(selected, GROUPS, hostvars).hosts == ("h1", "h3")
+
+
 @pytest.mark.parametrize("zone", [None, "", "not a label!"])
 def test_a_host_without_a_failure_domain_is_named(zone: t.Any) -> None:
     hostvars = {**HOSTVARS, "h2": {"zone": zone}}
-    with pytest.raises(PoolError, match="host h2 of the group pool has zone="):
+    with pytest.raises(PoolError, match=r"host h2 of the group pool has zone="):
         read_pool({"group": "pool", "failureDomainVariable": "zone"}, GROUPS, hostvars)
 
 

@@ -37,6 +37,13 @@ def test_host_key_is_pinned(tmp_path: Path) -> None:
     assert known.stat().st_mode & 0o077 == 0
 
 
+def test_an_inventory_host_that_is_a_cluster_as_well(tmp_path: Path) -> None:
+    """Its variables would lead to the controller."""
+    known = {"h1": {"group_names": ["control_planes", "pool"], "ansible_connection": "local"}}
+    with pytest.raises(AnsibleError, match=r"machine m1 is the inventory host h1, and a cluster .* has the same name"):
+        variables({"inventoryHost": "h1"}, tmp_path, known)
+
+
 def test_host_key_of_another_port(tmp_path: Path) -> None:
     """OpenSSH looks a host on another port up in brackets."""
     variables({"host": "10.88.0.5", "port": 2222, "hostKeys": [KEY]}, tmp_path)
