@@ -15,6 +15,8 @@ description:
   - Makes one inventory host of every Cluster that the manifests or the store name, in the group C(control_planes).
     The playbooks of this collection run on these hosts; one host is one cluster, and C(forks), C(--limit), C(serial)
     and AWX job slicing work on clusters.
+  - The host has the cluster's name, or, where two clusters here have the same, C(NAMESPACE.NAME). Hosts and groups of your own need other names, since
+    Ansible takes two of one name for one; a host of a machine pool that has a cluster's name is refused.
   - Makes one inventory host of every control plane machine that the store knows, in the group of its cluster's machines
     (C(NAME_machines), with every character that a group name can't have replaced by C(_)), in C(control_plane_machines), and in the groups that
     describe it, C(unhealthy), C(outdated), C(etcd_leader), C(provisioning) and C(failure_domain_NAME). A machine that has the very name of its host in
@@ -214,7 +216,6 @@ import os
 import re
 import sys
 import typing as t
-from collections import Counter
 
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin, Constructable
@@ -226,6 +227,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.view i
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import stores
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER, ClusterObjects
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.inventory_groups import (
+    cluster_hosts,
     machine_groups,
     machine_variables,
 )
@@ -293,10 +295,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
                 self.display.warning(str(error))
                 store = None
             chosen = self._chosen(labels)
-            names = Counter(name for _namespace, name in chosen)
-            for namespace, name in chosen:
-                host = name if names[name] == 1 else f"{namespace}.{name}"
-                key = (namespace, name)
+            for key, host in cluster_hosts(chosen).items():
+                namespace, name = key
                 self._add_cluster(host, namespace, name, manifests.get(key, []), options, labels[key] or {})
                 if store is not None and self.get_option("machines"):
                     self._add_machines(store, host, namespace, name)

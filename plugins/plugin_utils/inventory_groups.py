@@ -1,12 +1,13 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which groups and variables a machine has in the inventory."""
+"""What clusters are called in the inventory, and which groups and variables a machine has there."""
 
 from __future__ import annotations
 
 import re
 import typing as t
+from collections import Counter
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import first_address
@@ -19,6 +20,17 @@ HEALTH_CONDITIONS = (
     "EtcdMemberHealthy",
     "HealthCheckSucceeded",
 )
+
+
+def cluster_hosts(clusters: t.Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Return what the host of each cluster, a namespace and a name, is called.
+
+    By its name; by NAMESPACE.NAME where another has the same name, or where that name is another one's host.
+    """
+    names = Counter(name for _namespace, name in clusters)
+    full = {key: ".".join(key) for key in clusters}
+    taken = {full[key] for key in clusters if names[key[1]] > 1}
+    return {key: full[key] if names[key[1]] > 1 or key[1] in taken else key[1] for key in clusters}
 
 
 def machine_groups(objects: ClusterObjects, machine: Object) -> list[str]:

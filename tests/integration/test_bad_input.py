@@ -140,6 +140,24 @@ def test_unknown_cluster_in_delete(workspace: Workspace) -> None:
     assert "control_plane_delete=good" in run.text
 
 
+def test_a_name_that_two_clusters_have_is_no_consent_to_delete_them(workspace: Workspace) -> None:
+    """They are named as the inventory names them: with the name alone both would go."""
+    for namespace in ("a", "b"):
+
+        def there(documents: list[dict[str, t.Any]], namespace: str = namespace) -> None:
+            for each in documents:
+                each["metadata"]["namespace"] = namespace
+
+        workspace.write(namespace, changed("prod", there, replicas=1))
+    run = workspace.playbook("delete", "-e", "control_plane_delete=prod").failed()
+    assert run.recap("a.prod")["failed"] == run.recap("b.prod")["failed"] == 1
+    assert "Deleting a/prod" in run.text and "control_plane_delete=b.prod" in run.text
+    assert not workspace.store.exists()
+    for consent, other in (("a.prod", "b.prod"), ("b/prod", "a.prod")):
+        run = workspace.playbook("delete", "--check", "-e", f"control_plane_delete={consent}").failed()
+        assert run.recap(consent.replace("/", "."))["failed"] == 0 and run.recap(other)["failed"] == 1
+
+
 def fill(path: Path) -> None:
     """Fill a disk through a file until nothing more goes in."""
     with contextlib.suppress(OSError), open(path, "wb", buffering=0) as stream:

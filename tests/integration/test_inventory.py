@@ -157,6 +157,19 @@ def test_groups_of_namespaces_and_labels(tmp_path: Path) -> None:
     assert inventory.hosts("control_planes", "--limit", "namespace_default:!production") == ["bare", "broken", "try"]
 
 
+def test_two_clusters_of_one_name(tmp_path: Path) -> None:
+    """Each is its own host, also where a third one has the very name that such a host gets."""
+    for number, (namespace, name) in enumerate([("a", "prod"), ("b", "prod"), ("c", "a.prod"), ("c", "other")]):
+        documents = cluster_documents(name)
+        for each in documents:
+            each["metadata"]["namespace"] = namespace
+        (tmp_path / f"{number}.yaml").write_text(yaml.safe_dump_all(documents))
+    options: list[dict[str, object]] = [{}, {"namespaces": ["a", "c"]}]
+    every, some = each_found(tmp_path, tmp_path, options)
+    assert every == ["a.prod", "b.prod", "c.a.prod", "other"]
+    assert some == ["a.prod", "other", "prod"]
+
+
 def test_a_selector_that_is_none(tmp_path: Path) -> None:
     _labelled(tmp_path, {"label_selector": "env in prod"})
     inventory = Inventory.at(tmp_path)
