@@ -72,10 +72,13 @@ class AcmeWorkspace(Workspace):
         """What the machines carry: etcd's members, Nodes, what must not have happened."""
         return dict(json.loads((self._cloud / "world.json").read_text()))
 
+    def put_world(self, world: dict[str, t.Any]) -> None:
+        """Change what the machines carry."""
+        (self._cloud / "world.json").write_text(json.dumps(world))
+
     def refuse_bootstraps(self, why: str) -> None:
         """From now on no machine starts kubeadm, and says why; "" ends that."""
-        world = self.world()
-        (self._cloud / "world.json").write_text(json.dumps({**world, "refuses": why}))
+        self.put_world({**self.world(), "refuses": why})
 
     def command(self, playbook: str, *arguments: str) -> list[str]:
         """The command line that a user would type."""

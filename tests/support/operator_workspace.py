@@ -80,10 +80,6 @@ class OperatorWorkspace(AcmeWorkspace):
         """Change what the cloud has."""
         (self._cloud / "cloud.json").write_text(json.dumps(cloud))
 
-    def put_world(self, world: Object) -> None:
-        """Change what the machines carry."""
-        (self._cloud / "world.json").write_text(json.dumps(world))
-
     def put_workers(self, hosts: Object) -> None:
         """Write the user's own inventory of workers."""
         content = {"all": {"children": {f"{NAME}_workers": {"hosts": hosts}}}}

@@ -211,6 +211,8 @@ class World(Upgrades, Configurations):
 
     def workload_objects(self, arguments: Object) -> Object:
         """Objects are read and written as an API does, without their kinds' rules."""
+        if not self.serves(self._name):
+            return {"failed": True, "msg": "no API server answers here"}
         objects: dict[str, Object] = self.state["objects"]
         written, conflict = 0, ""
         for each in arguments.get("write") or []:
@@ -241,7 +243,7 @@ class World(Upgrades, Configurations):
         assert self.here is not None
         name = self.here["name"]
         bootstrap = self.state["bootstraps"].get(name)
-        serves = name in self.state["nodes"]
+        serves = self.serves(name)
         members = [
             {
                 "id": each["id"],
@@ -283,15 +285,13 @@ class World(Upgrades, Configurations):
         }
         ready = serves and name not in self.state.get("unready", [])
         api = {"answers": serves, "ready": ready, "date": format_datetime(now(), usegmt=True), "message": ""}
-        found = self._objects() if serves else None
-        answers = {"answers": serves, "message": ""}
         return {
             "observation": {
                 "machine": machine,
                 "api": api,
-                "endpoint": answers,
+                "endpoint": {"answers": serves, "message": ""},
                 "etcd": etcd,
-                "objects": found,
+                "objects": self._objects() if serves else None,
                 "wanted": [],
             }
         }

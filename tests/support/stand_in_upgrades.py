@@ -30,7 +30,8 @@ class Upgrades(Programs):
     """What kubeadm does to the world, the programs that a machine has, and when its certificates end.
 
     What a run did in which order is in the state's ``steps``, and who was behind the endpoint whenever an API server stopped in
-    its ``stops``: ``[the machine that stopped, those behind the endpoint]``. ``ends`` in a machine's entry of the cloud is when its certificates end.
+    its ``stops``: ``[the machine that stopped, those behind the endpoint]``. The state's ``ends`` are when the machines' certificates end, and its
+    ``silent`` those whose API server answers nobody before it was restarted with certificates that are good.
     """
 
     state: Object
@@ -67,6 +68,10 @@ class Upgrades(Programs):
         assert self.here is not None
         return str(self.here["name"])
 
+    def serves(self, name: str) -> bool:
+        """Whether a machine has an API server that answers."""
+        return name in self.state["nodes"] and name not in self.state.get("silent", [])
+
     def _step(self, *words: str) -> None:
         self.state.setdefault("steps", []).append([self._name, *words])
 
@@ -102,6 +107,9 @@ class Upgrades(Programs):
             self._step("restart", arguments["component"])
             if arguments["component"] in ("etcd", "kube-apiserver"):
                 self._api_server_stops()
+            silent = arguments["component"] == "kube-apiserver" and self._name in self.state.get("silent", [])
+            if silent and self.state["ends"][self._name] == LATER:
+                self.state["silent"].remove(self._name)
         return {"changed": True, "msg": f"{arguments['component']} was restarted"}
 
     def kubeadm_certificates(self, arguments: Object) -> Object:

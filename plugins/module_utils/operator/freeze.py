@@ -100,6 +100,11 @@ def _require_reachable(planned: Sequence[GroupPlan], facts: ClusterFacts) -> Non
             "Nothing was started. Make them reachable; a worker must be a host of the inventory group <cluster>_workers that has the "
             "Node's name. Or select other Nodes."
         )
+        if not facts.api_answers:
+            fix += (
+                " Where a control plane Node's machine is gone for good, nothing can remove it while no API answers: take its Machine, its infrastructure "
+                "machine and its KubeadmConfig out of the store first (docs/renew_certificates.md)."
+            )
         raise RefusedAction("spec", None, rule, fix)
 
 

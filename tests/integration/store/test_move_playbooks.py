@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 from pathlib import Path
 
@@ -99,6 +100,69 @@ def test_a_copy_that_a_killed_run_has_left(workspace: Moving, tmp_path: Path) ->
         # Also notes that the killed run's step was interrupted.
         workspace.playbook("reconcile").succeeded()
         assert whole(workspace, count) == names
+
+
+RENEW = ("-e", json.dumps({"operator_spec": {"renewCertificates": {}}, "operator_action": "renew"}), *USE_EXPORT)
+ENDED = "2026-01-01T00:00:00Z"
+
+
+def certificates_end(workspace: AcmeWorkspace, names: t.Sequence[str]) -> None:
+    """On these machines: no API server answers any more."""
+    world = workspace.world()
+    workspace.put_world({**world, "ends": dict.fromkeys(names, ENDED), "silent": list(names)})
+
+
+def test_a_renewal_from_a_copy_that_does_not_know_how_a_join_ended(workspace: Moving, tmp_path: Path) -> None:
+    """The certificates of the others end while a machine joins: they are renewed without an API, then the joining one is taken over."""
+    workspace.workspace.manifest(NAME, replicas=1)
+    workspace.playbook("reconcile").succeeded()
+    workspace.moved(API)
+    [first] = whole(workspace, 1)
+    workspace.workspace.manifest(NAME, replicas=3)
+    point = STEPS[0][1]
+    runs = KilledRuns(workspace.workspace, workspace.command("reconcile"), tmp_path / "joins", "kill", point)
+    stop, _run = runs.stopped_at_first()
+    assert stop.point
+    certificates_end(workspace.workspace, [first])
+    workspace.place = EXPORT
+    assert len(workspace.objects("Machine")) == 2
+    workspace.playbook("action", *RENEW).succeeded()
+    world = workspace.workspace.world()
+    assert world["silent"] == [] and [each[0] for each in world["started"]] == [first]
+    workspace.playbook("reconcile").succeeded()
+    names = whole(workspace, 3)
+    workspace.moved(API)
+    workspace.playbook("reconcile").succeeded()
+    assert whole(workspace, 3) == names
+    assert [each["status"]["phase"] for each in workspace.objects("Action")] == ["Succeeded"]
+
+
+def test_a_renewal_from_a_copy_that_knows_a_machine_that_is_gone(workspace: Moving, tmp_path: Path) -> None:
+    """A removal was at its end: nothing is renewed before a person has taken the machine out of the copy, and nothing brings it back."""
+    workspace.workspace.manifest(NAME, replicas=3)
+    workspace.playbook("reconcile").succeeded()
+    workspace.moved(API)
+    whole(workspace, 3)
+    workspace.workspace.manifest(NAME, replicas=1)
+    point = r"remove > .*after task .*Remove the machine"
+    runs = KilledRuns(workspace.workspace, workspace.command("reconcile"), tmp_path / "goes", "kill", point)
+    stop, _run = runs.stopped_at_first()
+    assert stop.point
+    left = sorted(workspace.workspace.cloud()["machines"])
+    certificates_end(workspace.workspace, left)
+    workspace.place = EXPORT
+    [gone] = [name for name in (each["metadata"]["name"] for each in workspace.objects("Machine")) if name not in left]
+    said = workspace.playbook("action", *RENEW).failed().text
+    assert f"{gone} can't be reached" in said and "is gone for good" in said
+    for kind in ("machine.cluster", "acmemachine.infrastructure.cluster", "kubeadmconfig.bootstrap.cluster"):
+        (workspace.journal / "default" / f"{kind}.x-k8s.io" / f"{gone}.yaml").unlink()
+    workspace.playbook("action", *RENEW).succeeded()
+    world = workspace.workspace.world()
+    assert world["silent"] == [] and sorted({each[0] for each in world["started"]}) == left
+    workspace.moved(API)
+    assert sorted(each["metadata"]["name"] for each in workspace.objects("Machine")) == left
+    workspace.playbook("reconcile").succeeded()
+    whole(workspace, 1)
 
 
 def test_an_action_is_moved_in_its_middle(operator: Moving, tmp_path: Path) -> None:
