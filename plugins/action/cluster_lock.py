@@ -31,6 +31,7 @@ class ActionModule(ControlPlaneAction):
         if self.check_mode:
             if arguments["state"] == "present":
                 self.refuse_moved(arguments)
+                stores.require_namespace(arguments["store"], arguments["namespace"], self.PATIENCE_SECONDS)
             return {"changed": False, "fencing": 0, "run": "", "held_by": ""}
         store = self.open_store(arguments)
         del store  # opening it tells options that contradict each other, and a password that is missing

@@ -37,6 +37,7 @@ class ActionModule(ControlPlaneAction):
             )
         if not arguments["undo"]:
             stores.refuse_others(to, self.PATIENCE_SECONDS)
+            stores.require_namespace(to, arguments["namespace"], self.PATIENCE_SECONDS)
         source, target = self._side(arguments["store"]), self._side(to)
         own = arguments["store"]
         seen = cluster_export.seen(own["path"], arguments["namespace"], cluster) if own["type"] == stores.FILE else []

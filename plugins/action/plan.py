@@ -23,6 +23,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import (
     plan_files,
     planning,
     stored_wishes,
+    stores,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
     STORE_SPEC,
@@ -79,6 +80,7 @@ class ActionModule(ControlPlaneAction):
         if store.get(CLUSTER, arguments["namespace"], arguments["cluster"]) is None:
             # A manifest alone would make a plan for a new cluster of it.
             self.refuse_moved(arguments)
+            stores.require_namespace(arguments["store"], arguments["namespace"], self.PATIENCE_SECONDS)
         manifest = None
         if arguments["manifests"]:
             manifest = read_cluster(

@@ -16,6 +16,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file i
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.locks import FileLocks, Locks
 
 FILE, KUBERNETES = "file", "kubernetes"
+FORBIDDEN, NOT_FOUND = 403, 404
 Options = t.Mapping[str, t.Any]
 
 # kubernetes.core's names; what isn't given is taken from its environment variables.
@@ -104,6 +105,24 @@ def refuse_others(options: Options, patience_seconds: float = 0.0) -> None:
         importlib.import_module(package).refuse_cluster_api(_api(options, patience_seconds))
 
 
+def require_namespace(options: Options, namespace: str, patience_seconds: float = 0.0) -> None:
+    """Raise StoreError where the store's API is known not to have a namespace, in which nothing can be made; for whoever only tells what would be.
+
+    Whoever may not look at namespaces, as a runner with the Role of ``install`` may not, isn't told.
+    """
+    if not is_kubernetes(options):
+        return
+    api = _api(options, patience_seconds)
+    if api.send("get", f"/api/v1/namespaces/{namespace}", accepted=(FORBIDDEN, NOT_FOUND)).status == NOT_FOUND:
+        raise StoreError(
+            f"the store's Kubernetes API has no namespace {namespace}",
+            str(api.host),
+            "the cluster's objects can't be made there",
+            "Nothing was done. Run the playbook kubeadm.control_plane.install, which makes the namespaces of the inventory's clusters "
+            "(or those in control_plane_install_namespaces), or correct metadata.namespace in the manifest.",
+        )
+
+
 def journal_directory(options: Options) -> str:
     """Return the folder on this controller that the journals are in: a file store, for another store one that has nothing else."""
     return os.path.abspath(os.path.expanduser(str(options["path"])))
@@ -116,7 +135,7 @@ def exists(options: Options) -> bool:
 
 def is_not_installed(error: StoreError) -> bool:
     """Tell whether an error says that a Kubernetes API has no such kinds (yet)."""
-    return getattr(error, "status", None) == 404
+    return getattr(error, "status", None) == NOT_FOUND
 
 
 def describe(options: Options) -> str:

@@ -16,7 +16,7 @@ import pytest
 from actions import run_action
 from api_server import ApiServer
 from locks import as_run
-from management import Kubectl
+from management import Kubectl, kubeconfig_of
 from moves import ACTION, AT, CLUSTER, CONTROL_PLANE, MACHINE, OLD, SECRET, everything, keepers, missing, move, opened
 from operator_cases import Walk
 from operator_workspace import NAME
@@ -166,6 +166,20 @@ def test_what_is_refused_changes_nothing(files: Options, api: Options, kubectl: 
     moves.mark(opened(files), CLUSTER, NAME)
     refused(move(files, api), "is being deleted as a whole: Cluster prod", "Nothing was done")
     assert everything(opened(api)).keys() <= {(SECRET, "registry")}
+
+
+def test_a_namespace_that_is_not_there(files: Options, api: Options, server: ApiServer) -> None:
+    """It is told beforehand, too; but nobody who may not look at namespaces is kept away from one."""
+    at = {"cluster": NAME, "namespace": "nowhere"}
+    for check in (True, False):
+        refused(run_action("cluster_move", check, **at, store=dict(files), to=dict(api)), "has no namespace nowhere")
+    refused(run_action("cluster_lock", True, **at, store=dict(api)), "has no namespace nowhere", "install")
+    manifest = Path(files["path"]).parent / "clusters" / f"{NAME}.yaml"
+    manifest.write_text(manifest.read_text().replace("namespace: default", "namespace: nowhere"))
+    providers = {"AcmeMachineTemplate": "acme", "AcmeCluster": "acme"}
+    planned = run_action("plan", **at, store=dict(api), manifests=[str(manifest)], providers=providers)
+    refused(planned, "has no namespace nowhere")
+    done(run_action("cluster_lock", True, **at, store={**api, "kubeconfig": kubeconfig_of(server, "nobody")}))
 
 
 def test_the_same_api_by_another_name(files: Options, api: Options, server: ApiServer) -> None:
