@@ -25,6 +25,13 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.val
 
 CANNOT_BE_REMEDIATED = "CannotBeRemediated"
 
+_HELP_OTHERS = "Bring the other machines back to health first. If the data of this one is not needed, that is a person's decision: see status."
+# A store never takes a mark of deletion back by itself.
+_TAKE_BACK = (
+    "There is no other machine that is to stay, so this one holds the only data. To keep it, take its deletion back by hand: "
+    'docs/removing_a_machine.md, "The last machine"; playbook rollout then makes another one first. To end the cluster, run the playbook delete.'
+)
+
 
 def proven_uninitialized(view: View) -> bool:
     """Whether evidence says that no control plane was ever initialized here: an API that lacks kubeadm-config, or no API at the endpoint.
@@ -83,7 +90,7 @@ def remove_joiner(context: Context, machine: MachineView, name: str, why: str) -
     if not healthy and (machine.joined or machine.node is not None or member is not None):
         waits = view.settling or not view.lasting(view.control_plane, "ControlPlaneComponentsHealthy")
         text = f"removing machine {machine.name} ({why}) is refused: no other machine has all control plane components healthy"
-        return _refused(text, waits and bool(others))
+        return _refused(text, waits and bool(others), _HELP_OTHERS if others else _TAKE_BACK)
     if not view.managed_etcd:
         return Outcome(names.REMOVE, [reason(name, why)], target(machine, resume=machine.deleting))
     return _with_etcd(context, machine, name, why)
@@ -144,8 +151,7 @@ def _needed(view: View) -> tuple[str, ...]:
     return health_conditions(view)
 
 
-def _refused(text: str, waits: bool) -> Outcome:
-    fix = "Bring the other machines back to health first. If the data of this one is not needed, that is a person's decision: see status."
+def _refused(text: str, waits: bool, fix: str = _HELP_OTHERS) -> Outcome:
     outcome = block(CANNOT_BE_REMEDIATED, text, fix)
     if waits:
         outcome.action = names.WAIT

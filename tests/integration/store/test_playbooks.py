@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import subprocess
 import typing as t
 from pathlib import Path
@@ -15,7 +16,7 @@ from api_proxy import ApiProxy
 from api_server import ApiServer
 from killed_runs import KilledRuns, orphans, under_way
 from locks import as_run
-from management import admin_token, kubeconfig_of
+from management import admin_token, kubeconfig_of, runner_binding_of
 from management_workspace import KINDS, ManagementWorkspace, RecordedCluster
 from workspace import Run
 
@@ -222,7 +223,7 @@ def test_one_verb_that_is_forbidden(workspace: ManagementWorkspace, server: ApiS
             rule["resources"].remove("machines/status")
     admin = KubernetesApi({"kubeconfig": server.kubeconfig})
     rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
-    for kind, made in (("roles", role), ("rolebindings", binding("default", "limited"))):
+    for kind, made in (("roles", role), ("rolebindings", runner_binding_of("default", "limited"))):
         admin.send("delete", f"{rbac}/{kind}/{made['metadata']['name']}", {}, accepted=(404,))
         admin.send("create", f"{rbac}/{kind}", made)
     workspace.options({"kubeconfig": kubeconfig_of(server, "limited")}, namespaces=["default"])
@@ -309,6 +310,41 @@ def test_a_machine_that_is_deleted_by_kubectl(
     assert names[1] not in whole(workspace, 3)
 
 
+def test_every_machine_was_deleted_by_kubectl(
+    workspace: ManagementWorkspace, server: ApiServer, three: RecordedCluster
+) -> None:
+    """Nothing is taken out where no other machine is to stay; taken back as the documentation tells, nothing is to be done."""
+    three.put(server, workspace)
+    workspace.manifest(NAME, replicas=3)
+    names = whole(workspace, 3)
+    kubectl(server, "delete", "machine", "--all", "--wait=false")
+    run = workspace.playbook("reconcile").failed()
+    assert "CannotBeRemediated" in run.text and "The last machine" in run.text
+    kubectl(server, "patch", "cluster", NAME, "--type=merge", "-p", '{"spec":{"paused":true}}')
+    for name in names:
+        was = json.loads(kubectl(server, "get", "machine", name, "-o", "json"))
+        kubectl(server, "patch", "machine", name, "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
+        metadata = {key: value for key, value in was["metadata"].items() if key not in OF_THE_SERVER}
+        put(server, {**was, "metadata": metadata}, "create")
+        now = json.loads(kubectl(server, "get", "machine", name, "-o", "json"))
+        status = {key: value for key, value in was["status"].items() if key != "deletion"}
+        path = f"/apis/cluster.x-k8s.io/v1beta2/namespaces/default/machines/{name}/status"
+        put(server, {**now, "status": status}, "replace", "--raw", path)
+    kubectl(server, "patch", "cluster", NAME, "--type=merge", "-p", '{"spec":{"paused":null}}')
+    assert "Nothing to do" in workspace.playbook("plan").succeeded().text
+    workspace.playbook("reconcile").succeeded()
+    assert whole(workspace, 3) == names
+
+
+OF_THE_SERVER = ("deletionTimestamp", "deletionGracePeriodSeconds", "uid", "resourceVersion", "creationTimestamp")
+
+
+def put(server: ApiServer, document: dict[str, t.Any], *words: str) -> None:
+    """What a person pipes into kubectl."""
+    command = [server.kubectl, "--kubeconfig", server.kubeconfig, *words, "-f", "-"]
+    subprocess.run(command, input=json.dumps(document), check=True, capture_output=True, text=True, timeout=60)
+
+
 def test_another_run_at_work(workspace: ManagementWorkspace, server: ApiServer, three: RecordedCluster) -> None:
     """The second one changes nothing and says who holds the Lease; when that run is dead, the next one takes it."""
     workspace.manifest(NAME, replicas=3)
@@ -351,10 +387,3 @@ def test_credentials_of_the_pod_only_when_asked_for(workspace: ManagementWorkspa
     workspace.manifest(NAME, replicas=1)
     run = workspace.playbook("reconcile").failed()
     assert "there are no credentials for the store's Kubernetes API" in run.text and "store.in_cluster" in run.text
-
-
-def binding(namespace: str, user: str) -> dict[str, t.Any]:
-    """What gives a user the Role of a runner."""
-    made = roles.runner_binding(namespace, [{"kind": "User", "name": user}])
-    made["metadata"]["name"] = f"test-{user}"
-    return made

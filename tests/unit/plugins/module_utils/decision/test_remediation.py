@@ -197,6 +197,17 @@ def test_nothing_is_removed_beside_one_that_is_going() -> None:
     assert victim(healthy(5).marked("m2").deleting("m4")) == "m4"
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_where_every_machine_is_to_go_none_does(count: int) -> None:
+    """No other machine can be mended: what helps is to take the deletion back."""
+    builder = healthy(count)
+    for number in range(1, count + 1):
+        builder = builder.deleting(f"m{number}")
+    decision = decide(builder.build())
+    assert says(decision) == ("blocked", "CannotBeRemediated")
+    assert "The last machine" in decision["blockedOn"][0]["fix"]
+
+
 def test_a_machine_that_is_going_already_is_not_remediated_again() -> None:
     decision = decide(healthy(3).marked("m2").deleting("m2").build())
     assert says(decision) == ("remove", "MachineDeleting")
