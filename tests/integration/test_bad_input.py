@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from acme_workspace import AcmeWorkspace
 from workspace import Run, Workspace, cluster_documents
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "manifests"
@@ -156,6 +157,21 @@ def test_a_name_that_two_clusters_have_is_no_consent_to_delete_them(workspace: W
     for consent, other in (("a.prod", "b.prod"), ("b/prod", "a.prod")):
         run = workspace.playbook("delete", "--check", "-e", f"control_plane_delete={consent}").failed()
         assert run.recap(consent.replace("/", "."))["failed"] == 0 and run.recap(other)["failed"] == 1
+
+
+def test_a_cloud_that_does_not_answer(tmp_path: Path) -> None:
+    """The report and the summary say what the provider's command said."""
+    workspace = AcmeWorkspace(tmp_path / "workspace")
+    for name in ("east", "west"):
+        workspace.manifest(name, replicas=1)
+    variables = workspace.folder / "variables.yml"
+    closed = ["sh", "-c", "echo one moment >&2; echo the cloud is closed >&2; exit 3"]
+    variables.write_text(yaml.safe_dump({**yaml.safe_load(variables.read_text()), "machine_acme_command": closed}))
+    run = workspace.playbook("reconcile").failed()
+    assert "Last output: one moment the cloud is closed Under way: createInfrastructure" in run.text
+    summary = run.output.partition("SUMMARY")[2].splitlines()
+    assert [line.split()[:2] for line in summary[1:3]] == [["failed", "east"], ["failed", "west"]]
+    assert all("the cloud is closed" in line for line in summary[1:3])
 
 
 def fill(path: Path) -> None:
