@@ -46,6 +46,8 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.propagation 
 )
 
 _METADATA = ("labels", "annotations")
+# What anybody may set on a Cluster whose manifest is silent on it: whoever pauses one must not be overruled by a silent file.
+_SPEC, _PAUSED = "spec", "paused"
 _STORED = "the store (the manifest leaves replicas out)"
 _SCALE = "Set it with the playbook scale, or in the manifest."
 
@@ -196,11 +198,11 @@ def _merged(stored: Object, desired: Object, cluster: t.Optional[Object] = None)
     for key in ("spec", "data", "type"):
         if key in desired:
             merged[key] = copy.deepcopy(desired[key])
+    recorded = _given_before(stored)
     if kind_ref_of(desired) == CLUSTER:
-        merged["spec"] = keep_equivalent(stored["spec"], desired["spec"])
+        merged["spec"] = keep_equivalent(stored["spec"], _with_pause(stored["spec"], desired["spec"], recorded))
     elif kind_ref_of(desired) == CONTROL_PLANE and cluster is not None:
         merged["spec"] = settle(stored["spec"], desired["spec"], cluster)
-    recorded = _given_before(stored)
     desired = _with_record(desired)
     for key in _METADATA:
         given = desired["metadata"].get(key) or {}
@@ -215,11 +217,19 @@ def _merged(stored: Object, desired: Object, cluster: t.Optional[Object] = None)
     return merged
 
 
+def _with_pause(stored: Object, desired: Object, recorded: t.Mapping[str, list[str]]) -> Object:
+    """A Cluster's spec with the stored pause where its manifest neither says whether it is paused, nor ever did."""
+    silent = desired.get(_PAUSED) is None and _PAUSED not in recorded.get(_SPEC, ())
+    return {**desired, _PAUSED: stored[_PAUSED]} if silent and stored.get(_PAUSED) else desired
+
+
 def _with_record(desired: Object) -> Object:
-    """The object of a manifest with a note of which labels and annotations it gives, where it gives any."""
+    """The object of a manifest with a note of which labels and annotations it gives, and whether it says anything of a pause."""
     if kind_ref_of(desired) not in (CLUSTER, CONTROL_PLANE):
         return desired
     given = {key: sorted(desired["metadata"].get(key) or {}) for key in _METADATA}
+    if kind_ref_of(desired) == CLUSTER and desired["spec"].get(_PAUSED) is not None:
+        given[_SPEC] = [_PAUSED]
     record = {key: names for key, names in given.items() if names}
     if not record:
         return desired
@@ -228,10 +238,10 @@ def _with_record(desired: Object) -> Object:
 
 
 def _given_before(stored: Object) -> dict[str, list[str]]:
-    """Which labels and annotations of a stored object its manifest gave; nothing where the note is missing or damaged."""
+    """What of a stored object its manifest gave, as :func:`_with_record` notes it; nothing where the note is missing or damaged."""
     try:
         record = json.loads((stored["metadata"].get("annotations") or {}).get(FROM_MANIFEST, "{}"))
-        return {key: [str(name) for name in record[key]] for key in _METADATA if key in record}
+        return {key: [str(name) for name in record[key]] for key in (*_METADATA, _SPEC) if key in record}
     except (ValueError, TypeError):
         return {}
 

@@ -154,6 +154,31 @@ def test_an_annotation_that_leaves_the_manifest_leaves_the_store(tmp_path: Path)
     assert cluster_records.apply_manifest(store, manifest()) == []
 
 
+def test_a_pause_is_whose_who_paused(tmp_path: Path) -> None:
+    """A Cluster that somebody paused in the store stays so under a manifest that is silent on it; what the manifest says, it decides."""
+    store = FileStore(str(tmp_path / "store"))
+    cluster_records.apply_manifest(store, manifest())
+
+    def pause(value: bool) -> None:
+        store.modify(CLUSTER, "default", "c", lambda obj: obj["spec"].update(paused=value))
+
+    def paused() -> bool:
+        return bool((store.get(CLUSTER, "default", "c") or {})["spec"].get("paused"))
+
+    pause(True)
+    assert cluster_records.apply_manifest(store, manifest()) == [] and paused()
+    pause(False)
+    assert cluster_records.apply_manifest(store, manifest()) == [] and not paused()
+    said = manifest()
+    said.cluster["spec"]["paused"] = True
+    assert len(cluster_records.apply_manifest(store, said)) == 1 and paused()
+    assert cluster_records.apply_manifest(store, said) == []
+    assert len(cluster_records.apply_manifest(store, manifest())) == 1 and not paused()
+    pause(True)
+    said.cluster["spec"]["paused"] = False
+    assert len(cluster_records.apply_manifest(store, said)) == 1 and not paused()
+
+
 def test_what_a_manifest_gave_and_gives_no_more_is_taken_off(tmp_path: Path) -> None:
     """A pause ends where it began, in the manifest; what was set on the stored object stays, and so does a damaged note."""
     store = FileStore(str(tmp_path / "store"))
