@@ -49,9 +49,7 @@ def cluster_conditions(view: View, control_plane: list[Object]) -> list[Object]:
         condition("ControlPlaneAvailable", available["status"], available["reason"], available["message"]),
         _probe(view),
         _endpoint(view),
-        condition("Deleting", names.TRUE, "Deleting")
-        if view.deleting
-        else condition("Deleting", names.FALSE, "NotDeleting"),
+        _deleting(view, find(control_plane, "Deleting")),
         paused_condition(view),
     ]
     for kind, source in _MIRRORED.items():
@@ -60,10 +58,27 @@ def cluster_conditions(view: View, control_plane: list[Object]) -> list[Object]:
     return [_cluster_available(view, found), *found]
 
 
+def _goes(view: View) -> bool:
+    """Whether the Cluster itself is marked for deletion: a control plane may be deleted alone, and its Cluster stays."""
+    return bool((view.cluster.get("metadata") or {}).get("deletionTimestamp"))
+
+
+def _deleting(view: View, control_plane: Object) -> Object:
+    """How far the Cluster's deletion has come, in the reasons of Cluster API's core; its control plane's own tells it."""
+    if not _goes(view):
+        return condition("Deleting", names.FALSE, "NotDeleting")
+    reason, text = control_plane["reason"], control_plane["message"]
+    if reason == "WaitingForMachineDeletion":
+        reason = "WaitingForControlPlaneDeletion"
+    elif reason == "DeletionCompleted" and view.raw.get("infrastructureCluster") is not None:
+        reason, text = "WaitingForInfrastructureDeletion", "* The cluster's infrastructure still exists"
+    return condition("Deleting", names.TRUE, reason, text)
+
+
 def _cluster_available(view: View, found: Sequence[Object]) -> Object:
     """Whether the cluster can be worked with, as Cluster API's core sums it up; workers are not ours to count."""
     kind = "Available"
-    if view.deleting:
+    if _goes(view):
         return condition(kind, names.FALSE, "NotAvailable", "* Deleting: Cluster metadata.deletionTimestamp is set")
     failing = [
         each for each in (find(found, needed) for needed in _NEEDED_FOR_AVAILABLE) if each["status"] != names.TRUE

@@ -112,7 +112,10 @@ def decide_on(view: View) -> Object:
         "status": {
             "controlPlane": status,
             "cluster": own_status,
-            "machines": {each.name: machine_status(view, each, context.machines[each.name]) for each in view.machines},
+            "machines": {
+                each.name: machine_status(view, each, context.machines[each.name], removed.get(each.name, ()))
+                for each in view.machines
+            },
         },
     }
 

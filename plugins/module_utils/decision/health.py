@@ -29,11 +29,14 @@ _NODE_REASONS = {
     "NodeHealthy": {
         names.TRUE: "NodeHealthy",
         names.FALSE: "NodeNotHealthy",
-        names.UNKNOWN: "NodeHealthUnknown",
+        names.UNKNOWN: "NodeHealthyUnknown",
     },
     "NodeReady": {names.TRUE: "NodeReady", names.FALSE: "NodeNotReady", names.UNKNOWN: "NodeReadyUnknown"},
 }
+# What a Node is not healthy with, ready or not (Cluster API's NodeHealthy; NodeReady leaves them out).
+_PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure")
 _UNREACHABLE_TAINT = "node.kubernetes.io/unreachable"
+HEALTH_CHECK = "HealthCheckSucceeded"
 
 
 def condition(kind: str, status: str, reason: str, message: str = "") -> Object:
@@ -91,16 +94,24 @@ def machine_conditions(view: View, machine: MachineView, outdated: Sequence[Outd
         "NodeKubeadmLabelsAndTaintsSet",
         *health_conditions(view),
     ]
-    own = _gates_of_others(machine, found)
+    own = [*_health_check(machine), *_gates_of_others(machine, found)]
     found.append(_ready(machine, [*found, *own], [*gates, *(each["type"] for each in own)]))
     found.append(_available(view, machine, found[-1]))
     return found
 
 
+def _health_check(machine: MachineView) -> list[Object]:
+    """What a MachineHealthCheck has said of the machine: it counts for Ready where one looks after it, as in Cluster API."""
+    stored = condition_of(machine.machine, HEALTH_CHECK)
+    if not stored:
+        return []
+    return [condition(HEALTH_CHECK, stored["status"], str(stored.get("reason", "")), clip(stored.get("message")))]
+
+
 def _gates_of_others(machine: MachineView, computed: Sequence[Object]) -> list[Object]:
     """What the Machine's readiness gates ask for that others set: as they set it, Unknown where they have not yet (seed 003)."""
     # A summary can't wait for itself.
-    known = {"Ready", "Available", *(each["type"] for each in computed)}
+    known = {"Ready", "Available", HEALTH_CHECK, *(each["type"] for each in computed)}
     found = []
     for gate in machine.machine["spec"].get("readinessGates") or ():
         kind = str(gate.get("conditionType", ""))
@@ -274,13 +285,17 @@ def _machine_api(view: View, machine: MachineView) -> list[Object]:
     else:
         text = "kubeadm is at work" if machine.bootstrap == names.RUNNING else "Waiting for kubeadm to be started"
         bootstrap = condition("BootstrapConfigReady", names.FALSE, "NotReady", text)
-    return [infrastructure, bootstrap, _node_healthy(view, machine), _node_healthy(view, machine, "NodeReady")]
+    return [infrastructure, bootstrap, *(_node(view, machine, kind) for kind in _NODE_REASONS)]
 
 
 def _deleting(machine: MachineView) -> Object:
-    if machine.deleting:
-        return condition("Deleting", names.TRUE, "Deleting", "Machine metadata.deletionTimestamp is set")
-    return condition("Deleting", names.FALSE, "NotDeleting")
+    """That the machine goes; how far its deletion has come is what the removal itself has recorded, and what it goes on from."""
+    if not machine.deleting:
+        return condition("Deleting", names.FALSE, "NotDeleting")
+    stored = condition_of(machine.machine, "Deleting")
+    if stored.get("status") == names.TRUE and stored.get("reason"):
+        return condition("Deleting", names.TRUE, str(stored["reason"]), str(stored.get("message", "")))
+    return condition("Deleting", names.TRUE, "Deleting", "Machine metadata.deletionTimestamp is set")
 
 
 def paused_condition(view: View) -> Object:
@@ -291,23 +306,49 @@ def paused_condition(view: View) -> Object:
     return condition("Paused", names.FALSE, "NotPaused")
 
 
-def _node_healthy(view: View, machine: MachineView, kind: str = "NodeHealthy") -> Object:
-    """What the Node's own condition Ready says, in Cluster API's two conditions for it; the others of a Node are health checks' to judge."""
+def _node(view: View, machine: MachineView, kind: str) -> Object:
+    """What the Node's own conditions say, in Cluster API's two: NodeReady is the kubelet's Ready, NodeHealthy leaves no pressure out."""
     reasons = _NODE_REASONS[kind]
     if not view.reachable and not machine.deleting:
         return _kept(view, machine, kind)
     if machine.node is None:
-        if machine.impostor or machine.node_lost:
-            return condition(
-                kind, names.FALSE, "NodeDeleted", f"Node {clip(machine.node_name)} of this machine does not exist"
-            )
-        return condition(kind, names.UNKNOWN, "NodeInspectionFailed", "Waiting for the machine's Node")
-    why = clip(machine.node.get("readyReason"), 80) or "no reason given"
-    if machine.node.get("ready") == names.TRUE:
-        return condition(kind, names.TRUE, reasons[names.TRUE])
-    if machine.node.get("ready") == names.FALSE:
-        return condition(kind, names.FALSE, reasons[names.FALSE], f"Node is not Ready ({why})")
-    return condition(kind, names.UNKNOWN, reasons[names.UNKNOWN], f"Node's Ready condition is Unknown ({why})")
+        return _without_node(machine, kind)
+    ready, why = machine.node.get("ready"), clip(machine.node.get("readyReason"), 80) or "no reason given"
+    troubles = []
+    if ready == names.FALSE:
+        troubles.append((names.FALSE, f"Node is not Ready ({why})"))
+    elif ready != names.TRUE:
+        troubles.append((names.UNKNOWN, f"Node's Ready condition is Unknown ({why})"))
+    if kind == "NodeHealthy":
+        troubles += _pressures(machine.node)
+    states = {status for status, _text in troubles}
+    worst = next((each for each in (names.FALSE, names.UNKNOWN) if each in states), names.TRUE)
+    return condition(kind, worst, reasons[worst], "; ".join(text for _status, text in troubles))
+
+
+def _pressures(node: Object) -> list[tuple[str, str]]:
+    """The pressures that a Node reports, or can't tell any more, with what is said of each.
+
+    A kubelet reports all of a Node's conditions at once: what it has never told is no trouble beside a Ready that it has, and of one
+    that is silent it is said once.
+    """
+    found = []
+    for each in node.get("conditions") or ():
+        kind, why = each["type"], clip(each.get("reason"), 80) or "no reason given"
+        if kind in _PRESSURES and each["status"] == names.TRUE:
+            found.append((names.FALSE, f"Node has {kind} ({why})"))
+        elif kind in _PRESSURES and each["status"] == names.UNKNOWN and node.get("ready") != names.UNKNOWN:
+            found.append((names.UNKNOWN, f"Node's condition {kind} is Unknown ({why})"))
+    return found
+
+
+def _without_node(machine: MachineView, kind: str) -> Object:
+    if machine.impostor or machine.node_lost:
+        text = f"Node {clip(machine.node_name)} of this machine does not exist"
+        return condition(kind, names.FALSE, "NodeDeleted", text)
+    if machine.deleting:
+        return condition(kind, names.UNKNOWN, "NodeDoesNotExist", "Node does not exist")
+    return condition(kind, names.UNKNOWN, INSPECTION_FAILED, "Waiting for the machine's Node")
 
 
 def _ready(machine: MachineView, conditions: list[Object], gates: Sequence[str]) -> Object:

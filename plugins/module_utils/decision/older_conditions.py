@@ -42,8 +42,22 @@ _MACHINE: Mapping[str, tuple[str, str, str, str]] = {
     "ControllerManagerPodHealthy": ("ControllerManagerPodHealthy", "PodFailed", "PodInspectionFailed", ERROR),
     "SchedulerPodHealthy": ("SchedulerPodHealthy", "PodFailed", "PodInspectionFailed", ERROR),
     "EtcdPodHealthy": ("EtcdPodHealthy", "PodFailed", "PodInspectionFailed", ERROR),
-    "EtcdMemberHealthy": ("EtcdMemberHealthy", "EtcdMemberUnhealthy", "EtcdMemberInspectionFailed", ERROR),
+    "EtcdMemberHealthy": ("EtcdMemberHealthy", "EtcdMemberUnhealthy", "MemberInspectionFailed", ERROR),
+    "HealthCheckSucceeded": ("HealthCheckSucceeded", "UnhealthyNode", "UnhealthyNode", WARNING),
+    "OwnerRemediated": ("OwnerRemediated", "WaitingForRemediation", "WaitingForRemediation", WARNING),
 }
+# What today's reason says more exactly where the status is False: the older reason, and its severity.
+_EXACTLY: Mapping[str, tuple[str, str]] = {
+    "DoesNotExist": ("PodMissing", ERROR),
+    "Provisioning": ("PodProvisioning", INFO),
+    "Deleting": ("Deleting", INFO),
+    "NodeDeleted": ("NodeNotFound", ERROR),
+    "NodeStartupTimeout": ("NodeStartupTimeout", WARNING),
+    "HasRemediateAnnotation": ("HasRemediateAnnotation", WARNING),
+    "RemediationFailed": ("RemediationFailed", ERROR),
+}
+# A MachineHealthCheck and the remediation set them on the stored Machine, no decision computes them.
+_MARKS = ("HealthCheckSucceeded", "OwnerRemediated")
 _CLUSTER: Mapping[str, tuple[str, str, str, str]] = {
     "InfrastructureReady": ("InfrastructureReady", "WaitingForInfrastructure", "InfrastructureUnknown", INFO),
     "ControlPlaneInitialized": (
@@ -54,7 +68,7 @@ _CLUSTER: Mapping[str, tuple[str, str, str, str]] = {
     ),
 }
 # What a Machine's summary is made of; the others are its control plane's to judge.
-_MACHINE_SUMMARY = ("InfrastructureReady", "BootstrapReady", "NodeHealthy")
+_MACHINE_SUMMARY = ("InfrastructureReady", "BootstrapReady", "NodeHealthy", *_MARKS)
 
 
 def control_plane(stored: Object, current: Sequence[Object], now: int) -> list[Object]:
@@ -68,9 +82,15 @@ def control_plane(stored: Object, current: Sequence[Object], now: int) -> list[O
     return _whole(stored, [*_translated(_CONTROL_PLANE, current), _resized(current), _created()], now)
 
 
-def machine(stored: Object, current: Sequence[Object], now: int) -> list[Object]:
-    """A Machine's conditions of the older contract; see :func:`control_plane`."""
-    return _whole(stored, _translated(_MACHINE, current), now, _MACHINE_SUMMARY)
+def machine(stored: Object, current: Sequence[Object], now: int, removed: Sequence[str] = ()) -> list[Object]:
+    """A Machine's conditions of the older contract; see :func:`control_plane`.
+
+    Args:
+        removed: types of conditions that go from the stored object with this decision.
+    """
+    known = (stored.get("status") or {}).get("conditions") or ()
+    marks = [each for each in known if each.get("type") in _MARKS and each["type"] not in removed]
+    return _whole(stored, _translated(_MACHINE, [*current, *marks]), now, _MACHINE_SUMMARY)
 
 
 def cluster(stored: Object, current: Sequence[Object], control_plane_ready: Object, now: int) -> list[Object]:
@@ -85,12 +105,13 @@ def ready(conditions: Sequence[Object]) -> Object:
 
 
 def _translated(table: Mapping[str, tuple[str, str, str, str]], current: Sequence[Object]) -> list[Object]:
-    return [
-        _condition(kind, found["status"], failed, unknown, severity, found["message"])
-        for kind, (today, failed, unknown, severity) in table.items()
-        for found in (find(current, today),)
-        if found
-    ]
+    made = []
+    for kind, (today, failed, unknown, severity) in table.items():
+        found = find(current, today)
+        if found:
+            reason, weight = _EXACTLY.get(str(found.get("reason", "")), (failed, severity))
+            made.append(_condition(kind, found["status"], reason, unknown, weight, str(found.get("message", ""))))
+    return made
 
 
 def _condition(kind: str, status: str, failed: str, unknown: str, severity: str, message: str) -> Object:

@@ -30,7 +30,7 @@ def control_plane_status(view: View, facts: Facts, conditions: Sequence[Object])
     ready = sum(1 for machine in view.machines if is_true(facts.machines[machine.name], "Ready"))
     available = sum(1 for machine in view.machines if is_true(facts.machines[machine.name], "Available"))
     current = sum(1 for machine in view.machines if is_true(facts.machines[machine.name], "UpToDate"))
-    nodes_ready = sum(1 for machine in view.machines if is_true(facts.machines[machine.name], "NodeHealthy"))
+    nodes_ready = sum(1 for machine in view.machines if is_true(facts.machines[machine.name], "NodeReady"))
     serving = any(is_true(facts.machines[machine.name], "APIServerPodHealthy") for machine in view.machines)
     is_initialized = initialized(view)
     # Those that are missing altogether are unavailable, too (seed 003, "ControlPlane: replicas").
@@ -97,9 +97,20 @@ def cluster_status(view: View, control_plane: Object, conditions: Sequence[Objec
     }
 
 
-def machine_status(view: View, machine: MachineView, conditions: Sequence[Object]) -> Object:
-    """A Machine's phase, and its nodeRef and nodeInfo once its Node is there; they stay when it is gone, as in Cluster API."""
-    stored = (machine.machine.get("status") or {}).get("initialization") or {}
+def machine_status(
+    view: View, machine: MachineView, conditions: Sequence[Object], removed: Sequence[str] = ()
+) -> Object:
+    """A Machine's phase, and its nodeRef and nodeInfo once its Node is there; they stay when it is gone, as in Cluster API.
+
+    Args:
+        view: what was observed.
+        machine: whose status it is.
+        conditions: those that were computed for it.
+        removed: types of conditions that go from it with this decision.
+    """
+    before = machine.machine.get("status") or {}
+    stored = before.get("initialization") or {}
+    older = older_conditions.machine(machine.machine, conditions, view.now, removed)
     status: Object = {
         "phase": _phase(machine, conditions),
         "initialization": {
@@ -108,9 +119,11 @@ def machine_status(view: View, machine: MachineView, conditions: Sequence[Object
             # What kubeadm was started with was made.
             "bootstrapDataSecretCreated": bool(stored.get("bootstrapDataSecretCreated")) or bool(machine.bootstrap),
         },
-        "deprecated": {"v1beta1": {"conditions": older_conditions.machine(machine.machine, conditions, view.now)}},
+        "deprecated": {"v1beta1": {"conditions": older}},
         **_observed(machine.machine),
     }
+    if status["phase"] != before.get("phase"):
+        status["lastUpdated"] = format_time(view.now)
     if machine.node is not None:
         status["nodeRef"] = {"name": machine.node["name"]}
         if machine.node.get("nodeInfo"):

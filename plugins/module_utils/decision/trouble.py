@@ -184,7 +184,7 @@ def _node(view: View, machine: MachineView) -> list[Trouble]:
                 "NodeNotFound",
                 text,
                 fix,
-                view.settling or not view.lasting(machine.machine, "NodeHealthy"),
+                view.settling or not view.lasting(machine.machine, "NodeReady"),
             )
         ]
     began = machine.started if machine.started is not None else machine.created

@@ -112,6 +112,67 @@ def test_before_the_first_machine_in_the_older_contract() -> None:
     assert states(cluster(3).bare(), "cluster")["ControlPlaneReady"] == "False"
 
 
+@pytest.mark.parametrize(
+    ("change", "kind", "expected"),
+    [
+        (lambda b: b.pod("m2", "kube-scheduler"), "SchedulerPodHealthy", ("False", "PodMissing", "Error")),
+        (
+            lambda b: b.pod("m2", "kube-scheduler", phase="Pending"),
+            "SchedulerPodHealthy",
+            ("False", "PodProvisioning", "Info"),
+        ),
+        (lambda b: b.pod("m2", "etcd", phase="Failed"), "EtcdPodHealthy", ("False", "PodFailed", "Error")),
+        (lambda b: b.deleting("m2"), "EtcdMemberHealthy", ("False", "Deleting", "Info")),
+        (lambda b: b.workload["etcd"].update(statuses={}), "EtcdMemberHealthy", ("Unknown", "MemberInspectionFailed")),
+        (lambda b: b.workload["nodes"].pop(1), "NodeHealthy", ("False", "NodeNotFound", "Error")),
+        (lambda b: b.node("m2", ready="False"), "NodeHealthy", ("False", "NodeConditionsFailed", "Warning")),
+        (lambda b: b.marked("m2"), "HealthCheckSucceeded", ("False", "UnhealthyNode", "Warning")),
+        (lambda b: b.marked("m2"), "OwnerRemediated", ("False", "WaitingForRemediation", "Warning")),
+    ],
+)
+def test_reasons_of_a_machine_in_the_older_contract(change: Any, kind: str, expected: tuple[str, ...]) -> None:
+    """Each is v1beta1's own name for it, with its severity."""
+    builder = healthy(3)
+    change(builder)
+    found = older(builder, "m2")[kind]
+    assert tuple(found[key] for key in ("status", "reason", "severity") if key in found) == expected
+
+
+def test_a_machines_summary_counts_its_health_check() -> None:
+    assert older(healthy(3).marked("m2"), "m2")["Ready"]["reason"] == "UnhealthyNode"
+    assert older(healthy(3).stored("HealthCheckSucceeded", "True", 60, "m2"), "m2")["Ready"]["status"] == "True"
+
+
+def marked_for_deletion(builder: Builder, *parts: str) -> Builder:
+    for part in parts:
+        builder.snapshot[part]["metadata"]["deletionTimestamp"] = at(5)
+    return builder
+
+
+def test_how_far_a_clusters_deletion_has_come() -> None:
+    """In Cluster API's reasons; a control plane that is deleted alone doesn't take its Cluster with it."""
+
+    def found(builder: Builder, *parts: str) -> tuple[str, str]:
+        deleting = current(marked_for_deletion(builder, *parts), "cluster")["Deleting"]
+        return deleting["status"], deleting["reason"]
+
+    both = ("cluster", "controlPlane")
+    assert found(healthy(3)) == ("False", "NotDeleting")
+    assert found(healthy(3), *both) == ("True", "WaitingForControlPlaneDeletion")
+    workers = healthy(3)
+    workers.workload["workerNodes"] = ["w1"]
+    assert found(workers, *both) == ("True", "WaitingForWorkersDeletion")
+    assert found(cluster(3).bare(), *both)[0] == "True"
+    gone = healthy(3)
+    gone.snapshot["machines"] = []
+    assert found(gone, *both) == ("True", "WaitingForInfrastructureDeletion")
+    gone.snapshot.pop("infrastructureCluster")
+    assert found(gone, *both) == ("True", "DeletionCompleted")
+    assert found(healthy(3), "controlPlane") == ("False", "NotDeleting")
+    alone = current(marked_for_deletion(healthy(3), "controlPlane"), "cluster")["Available"]
+    assert alone["status"] == "False" and "ControlPlaneAvailable" in alone["message"]
+
+
 def test_a_status_that_stays_keeps_its_time() -> None:
     """Nothing is written where nothing changed, and since when something holds can be told."""
     builder = healthy(3)

@@ -44,7 +44,7 @@ CONDITIONS = {
         "ControllerManagerPodHealthy",
         "EtcdPodHealthy",
         "EtcdMemberHealthy",
-        "NodeHealthy",
+        "NodeReady",
         "Ready",
     ),
     *("HealthCheckSucceeded", "OwnerRemediated", "NodeKubeadmLabelsAndTaintsSet", "RemoteConnectionProbe", "Available"),

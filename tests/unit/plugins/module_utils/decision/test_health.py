@@ -44,7 +44,7 @@ def test_a_working_machine() -> None:
     ("change", "healthy_reason", "ready"),
     [
         (lambda b: b.node("m2", ready="False"), "NodeNotHealthy", ("False", "NodeNotReady")),
-        (lambda b: b.node("m2", ready="Unknown"), "NodeHealthUnknown", ("Unknown", "NodeReadyUnknown")),
+        (lambda b: b.node("m2", ready="Unknown"), "NodeHealthyUnknown", ("Unknown", "NodeReadyUnknown")),
     ],
 )
 def test_a_node_that_is_not_ready(change: Change, healthy_reason: str, ready: tuple[str, str]) -> None:
@@ -53,6 +53,91 @@ def test_a_node_that_is_not_ready(change: Change, healthy_reason: str, ready: tu
     change(builder)
     found = conditions(builder)
     assert found["NodeHealthy"] == (ready[0], healthy_reason) and found["NodeReady"] == ready
+
+
+def reported(**states: str) -> list[dict[str, str]]:
+    """A Node's conditions."""
+    return [{"type": kind, "status": status, "reason": f"Kubelet{kind}"} for kind, status in states.items()]
+
+
+@pytest.mark.parametrize(
+    ("states", "healthy_as", "said"),
+    [
+        ({"MemoryPressure": "False", "DiskPressure": "False", "PIDPressure": "False"}, ("True", "NodeHealthy"), ""),
+        ({"DiskPressure": "True"}, ("False", "NodeNotHealthy"), "Node has DiskPressure (KubeletDiskPressure)"),
+        (
+            {"DiskPressure": "True", "PIDPressure": "True", "MemoryPressure": "Unknown"},
+            ("False", "NodeNotHealthy"),
+            "Node has DiskPressure (KubeletDiskPressure); Node has PIDPressure (KubeletPIDPressure); "
+            "Node's condition MemoryPressure is Unknown (KubeletMemoryPressure)",
+        ),
+        (
+            {"MemoryPressure": "Unknown"},
+            ("Unknown", "NodeHealthyUnknown"),
+            "Node's condition MemoryPressure is Unknown (KubeletMemoryPressure)",
+        ),
+        ({"NetworkUnavailable": "True"}, ("True", "NodeHealthy"), ""),
+    ],
+)
+def test_a_node_under_pressure_is_ready_and_not_healthy(
+    states: dict[str, str], healthy_as: tuple[str, str], said: str
+) -> None:
+    """And its Machine is not Ready: NodeHealthy counts for that, as in Cluster API; the older contract counts its Node as ready."""
+    builder = healthy(3)
+    builder.workload["nodes"][1]["conditions"] = reported(**states)
+    found = conditions(builder)
+    assert found["NodeHealthy"] == healthy_as and found["NodeReady"] == ("True", "NodeReady")
+    assert found["Ready"][0] == healthy_as[0]
+    decision = decide(builder.build())
+    told = {each["type"]: each["message"] for each in decision["conditions"]["machines"]["m2"]}
+    assert told["NodeHealthy"] == said
+    assert decision["status"]["controlPlane"]["deprecated"]["v1beta1"]["readyReplicas"] == 3
+
+
+def test_a_silent_node_is_told_once() -> None:
+    builder = healthy(3)
+    silent = {"ready": "Unknown", "readyReason": "NodeStatusUnknown", "conditions": reported(DiskPressure="Unknown")}
+    builder.workload["nodes"][1].update(silent)
+    (found,) = (e for e in decide(builder.build())["conditions"]["machines"]["m2"] if e["type"] == "NodeHealthy")
+    assert found["message"] == "Node's Ready condition is Unknown (NodeStatusUnknown)"
+
+
+def test_a_machine_without_a_node() -> None:
+    """Waited for, gone with its Machine's deletion or without: the reasons of Cluster API."""
+    for deleting, recorded, expected in (
+        (False, False, ("Unknown", "InspectionFailed")),
+        (True, False, ("Unknown", "NodeDoesNotExist")),
+        (False, True, ("False", "NodeDeleted")),
+        (True, True, ("False", "NodeDeleted")),
+    ):
+        builder = healthy(3)
+        builder.workload["nodes"].pop(1)
+        status = builder.entry("m2")["machine"]["status"]
+        status.update(nodeRef={"name": "m2"}) if recorded else status.pop("nodeRef", None)
+        found = conditions(builder.deleting("m2") if deleting else builder)
+        assert (found["NodeHealthy"], found["NodeReady"]) == (expected, expected)
+
+
+def test_a_health_check_counts_where_there_is_one() -> None:
+    """A machine that a MachineHealthCheck found unhealthy is not Ready, whatever else is well."""
+    assert conditions(healthy(3).stored("HealthCheckSucceeded", "True", 60, "m2"))["Ready"] == ("True", "Ready")
+    builder = healthy(3).stored("HealthCheckSucceeded", "False", 60, "m2", "UnhealthyNode")
+    found = conditions(builder)
+    assert found["Ready"] == ("False", "NotReady") and "HealthCheckSucceeded" not in found, "others set it"
+    assert conditions(builder, "m1")["Ready"] == ("True", "Ready")
+
+
+@pytest.mark.parametrize("stage", ["DrainingNode", "WaitingForPreTerminateHook", "WaitingForInfrastructureDeletion"])
+def test_how_far_a_deletion_has_come_is_kept(stage: str) -> None:
+    """The removal that goes on after a killed run begins where that stage says, not with the drain."""
+    assert conditions(healthy(3).deleting("m2").stored("Deleting", "True", 30, "m2", stage))["Deleting"] == (
+        "True",
+        stage,
+    )
+    assert conditions(healthy(3).deleting("m2").stored("Deleting", "False", 30, "m2", "NotDeleting"))["Deleting"] == (
+        "True",
+        "Deleting",
+    )
 
 
 def test_a_machine_that_goes_and_one_that_is_paused() -> None:

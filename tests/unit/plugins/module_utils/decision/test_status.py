@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from builders import Builder, cluster, healthy, member_id
+from builders import NOW, Builder, cluster, healthy, member_id
 from decisions import Change, changed
 from rules import MIN_READY, external, ready_for, upgrade, walked
 
@@ -61,6 +61,7 @@ class TestStatus:
         }
         assert status["machines"]["m1"] == {
             "phase": "Running",
+            "lastUpdated": NOW,
             "nodeRef": {"name": "m1"},
             "initialization": {"infrastructureProvisioned": True, "bootstrapDataSecretCreated": True},
             "deprecated": {"v1beta1": {}},
@@ -190,6 +191,28 @@ def test_external_etcd_has_no_leader_and_no_cluster_id() -> None:
     found = status(external(healthy(3)))
     assert "etcdLeader" not in found
     assert "etcdClusterID" not in found
+
+
+@pytest.mark.parametrize("where", ["controlPlane", "cluster"])
+def test_once_initialized_always_initialized(where: str) -> None:
+    """As either object has recorded it: an API server that knows nothing of kubeadm's configuration doesn't take it back."""
+    builder = healthy(3)
+    builder.workload["initialized"] = False
+    for each in ("controlPlane", "cluster"):
+        builder.snapshot[each].setdefault("status", {}).pop("initialization", None)
+    assert status(builder)["initialization"] == {"controlPlaneInitialized": False}
+    builder.snapshot[where]["status"]["initialization"] = {"controlPlaneInitialized": True}
+    found = status(builder)
+    assert found["initialization"] == {"controlPlaneInitialized": True} and found["initialized"] and found["ready"]
+
+
+def test_when_a_machines_phase_changed() -> None:
+    """lastUpdated, as Cluster API's core sets it: nothing is written while the phase stays."""
+    builder = healthy(3)
+    assert status(builder, "machines")["m1"]["lastUpdated"] == NOW
+    builder.entry("m1")["machine"]["status"]["phase"] = "Running"
+    assert "lastUpdated" not in status(builder, "machines")["m1"]
+    assert status(builder.deleting("m1"), "machines")["m1"]["lastUpdated"] == NOW
 
 
 def test_the_cluster_follows() -> None:

@@ -95,7 +95,7 @@ TROUBLES: list[tuple[str, str, str, str, Change, Optional[Change]]] = [
         "wait",
         "blocked",
         lambda b: b.workload["nodes"].pop(1),
-        lambda b: b.stored("NodeHealthy", "False", 61, "m2"),
+        lambda b: b.stored("NodeReady", "False", 61, "m2"),
     ),
     (
         "member sick",
