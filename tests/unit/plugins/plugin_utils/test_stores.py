@@ -164,6 +164,34 @@ def test_nothing_of_a_kubeconfig_is_left_in_files(temporary: Path, tmp_path: Pat
         assert list(temporary.iterdir()) == []
 
 
+def test_what_stands_in_an_inventory_file_is_relative_to_its_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of several kubeconfigs, too."""
+    monkeypatch.setenv("HOME", "/home/user")
+    given = {"type": "kubernetes", "kubeconfig": "a:~/b:/c", "ssl_ca_cert": "ca", "context": "a:b", "proxy_headers": {}}
+    assert stores.of_inventory(given, "/srv") == {
+        "type": "kubernetes",
+        "path": "/srv/store",
+        "encrypt_secrets": False,
+        "kubeconfig": "/srv/a:/home/user/b:/c",
+        "ca_cert": "/srv/ca",
+        "context": "a:b",
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"type": "etcd"}, "store.type 'etcd' is not known"),
+        ({"kube_config": "a"}, "store.kube_config is not known"),
+        ({"type": "kubernetes", "kubeconfig": {"clusters": []}}, "store.kubeconfig is no path.*content is not taken"),
+        ({"path": 5}, "store.path is no path"),
+    ],
+)
+def test_what_can_not_stand_in_an_inventory_file(given: dict[str, t.Any], says: str) -> None:
+    with pytest.raises(StoreError, match=says):
+        stores.of_inventory(given, "/srv")
+
+
 def test_every_option_is_documented_everywhere() -> None:
     """In the modules' fragment, the role's argument spec and the inventory plugin: the same names, types and aliases."""
     documented = yaml.safe_load(ModuleDocFragment.DOCUMENTATION)["options"]["store"]["suboptions"]
