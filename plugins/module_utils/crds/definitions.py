@@ -28,10 +28,12 @@ MANAGER = "kubeadm.control-plane"
 PROVIDER_LABEL = "cluster.x-k8s.io/provider"
 # Raised with every release whose definitions differ from the one before: an older release then doesn't write over them.
 REVISION = "kubeadm.control-plane/definitions"
-REVISION_NUMBER = 1
+REVISION_NUMBER = 2
 # Cluster API contract version -> our version of the kind that keeps it.
 CONTRACT_LABEL = "cluster.x-k8s.io/v1beta2"
 
+# The priority of columns that kubectl shows with -o wide alone.
+_WIDE = 10
 _AGE = ("Age", "date", ".metadata.creationTimestamp", 0)
 # An API server that can't read a path shows no column at all; a dot within a name is escaped.
 _CLUSTER_COLUMN = ("Cluster", "string", r".metadata.labels['cluster\.x-k8s\.io/cluster-name']", 0)
@@ -55,43 +57,67 @@ class Kind:
     open: bool = False
 
 
-def _condition(column: str, condition: str) -> Column:
-    return (column, "string", f'.status.conditions[?(@.type=="{condition}")].status', 0)
+def _condition(column: str, condition: str, priority: int = 0) -> Column:
+    return (column, "string", f'.status.conditions[?(@.type=="{condition}")].status', priority)
 
 
+def _address(column: str, kind: str) -> Column:
+    return (column, "string", f'.status.addresses[?(@.type=="{kind}")].address', _WIDE)
+
+
+# Cluster API's columns, in its words and its order; two of a name are two of its own. What is never told here has none: workers, ClusterClass.
+_PAUSED = _condition("Paused", "Paused", _WIDE)
 _CONTROL_PLANE_COLUMNS: Sequence[Column] = (
     _CLUSTER_COLUMN,
     _condition("Available", "Available"),
     ("Desired", "integer", ".spec.replicas", 0),
     ("Current", "integer", ".status.replicas", 0),
     ("Ready", "integer", ".status.readyReplicas", 0),
+    ("Available", "integer", ".status.availableReplicas", 0),
     ("Up-to-date", "integer", ".status.upToDateReplicas", 0),
-    _condition("Paused", "Paused"),
-    _condition("Initialized", "Initialized"),
+    _PAUSED,
+    ("Initialized", "boolean", ".status.initialization.controlPlaneInitialized", 0),
     _AGE,
     ("Version", "string", ".spec.version", 0),
 )
 _MACHINE_COLUMNS: Sequence[Column] = (
     ("Cluster", "string", ".spec.clusterName", 0),
     ("Node Name", "string", ".status.nodeRef.name", 0),
-    ("Provider ID", "string", ".spec.providerID", 1),
+    ("Provider ID", "string", ".spec.providerID", _WIDE),
     _condition("Ready", "Ready"),
+    _condition("Available", "Available"),
     _condition("Up-to-date", "UpToDate"),
+    _address("Internal-IP", "InternalIP"),
+    _address("External-IP", "ExternalIP"),
+    ("OS-Image", "string", ".status.nodeInfo.osImage", _WIDE),
+    _PAUSED,
     ("Phase", "string", ".status.phase", 0),
     _AGE,
     ("Version", "string", ".spec.version", 0),
 )
 _CLUSTER_COLUMNS: Sequence[Column] = (
     _condition("Available", "Available"),
-    ("CP Endpoint", "string", ".spec.controlPlaneEndpoint.host", 0),
-    _condition("Paused", "Paused"),
+    ("CP Desired", "integer", ".status.controlPlane.desiredReplicas", 0),
+    ("CP Current", "integer", ".status.controlPlane.replicas", _WIDE),
+    ("CP Ready", "integer", ".status.controlPlane.readyReplicas", _WIDE),
+    ("CP Available", "integer", ".status.controlPlane.availableReplicas", 0),
+    ("CP Up-to-date", "integer", ".status.controlPlane.upToDateReplicas", 0),
+    # This collection's own.
+    ("CP Endpoint", "string", ".spec.controlPlaneEndpoint.host", _WIDE),
+    _PAUSED,
     ("Phase", "string", ".status.phase", 0),
     _AGE,
 )
 _CHECK_COLUMNS: Sequence[Column] = (
     ("Cluster", "string", ".spec.clusterName", 0),
-    ("Expected", "integer", ".status.expectedMachines", 0),
+    ("Replicas", "integer", ".status.expectedMachines", 0),
     ("Healthy", "integer", ".status.currentHealthy", 0),
+    _PAUSED,
+    _AGE,
+)
+_CONFIG_COLUMNS: Sequence[Column] = (
+    _CLUSTER_COLUMN,
+    ("Data secret created", "string", ".status.initialization.dataSecretCreated", 0),
     _AGE,
 )
 _INFRASTRUCTURE_COLUMNS: Sequence[Column] = (
@@ -160,7 +186,7 @@ KINDS: Sequence[Kind] = (
         schemas.KUBEADM_CONFIG_SPEC["hub"],
         statuses.KUBEADM_CONFIG,
         (),
-        (_CLUSTER_COLUMN, _AGE),
+        _CONFIG_COLUMNS,
     ),
     Kind(
         "KubeadmConfigTemplate",
@@ -278,8 +304,21 @@ def _schema(kind: Kind, minor: int) -> Object:
         "spec": spec,
     }
     if kind.status is not None:
-        properties["status"] = open_schema_of(kind.status)
+        properties["status"] = _with_owned_conditions(open_schema_of(kind.status))
     return {"type": "object", "properties": properties}
+
+
+def _with_owned_conditions(status: Object) -> Object:
+    """A status's schema in which each condition has whoever set it for its manager, as in Cluster API.
+
+    Readiness gates are conditions that somebody else sets: by server-side apply of a list that is one thing, theirs would be all that is left.
+    """
+    conditions = status["properties"].get("conditions")
+    if conditions is not None:
+        conditions.update({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]})
+        conditions["items"]["required"] = ["type"]
+        conditions["items"]["properties"]["type"] = {"type": "string"}
+    return status
 
 
 def _column(column: Column) -> Object:

@@ -27,6 +27,8 @@ _CONDITION = {
 _OLD_CONDITION = {**_CONDITION, "severity": "string"}
 _COMMON: Mapping[str, Any] = {"conditions": [_CONDITION], "observedGeneration": "integer", "phase": "string"}
 _FAILURE = {"failureReason": "string", "failureMessage": "string"}
+_OLD = {"conditions": [_OLD_CONDITION], **_FAILURE}
+_COUNTERS = ("replicas", "readyReplicas", "availableReplicas", "upToDateReplicas")
 _OLD_COUNTERS = dict.fromkeys(("updatedReplicas", "readyReplicas", "unavailableReplicas"), "integer")
 _ADDRESSES = [{"type": "string", "address": "string"}]
 
@@ -34,23 +36,26 @@ CLUSTER: Mapping[str, Any] = {
     **_COMMON,
     "initialization": {"infrastructureProvisioned": "boolean", "controlPlaneInitialized": "boolean"},
     "failureDomains": [{"name": "string", "controlPlane": "boolean", "attributes": MapOf("string")}],
+    "controlPlane": dict.fromkeys(("desiredReplicas", *_COUNTERS), "integer"),
+    "controlPlaneReady": "boolean",
+    **_FAILURE,
+    "deprecated": {"v1beta1": _OLD},
 }
 CONTROL_PLANE: Mapping[str, Any] = {
     **_COMMON,
     "initialization": {"controlPlaneInitialized": "boolean"},
     "selector": "string",
-    "replicas": "integer",
-    "readyReplicas": "integer",
-    "availableReplicas": "integer",
-    "upToDateReplicas": "integer",
+    **dict.fromkeys(_COUNTERS, "integer"),
     "version": "string",
+    "versions": [{"version": "string", "replicas": "integer"}],
+    "lastRemediation": {"machine": "string", "time": "timestamp", "retryCount": "integer"},
     "externalManagedControlPlane": "boolean",
     "initialized": "boolean",
     "ready": "boolean",
     "updatedReplicas": "integer",
     "unavailableReplicas": "integer",
     **_FAILURE,
-    "deprecated": {"v1beta1": {"conditions": [_OLD_CONDITION], **_OLD_COUNTERS, **_FAILURE}},
+    "deprecated": {"v1beta1": {**_OLD, **_OLD_COUNTERS}},
 }
 MACHINE: Mapping[str, Any] = {
     **_COMMON,
@@ -59,6 +64,8 @@ MACHINE: Mapping[str, Any] = {
     "nodeInfo": {**dict.fromkeys(NODE_INFO, "string"), "swap": {"capacity": "integer"}},
     "addresses": _ADDRESSES,
     "certificatesExpiryDate": "timestamp",
+    "lastUpdated": "timestamp",
+    "deprecated": {"v1beta1": _OLD},
 }
 KUBEADM_CONFIG: Mapping[str, Any] = {
     **_COMMON,

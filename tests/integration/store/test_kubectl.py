@@ -27,50 +27,68 @@ def kubectl(server: ApiServer, kubernetes_store: KubernetesStore) -> Kubectl:
     return Kubectl(server)
 
 
+def conditions(**states: str) -> list[dict[str, str]]:
+    """Conditions of a status, by type."""
+    when = "2026-01-01T00:00:00Z"
+    return [{"type": k, "status": v, "reason": "Because", "lastTransitionTime": when} for k, v in states.items()]
+
+
+def shown(kubectl: Kubectl, kind: str, *more: str) -> list[tuple[str, str]]:
+    """What kubectl shows of the only object of a kind: each column with what is in it; no age, which is another each time."""
+    header, line = kubectl("get", kind, *more).splitlines()
+    titles = [each for each in header.replace("  ", "\t").split("\t") if each.strip()]
+    return [(title.strip(), text) for title, text in zip(titles, line.split()) if title.strip() != "AGE"]
+
+
 def test_a_control_plane_at_a_glance(kubectl: Kubectl, kubernetes_store: KubernetesStore) -> None:
+    """In Cluster API's columns."""
     kubectl.apply(control_plane(replicas=3))
-    conditions = [
-        {"type": "Available", "status": "True", "reason": "Available", "lastTransitionTime": "2026-01-01T00:00:00Z"},
-        {
-            "type": "Initialized",
-            "status": "True",
-            "reason": "Initialized",
-            "lastTransitionTime": "2026-01-01T00:00:00Z",
-        },
-        {"type": "Paused", "status": "False", "reason": "NotPaused", "lastTransitionTime": "2026-01-01T00:00:00Z"},
-    ]
-    status = {"replicas": 2, "readyReplicas": 2, "upToDateReplicas": 1, "conditions": conditions}
-    kubernetes_store.modify(*PROD, lambda found: found.update(status=status))
-    header, line = kubectl("get", "kcp").splitlines()
-    wanted = [
-        "NAME",
-        "CLUSTER",
-        "AVAILABLE",
-        "DESIRED",
-        "CURRENT",
-        "READY",
-        "UP-TO-DATE",
-        "PAUSED",
-        "INITIALIZED",
-        "AGE",
-        "VERSION",
-    ]
-    assert header.split() == wanted
-    shown = dict(zip(wanted, line.split()))
-    assert shown.pop("AGE")
-    assert shown == {
-        "NAME": "prod",
-        "CLUSTER": "prod",
-        "AVAILABLE": "True",
-        "DESIRED": "3",
-        "CURRENT": "2",
-        "READY": "2",
-        "UP-TO-DATE": "1",
-        "PAUSED": "False",
-        "INITIALIZED": "True",
-        "VERSION": "v1.20.2",
+    status = {
+        "replicas": 2,
+        "readyReplicas": 2,
+        "availableReplicas": 0,
+        "upToDateReplicas": 1,
+        "initialization": {"controlPlaneInitialized": True},
+        "conditions": conditions(Available="True", Paused="False"),
     }
+    kubernetes_store.modify(*PROD, lambda found: found.update(status=status))
+    wanted = [
+        ("NAME", "prod"),
+        ("CLUSTER", "prod"),
+        ("AVAILABLE", "True"),
+        ("DESIRED", "3"),
+        ("CURRENT", "2"),
+        ("READY", "2"),
+        ("AVAILABLE", "0"),
+        ("UP-TO-DATE", "1"),
+        ("INITIALIZED", "true"),
+        ("VERSION", "v1.20.2"),
+    ]
+    assert shown(kubectl, "kcp") == wanted
+    assert shown(kubectl, "kcp", "-o", "wide") == [*wanted[:8], ("PAUSED", "False"), *wanted[8:]]
     assert kubectl("wait", "--for=condition=Available", "kcp/prod", "--timeout=20s").strip().endswith("condition met")
+
+
+def test_a_machine_and_a_cluster_at_a_glance(kubectl: Kubectl, kubernetes_store: KubernetesStore) -> None:
+    kubernetes_store.create(machine("prod-a", labels=CLUSTER))
+    addresses = [{"type": "ExternalIP", "address": "192.0.2.9"}, {"type": "InternalIP", "address": "10.0.0.9"}]
+    status = {"addresses": addresses, "phase": "Running", "nodeRef": {"name": "node-a"}}
+    told = {**status, "conditions": conditions(Ready="True", Available="False", UpToDate="True", Paused="True")}
+    kubernetes_store.modify(MACHINE, "default", "prod-a", lambda found: found.update(status=told))
+    header, line = kubectl("get", "machines").splitlines()
+    assert " ".join(header.split()) == "NAME CLUSTER NODE NAME READY AVAILABLE UP-TO-DATE PHASE AGE VERSION"
+    assert line.split()[1:7] == ["prod", "node-a", "True", "False", "True", "Running"]
+    wide = kubectl("get", "machines", "-o", "wide")
+    assert "10.0.0.9" in wide and "192.0.2.9" in wide and "PAUSED" in wide.splitlines()[0]
+    cluster = (kinds.GROUP_CLUSTER, kinds.CLUSTER)
+    made = {"apiVersion": f"{kinds.GROUP_CLUSTER}/v1beta2", "kind": kinds.CLUSTER}
+    kubernetes_store.create({**made, "metadata": {"name": "prod", "namespace": "default"}, "spec": {}})
+    counted = {"desiredReplicas": 3, "replicas": 3, "readyReplicas": 2, "availableReplicas": 1, "upToDateReplicas": 0}
+    summed = {"controlPlane": counted, "phase": "Provisioned", "conditions": conditions(Available="False")}
+    kubernetes_store.modify(cluster, "default", "prod", lambda found: found.update(status=summed))
+    header, line = kubectl("get", "clusters").splitlines()
+    assert " ".join(header.split()) == "NAME AVAILABLE CP DESIRED CP AVAILABLE CP UP-TO-DATE PHASE AGE"
+    assert line.split()[:6] == ["prod", "False", "3", "1", "0", "Provisioned"]
 
 
 @pytest.mark.parametrize("kind", definitions.KINDS, ids=lambda kind: kind.name)

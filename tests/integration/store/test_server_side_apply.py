@@ -18,6 +18,7 @@ from store_objects import MACHINE, SECRET, machine
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.management import installation
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.conditions import set_condition
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import applied, base
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore, object_path
@@ -25,6 +26,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubern
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER, KUBEADM_CONFIG
 
 Object = dict[str, t.Any]
+NOW = "2026-01-01T00:00:00Z"
 INFRASTRUCTURE = ("infrastructure.cluster.x-k8s.io", "NspawnMachine")
 GIVEN = {"labels": {"team": "a", "tier": "gold"}, "annotations": {"example.org/cost": "7"}}
 
@@ -224,3 +226,21 @@ def test_a_runner_may(server: ApiServer, life: Life) -> None:
     for kind_ref, name in ((CLUSTER, "prod"), (SECRET, "prod-ca")):
         with pytest.raises(Refused, match="may not patch"):
             runner.api.send("patch", object_path(kind_ref, "default", name), {}, {"fieldManager": "x"})
+
+
+def test_a_condition_that_another_manager_applies_is_one_of_many(life: Life) -> None:
+    """What a readiness gate names is set by others, by server-side apply, too: it takes no other condition away, and no run takes it away."""
+    machine = life.store.modify(MACHINE, "default", life.name, _condition_of_ours)
+    theirs = {"type": "Agent", "status": "True", "reason": "Works", "message": "", "lastTransitionTime": NOW}
+    head = {key: machine[key] for key in ("apiVersion", "kind")}
+    body = {**head, "metadata": {"name": life.name}, "status": {"conditions": [theirs]}}
+    path = object_path(MACHINE, "default", life.name) + "/status"
+    life.store.api.send("patch", path, body, query={"fieldManager": "agent"})
+    found = {each["type"]: each for each in life.raw()["status"]["conditions"]}
+    assert found["Agent"] == theirs and found["Deleting"]["reason"] == "NotDeleting"
+    life.runs("decide", run="r1")
+    assert {"Agent", "Deleting", "Ready"} <= {each["type"] for each in life.raw()["status"]["conditions"]}
+
+
+def _condition_of_ours(machine: Object) -> None:
+    set_condition(machine, "Deleting", "False", "NotDeleting", "", NOW)
