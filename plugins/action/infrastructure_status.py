@@ -18,6 +18,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_obje
     ClusterObjects,
     Object,
     follow_infrastructure,
+    follow_provisioned,
 )
 
 
@@ -79,9 +80,11 @@ class ActionModule(ControlPlaneAction):
             endpoint = infrastructure["spec"].get("controlPlaneEndpoint")
             if endpoint and endpoint.get("host") and not stored["spec"].get("controlPlaneEndpoint", {}).get("host"):
                 stored["spec"]["controlPlaneEndpoint"] = {"host": endpoint["host"], "port": int(endpoint["port"])}
-            provisioned = bool(infrastructure["status"].get("initialization", {}).get("provisioned"))
-            status["initialization"] = {**status.get("initialization", {}), "infrastructureProvisioned": provisioned}
+            follow_provisioned(status, infrastructure["status"])
             if infrastructure["status"].get("failureDomains"):
                 status["failureDomains"] = infrastructure["status"]["failureDomains"]
+            elif "failureDomains" in infrastructure["status"]:
+                # The provider knows of none any more: no machine may be placed in what is gone.
+                status.pop("failureDomains", None)
 
         return objects.store.modify(CLUSTER, objects.namespace, objects.name, follow) != objects.cluster

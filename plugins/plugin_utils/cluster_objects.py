@@ -212,11 +212,18 @@ def follow_infrastructure(machine: Object, infrastructure: Object) -> None:
     if (infrastructure.get("spec") or {}).get("providerID"):
         machine["spec"]["providerID"] = infrastructure["spec"]["providerID"]
     known = infrastructure.get("status") or {}
-    provisioned = bool((known.get("initialization") or {}).get("provisioned"))
-    status["initialization"] = {**(status.get("initialization") or {}), "infrastructureProvisioned": provisioned}
+    follow_provisioned(status, known)
     for key in FOLLOWED_STATUS:
         if known.get(key):
             status[key] = known[key]
+
+
+def follow_provisioned(status: Object, infrastructure: Object) -> None:
+    """Note in a status, in place, that what it is about is provisioned: once so it stays so, which is Cluster API's contract."""
+    told = bool((infrastructure.get("initialization") or {}).get("provisioned"))
+    before = status.get("initialization") or {}
+    once = bool(before.get("infrastructureProvisioned"))
+    status["initialization"] = {**before, "infrastructureProvisioned": once or told}
 
 
 def delete_finally(store: Store, reference: tuple[str, str], namespace: str, name: str) -> bool:

@@ -60,7 +60,10 @@ def control_plane_status(view: View, facts: Facts, conditions: Sequence[Object])
         status["version"] = status["versions"][0]["version"]
     # The size at which a rollout under way began: it is finished at that size, whatever spec.replicas says meanwhile.
     status["rollout"] = {} if facts.rollout is None else {"replicas": facts.rollout}
-    status["lastRemediation"] = last_remediation(view) or {}
+    remediated = last_remediation(view)
+    # An empty one is none that Cluster API's schema takes; None takes away what is stored.
+    if remediated or "lastRemediation" in (view.control_plane.get("status") or {}):
+        status["lastRemediation"] = remediated or None
     identity = _etcd_cluster_id(view)
     if identity:
         status["etcdClusterID"] = identity

@@ -39,9 +39,13 @@ def set_condition(obj: dict[str, Any], condition_type: str, status: str, reason:
     """Set one condition in the object's status, in place, and tell whether anything changed.
 
     lastTransitionTime becomes `now` (RFC 3339) only when the status differs from before; another reason or message keeps it, since
-    durations are counted from it. Conditions stay sorted by type. ValueError for a status that is none.
+    durations are counted from it. observedGeneration is the object's, as Cluster API's setter has it: `kubectl wait` doesn't take what was
+    said of an older spec for an answer. Conditions stay sorted by type. ValueError for a status that is none.
     """
-    desired = condition(condition_type, status, reason, message)
+    desired: dict[str, Any] = {**condition(condition_type, status, reason, message)}
+    generation = (obj.get("metadata") or {}).get("generation")
+    if isinstance(generation, int):
+        desired["observedGeneration"] = generation
     holder = obj.setdefault("status", {})
     existing: list[dict[str, Any]] = holder.get("conditions") or []
     before = next((entry for entry in existing if entry.get("type") == condition_type), None)

@@ -48,10 +48,10 @@ def runs(server: ApiServer, kubernetes_store: KubernetesStore, tmp_path: Path) -
     return runs
 
 
-def provided(runs: Runs, **spec: t.Any) -> None:
+def provided(runs: Runs, domains: str = "ab", provisioned: bool = True, **spec: t.Any) -> None:
     """What an infrastructure provider reports when it has made the cluster's infrastructure."""
-    domains = [{"name": each, "controlPlane": True} for each in "ab"]
-    status = {"initialization": {"provisioned": True}, "failureDomains": domains}
+    known = [{"name": each, "controlPlane": True} for each in domains]
+    status = {"initialization": {"provisioned": provisioned}, "failureDomains": known}
     done = runs("infrastructure_status", kind="NspawnCluster", name="prod", spec=spec, status=status)
     assert not done.get("failed"), done
 
@@ -172,6 +172,11 @@ def test_endpoint_and_failure_domains_of_the_provider_surface_on_the_cluster(
     assert cluster["spec"]["controlPlaneEndpoint"] == {"host": "192.0.2.1", "port": 6443}
     assert cluster["status"]["failureDomains"] == [{"name": each, "controlPlane": True} for each in "ab"]
     assert cluster["status"]["initialization"] == {"infrastructureProvisioned": True}
+    provided(runs, "", provisioned=False, controlPlaneEndpoint={"host": "192.0.2.9", "port": 6443})
+    cluster = there(kubernetes_store, CLUSTER, "prod")
+    assert not cluster["status"].get("failureDomains"), "no machine is placed in a domain that is gone"
+    assert cluster["status"]["initialization"] == {"infrastructureProvisioned": True}, "once so, always so"
+    assert cluster["spec"]["controlPlaneEndpoint"]["host"] == "192.0.2.1", "a cluster's endpoint stays"
 
 
 def test_the_version_gets_its_v(runs: Runs, kubernetes_store: KubernetesStore) -> None:
@@ -306,6 +311,20 @@ def test_metadata_reaches_machines_without_a_rollout(runs: Runs, kubernetes_stor
     labels = there(kubernetes_store, MACHINE, name)["metadata"]["labels"]
     assert "team" not in labels and labels["theirs"] == "1"
     assert len(kubernetes_store.list(MACHINE, "default")) == 1
+
+
+def test_a_cluster_that_kubectl_paused_stays_paused(
+    server: ApiServer, runs: Runs, kubernetes_store: KubernetesStore
+) -> None:
+    """Its manifest says nothing of it: the next run brings that, and does nothing else, until whoever paused it ends the pause."""
+    kubectl = Kubectl(server)
+    for paused, reason in (("true", "Paused"), ("false", "InfrastructureNotReady")):
+        kubectl("patch", "cluster", "prod", "--type=merge", "-p", f'{{"spec":{{"paused":{paused}}}}}')
+        assert runs("cluster", manifests=[str(runs.manifest)])["changed"] is False
+        decided = runs("decide", run="r1")
+        assert decided["decision"]["reasons"][0]["reason"] == reason
+    found = {one["type"]: one for one in there(kubernetes_store, CLUSTER, "prod")["status"]["conditions"]}
+    assert found["Paused"]["status"] == "False"
 
 
 @pytest.mark.parametrize(

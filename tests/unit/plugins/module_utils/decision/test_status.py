@@ -39,7 +39,6 @@ class TestStatus:
             "etcdClusterID": "00000000000000cc",
             "etcdLeader": "m1",
             "rollout": {},
-            "lastRemediation": {},
             "initialized": True,
             "ready": True,
             "updatedReplicas": 3,
@@ -204,6 +203,14 @@ def test_once_initialized_always_initialized(where: str) -> None:
     builder.snapshot[where]["status"]["initialization"] = {"controlPlaneInitialized": True}
     found = status(builder)
     assert found["initialization"] == {"controlPlaneInitialized": True} and found["initialized"] and found["ready"]
+
+
+def test_no_remediation_is_no_field() -> None:
+    """Cluster API's schema takes no empty one; what is stored and holds no more is taken away."""
+    assert "lastRemediation" not in status(healthy(3))
+    builder = healthy(3)
+    builder.snapshot["controlPlane"]["status"]["lastRemediation"] = {}
+    assert status(builder)["lastRemediation"] is None
 
 
 def test_when_a_machines_phase_changed() -> None:

@@ -33,6 +33,17 @@ def test_the_time_moves_only_with_the_status() -> None:
     assert found["lastTransitionTime"] == LATE
 
 
+def test_a_condition_tells_which_spec_it_is_about() -> None:
+    """As Cluster API's setter does; its time stays, as nothing else changed."""
+    obj: dict[str, Any] = {"metadata": {"generation": 3}}
+    assert conditions.set_condition(obj, "Ready", "True", "Ready", "", EARLY)
+    assert not conditions.set_condition(obj, "Ready", "True", "Ready", "", LATE)
+    obj["metadata"]["generation"] = 4
+    assert conditions.set_condition(obj, "Ready", "True", "Ready", "", LATE)
+    (found,) = obj["status"]["conditions"]
+    assert (found["observedGeneration"], found["lastTransitionTime"]) == (4, EARLY)
+
+
 def test_conditions_are_sorted_and_removed() -> None:
     obj: dict[str, Any] = {"status": {"replicas": 1}}
     for name in ("B", "A"):
