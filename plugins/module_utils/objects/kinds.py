@@ -54,6 +54,7 @@ FINALIZER_CLUSTER = "cluster.cluster.x-k8s.io"
 FINALIZER_MACHINE = "machine.cluster.x-k8s.io"
 
 ANNOTATION_PAUSED = "cluster.x-k8s.io/paused"
+ANNOTATION_MANAGED_BY = "cluster.x-k8s.io/managed-by"
 ANNOTATION_SKIP_COREDNS = "controlplane.cluster.x-k8s.io/skip-coredns"
 ANNOTATION_SKIP_KUBE_PROXY = "controlplane.cluster.x-k8s.io/skip-kube-proxy"
 ANNOTATION_REMEDIATION_IN_PROGRESS = "controlplane.cluster.x-k8s.io/remediation-in-progress"

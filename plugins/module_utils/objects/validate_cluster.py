@@ -116,6 +116,15 @@ def _dual_stack(config: Mapping[str, Any], control_plane: Mapping[str, Any] | No
 def validate_infrastructure_cluster(infrastructure: Mapping[str, Any], report: Report) -> None:
     """Check what the contract needs of an infrastructure cluster: endpoint and failure domains; the rest is its provider's."""
     metadata_rules(infrastructure["metadata"], "metadata", report)
+    managed = (infrastructure["metadata"].get("annotations") or {}).get(kinds.ANNOTATION_MANAGED_BY)
+    if managed is not None:
+        where = child("metadata.annotations", kinds.ANNOTATION_MANAGED_BY)
+        rule = "infrastructure that somebody else manages is not supported: its provider's role would make it, change it and delete it"
+        fix = (
+            "Take the annotation off if the provider's role is to do so. If not, use an InventoryCluster with spec.controlPlaneEndpoint, "
+            "for which nothing is made or deleted, or a role of your own that does nothing (docs/provider_contract.md)."
+        )
+        report.add(where, managed, rule, fix)
     endpoint_rules(infrastructure["spec"].get("controlPlaneEndpoint"), "spec.controlPlaneEndpoint", report)
     seen: set[str] = set()
     domains = infrastructure["spec"].get("failureDomains") or []

@@ -222,6 +222,7 @@ CLUSTER = [
     ({"spec.controlPlaneRef.kind": "K0sControlPlane"}, {"spec.controlPlaneRef.kind"}),
     ({"spec.infrastructureRef": None}, {"spec.infrastructureRef"}),
     ({"spec.topology": {}}, {"spec.topology"}),
+    ({"spec.availabilityGates": []}, {"spec.availabilityGates"}),
     (
         {"spec.controlPlaneEndpoint": {"host": "a b", "port": 0}},
         {"spec.controlPlaneEndpoint.host", "spec.controlPlaneEndpoint.port"},
@@ -304,6 +305,14 @@ def test_defaults(documents: Documents, read: Callable[..., ClusterManifest]) ->
         True,
         False,
     ]
+
+
+@pytest.mark.parametrize("who", ["terraform", ""])
+def test_infrastructure_that_somebody_else_manages_is_refused(documents: Documents, refused: Refused, who: str) -> None:
+    """Cluster API's providers leave such a cluster's infrastructure alone; a role here would delete it with the cluster."""
+    documents[3]["metadata"]["annotations"] = {"cluster.x-k8s.io/managed-by": who}
+    (violation,) = refused(documents)
+    assert "cluster.x-k8s.io/managed-by" in violation.path and "delete" in violation.rule
 
 
 def test_a_gzip_bomb_is_refused(documents: Documents, refused: Refused) -> None:
