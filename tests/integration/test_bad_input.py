@@ -158,6 +158,7 @@ def test_a_name_that_two_clusters_have_is_no_consent_to_delete_them(workspace: W
         run = workspace.playbook("delete", "--check", "-e", f"control_plane_delete={consent}").failed()
         assert run.recap(consent.replace("/", "."))["failed"] == 0 and run.recap(other)["failed"] == 1
         assert "SUMMARY of delete: 2 clusters: 1 failed" in run.text
+        assert f"clusters/{consent[0]}.yaml: the next reconcile makes a new cluster of that" in run.text
 
 
 def test_a_cloud_that_does_not_answer(tmp_path: Path) -> None:
