@@ -28,20 +28,21 @@ class ActionModule(ControlPlaneAction):
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Acquire or release the lock; the renewing helper process lives as long as the run."""
+        present = arguments["state"] == "present"
+        if present and stores.export_directory(arguments["store"]) and self.ciphers()[0] is None:
+            # Said before anything is done, not after the first step.
+            raise ControlPlaneFailure(cluster_export.PASSWORD_MISSING)
         if self.check_mode:
-            if arguments["state"] == "present":
+            if present:
                 self.refuse_moved(arguments)
                 stores.require_namespace(arguments["store"], arguments["namespace"], self.PATIENCE_SECONDS)
             return {"changed": False, "fencing": 0, "run": "", "held_by": ""}
         store = self.open_store(arguments)
         del store  # opening it tells options that contradict each other, and a password that is missing
         locks, where = self.open_locks(arguments), (arguments["namespace"], arguments["cluster"])
-        if arguments["state"] == "absent":
+        if not present:
             return {"changed": False, "released": locks.release_own(*where)}
         stores.refuse_others(arguments["store"], self.PATIENCE_SECONDS)
-        if stores.export_directory(arguments["store"]) and self.ciphers()[0] is None:
-            # Said before anything is done, not after the first step.
-            raise ControlPlaneFailure(cluster_export.PASSWORD_MISSING)
         purpose = marks.USE_EXPORT if arguments["use_export"] else marks.WORK
         try:
             lease = locks.acquire(

@@ -114,7 +114,7 @@ def test_what_the_api_has_more_than_the_copy_is_named(api: Options, copy: Option
 
 
 def test_without_a_password_nothing_begins(api: Options) -> None:
-    for said in (lock(api, password=""), keep(api, password="")):
+    for said in (lock(api, password=""), lock(api, password="", check=True), keep(api, password="")):
         assert said["failed"] and "has no vault password" in said["msg"]
     assert not Path(api["export"]).exists()
 
