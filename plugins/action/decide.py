@@ -22,6 +22,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.pla
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.public import public_snapshot
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import check_snapshot
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import read_cluster
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import secrets
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import (
     bootstrap_tokens,
@@ -139,12 +140,22 @@ class ActionModule(ControlPlaneAction):
             if plan is not None:
                 place = plan.where(objects, snapshot, decision)
             acts = decision["action"] not in names.ENDINGS
-            begins = acts and (place is None or place.step is not None)
+            taken = acts and (place is None or place.step is not None)
+            if taken:
+                self._keep_keys(objects, decision)
+            begins = taken
         finally:
             write_status(objects, decision, snapshot["now"], begins=begins)
         if place is not None and place.ended and decision["action"] not in names.ENDINGS:
             return self._plan_ended(objects, decision, t.cast(planning.FollowedPlan, plan))
         return self._answer(objects, journal, decision, arguments, plan, place)
+
+    def _keep_keys(self, objects: ClusterObjects, decision: Object) -> None:
+        """A new control plane in the place of one that was deleted gets the keys that the Cluster has kept, before anything else."""
+        control_plane = objects.control_plane
+        if control_plane is not None and (decision["annotations"].get("cluster") or {}):
+            for change in secrets.hand_over(objects.store, objects.cluster, objects.cluster, control_plane):
+                self.progress(objects.name, change)
 
     def _edited(self, objects: ClusterObjects, arguments: dict[str, t.Any]) -> bool:
         """Whether somebody changed what a step was decided from since it was read: observing the machines takes seconds."""

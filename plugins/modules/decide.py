@@ -64,8 +64,9 @@ options:
     version_added: 0.2.0
   consent:
     description:
-      - What a person consents to losing, each as C(action:what is lost). The one that there is, C(recoverSingleVoter:MACHINE), lets etcd go on alone where the
-        second of two voters was lost with that machine.
+      - What a person consents to losing, each as C(action:what is lost). C(recoverSingleVoter:MACHINE) lets etcd go on alone where the second of two voters was
+        lost with that machine. C(initialize:NAMESPACE/CLUSTER:afterDeletionOf:UID) has a new control plane made where the KubeadmControlPlane was deleted and the
+        Cluster stays. A run that is blocked for want of one says which.
     type: list
     elements: str
     default: []

@@ -11,6 +11,7 @@ import functools
 import json
 import typing as t
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import deleted_control_plane
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import coredns_releases
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import (
     defaults,
@@ -25,6 +26,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.user
     FROM_MANIFEST,
     OWNED_BY_THE_MANIFEST,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import secrets
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, kind_ref_of
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import health_checks, in_place_changes
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
@@ -39,6 +41,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_obje
     kind_of,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_adoption import with_rebuilt_spec
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.propagation import (
     IN_PLACE,
     changed_paths,
@@ -271,15 +274,40 @@ def mark_deleting(objects: ClusterObjects, ignore_worker_nodes: bool) -> list[st
 def delete_marked(objects: ClusterObjects) -> list[str]:
     """Delete the objects of a deletion that has come to its end: all of them, or the KubeadmControlPlane where it alone was marked.
 
-    `kubectl delete kcp` marks no Cluster: that stays, and its infrastructure, of which only their objects know (kcp-behaviour.md §1.16).
+    `kubectl delete kcp` marks no Cluster: that stays, and its infrastructure, of which only their objects know (kcp-behaviour.md §1.16). So do
+    the keys, without which no backup of etcd could be restored any more.
     """
     if objects.cluster["metadata"].get("deletionTimestamp"):
         return delete_records(objects)
-    own = (objects.control_plane or {}).get("metadata") or {}
-    if not own.get("deletionTimestamp"):
+    control_plane = objects.control_plane
+    if control_plane is None or not control_plane["metadata"].get("deletionTimestamp"):
         return []
-    delete_finally(objects.store, CONTROL_PLANE, objects.namespace, own["name"])
-    return [f"delete {CONTROL_PLANE[1]} {own['name']}"]
+    name = str(control_plane["metadata"]["name"])
+    done = secrets.hand_over(objects.store, objects.cluster, control_plane, objects.cluster)
+    done += _record_deletion(objects, control_plane)
+    delete_finally(objects.store, CONTROL_PLANE, objects.namespace, name)
+    return [*done, f"delete {CONTROL_PLANE[1]} {name}"]
+
+
+def _record_deletion(objects: ClusterObjects, control_plane: Object) -> list[str]:
+    """Note on the Cluster whose deletion has ended: without that, the Cluster's word that it was initialized once is a loss to everybody.
+
+    One that was never initialized itself leaves the note on the one before it as it is.
+    """
+    known = deleted_control_plane.recorded(objects.cluster)
+    if not objects.initialized or (known is not None and not deleted_control_plane.latched(control_plane)):
+        return []
+    if known is not None and known.uid == control_plane["metadata"]["uid"]:
+        # By a run that was killed right after that.
+        return []
+    text = deleted_control_plane.record(control_plane, now_rfc3339())
+
+    def note(stored: Object) -> None:
+        stored["metadata"].setdefault("annotations", {})[kinds.ANNOTATION_DELETED_CONTROL_PLANE] = text
+        stored.setdefault("status", {}).setdefault("initialization", {})["controlPlaneInitialized"] = True
+
+    objects.store.modify(CLUSTER, objects.namespace, objects.name, note)
+    return [f"note on Cluster {objects.name} that its control plane was deleted"]
 
 
 def delete_records(objects: ClusterObjects) -> list[str]:

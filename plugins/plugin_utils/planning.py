@@ -30,6 +30,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.readiness_ga
 
 POLICY_SPEC: dict[str, t.Any] = {"type": "str", "default": "allow", "choices": ["allow", "ask", "never"]}
 CONSENT_SPEC: dict[str, t.Any] = {"type": "list", "elements": "str", "default": []}
+CONSENTS = (stable.RECOVER_SINGLE_VOTER, stable.INITIALIZE)
 _SHOWN = 20
 
 
@@ -38,10 +39,11 @@ def policy(arguments: t.Mapping[str, t.Any], approved: bool) -> Object:
     consent = [each.strip() for each in arguments["consent"] if each.strip()]
     for each in consent:
         action, colon, name = each.partition(":")
-        if action != stable.RECOVER_SINGLE_VOTER or not colon or not name.strip():
+        if action not in CONSENTS or not colon or not name.strip():
             raise ControlPlaneFailure(
-                f"control_plane_consent: {each!r} is nothing that can be consented to; nothing was done. The one thing there is: "
-                f"{stable.RECOVER_SINGLE_VOTER}:MACHINE, where MACHINE is the machine that is lost with it."
+                f"control_plane_consent: {each!r} is nothing that can be consented to; nothing was done. What there is: "
+                f"{stable.RECOVER_SINGLE_VOTER}:MACHINE, where MACHINE is the machine that is lost with it, and {stable.INITIALIZE}:…, as the run says it "
+                "that is blocked because a control plane was deleted."
             )
     return {"replace": arguments["replace"], "approved": approved, **({"consent": consent} if consent else {})}
 

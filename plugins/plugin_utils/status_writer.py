@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.deleted_control_plane import latched
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.conditions import (
     remove_condition,
     set_condition,
@@ -27,11 +28,21 @@ def write_status(objects: ClusterObjects, decision: Object, now: str, begins: bo
     """Bring status, conditions and annotations of Cluster, KubeadmControlPlane and Machines to what the decision says.
 
     An object for which that is so already is not written. That a rollout is under way is recorded only with a step that is
-    taken now (``begins``): one that is only wished for must not keep anything else waiting.
+    taken now (``begins``): one that is only wished for must not keep anything else waiting. That a new control plane takes the place of a
+    deleted one is, too: the consent to it is this run's alone.
     """
     conditions = decision.get("conditions") or {}
     status = decision.get("status") or {}
-    objects.cluster = _write(objects, CLUSTER, objects.cluster, now, status.get("cluster"), conditions.get("cluster"))
+    annotations = decision.get("annotations") or {}
+    objects.cluster = _write(
+        objects,
+        CLUSTER,
+        objects.cluster,
+        now,
+        _cluster_status(objects.cluster, status.get("cluster"), begins),
+        conditions.get("cluster"),
+        annotations=annotations.get("cluster") if begins else None,
+    )
     if objects.control_plane is not None:
         own = dict(status.get("controlPlane") or {})
         if not begins and not (objects.control_plane.get("status") or {}).get(ROLLOUT):
@@ -43,7 +54,7 @@ def write_status(objects: ClusterObjects, decision: Object, now: str, begins: bo
             now,
             own,
             conditions.get("controlPlane"),
-            annotations=(decision.get("annotations") or {}).get("controlPlane"),
+            annotations=annotations.get("controlPlane"),
         )
     machine_status, machine_conditions = status.get("machines") or {}, conditions.get("machines") or {}
     removed = (decision.get("removedConditions") or {}).get("machines") or {}
@@ -59,6 +70,12 @@ def write_status(objects: ClusterObjects, decision: Object, now: str, begins: bo
         )
         for machine in objects.machines
     ]
+
+
+def _cluster_status(cluster: Object, status: t.Optional[Object], begins: bool) -> t.Optional[Object]:
+    if status is None or begins or not latched(cluster):
+        return status
+    return {**status, "initialization": {**status["initialization"], "controlPlaneInitialized": True}}
 
 
 def _write(

@@ -17,9 +17,9 @@ import typing as t
 
 import yaml
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import failure
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import deleted_control_plane, failure
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError, Violation
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import read_cluster
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.user_annotations import KNOWN
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import (
@@ -44,6 +44,7 @@ WHERE = "the store"
 # Of this collection's annotations, a person's are those that are known, or nearly; the others are runs' own notes.
 MISSPELLED = 0.9
 ATTEMPTS = 5
+END_CLUSTER = "To end the cluster, run the playbook delete."
 # Of the faults, what a status says.
 _SAID = 1024
 
@@ -98,6 +99,7 @@ def _settle(
         return None
     if stored[0]["metadata"].get("deletionTimestamp"):
         return []
+    _refuse_without_control_plane(stored)
     text = yaml.safe_dump_all([_as_written(each) for each in stored])
     manifest = read_cluster([WHERE], namespace, name, providers, {WHERE: text})
     read = {(kind_ref_of(each), str(each["metadata"]["name"])): each for each in stored}
@@ -123,6 +125,25 @@ def _settle(
             )
     objects = ClusterObjects.read(store, namespace, name)
     return changes + (propagate(objects, before) if objects is not None else [])
+
+
+def _refuse_without_control_plane(stored: t.Sequence[Object]) -> None:
+    """A Cluster whose control plane was deleted is no manifest with a fault: what there is to do is said."""
+    found = deleted_control_plane.recorded(stored[0])
+    if found is None or any(kind_ref_of(each) == CONTROL_PLANE for each in stored):
+        return
+    metadata = stored[0]["metadata"]
+    raise ManifestError(
+        [
+            Violation(
+                f"Cluster {metadata['namespace']}/{metadata['name']}",
+                "spec.controlPlaneRef",
+                None,
+                f"{found.title}, and no other one is there",
+                f"Apply a KubeadmControlPlane to have a new one. {END_CLUSTER}",
+            )
+        ]
+    )
 
 
 def _tell(store: Store, namespace: str, name: str, message: str) -> None:

@@ -6,11 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import (
     NOT_ESTABLISHED,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.deleted_control_plane import (
+    CONTROL_PLANE_DELETED,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import (
     condition,
@@ -18,6 +21,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.hea
     paused_condition,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import View
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
 
 Object = dict[str, Any]
 # The Cluster's conditions that say what the control plane's say (seed 003, "ControlPlane: conditions").
@@ -45,8 +49,10 @@ def cluster_conditions(view: View, control_plane: list[Object]) -> list[Object]:
     )
     found = [
         infrastructure,
-        condition("ControlPlaneInitialized", initial["status"], initial["reason"], initial["message"]),
-        condition("ControlPlaneAvailable", available["status"], available["reason"], available["message"]),
+        _deleted(view, "ControlPlaneInitialized")
+        or condition("ControlPlaneInitialized", initial["status"], initial["reason"], initial["message"]),
+        _deleted(view, "ControlPlaneAvailable")
+        or condition("ControlPlaneAvailable", available["status"], available["reason"], available["message"]),
         _probe(view),
         _endpoint(view),
         _deleting(view, find(control_plane, "Deleting")),
@@ -73,6 +79,22 @@ def _deleting(view: View, control_plane: Object) -> Object:
     elif reason == "DeletionCompleted" and view.raw.get("infrastructureCluster") is not None:
         reason, text = "WaitingForInfrastructureDeletion", "* The cluster's infrastructure still exists"
     return condition("Deleting", names.TRUE, reason, text)
+
+
+def _deleted(view: View, kind: str) -> Optional[Object]:
+    """What the Cluster's condition is once its control plane was deleted and it stays; None where that isn't so.
+
+    Already while the last of the control plane is still there: whether another pass comes after it nobody knows.
+    """
+    metadata = view.control_plane.get("metadata") or {}
+    ended = view.deleting and not view.machines and not view.raw.get("preparedMachines") and view.latched
+    if _goes(view) or view.raw.get("keepsItself"):
+        return None
+    if view.deleted is None and not ended:
+        return None
+    name = view.deleted.name if view.deleted is not None else metadata.get("name")
+    text = f"KubeadmControlPlane {clip(name, 80)} has been deleted while the cluster still exists"
+    return condition(kind, names.FALSE, CONTROL_PLANE_DELETED, text)
 
 
 def _cluster_available(view: View, found: Sequence[Object]) -> Object:

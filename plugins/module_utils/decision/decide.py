@@ -8,7 +8,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Optional
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import failure, names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import (
+    deleted_control_plane,
+    failure,
+    names,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.addons import (
     left_alone,
     outdated_addons,
@@ -90,6 +94,10 @@ def decide_on(view: View) -> Object:
     found = failure.failure(view, outcome.action, outcome.blocked_on)
     failure.note(found, status, view.control_plane)
     failure.note(found, own_status, view.cluster)
+    annotations = _annotations(view)
+    if view.deleted is not None and outcome.acts:
+        annotations["cluster"] = deleted_control_plane.begin_anew(own_status)
+        outcome.reasons.append(reason(deleted_control_plane.CONTROL_PLANE_DELETED, _anew(view.deleted.title)))
     return {
         "decisionVersion": names.DECISION_VERSION,
         "action": outcome.action,
@@ -102,7 +110,7 @@ def decide_on(view: View) -> Object:
         "remediation": outcome.remediation,
         "prerequisites": outcome.prerequisites,
         "prepare": outcome.prepare,
-        "annotations": _annotations(view),
+        "annotations": annotations,
         "removedConditions": {"machines": removed} if removed else {},
         "conditions": {
             "controlPlane": control_plane,
@@ -124,6 +132,10 @@ def _annotations(view: View) -> Object:
     return {"controlPlane": {kinds.ANNOTATION_REMEDIATION_IN_PROGRESS: None}} if is_stale(view) else {}
 
 
+def _anew(title: str) -> str:
+    return f"a new control plane is made, as was consented to: {title}"
+
+
 def _choose(context: Context) -> Outcome:
     view = context.view
     if view.paused:
@@ -132,9 +144,9 @@ def _choose(context: Context) -> Outcome:
         return decide_deletion(context)
     if not view.control_plane:
         text = f"the Cluster {view.name} has no KubeadmControlPlane in the store"
-        return block(
-            "ControlPlaneNotFound", text, "Add it to the manifest, or correct the Cluster's spec.controlPlaneRef."
-        )
+        if view.deleted is not None:
+            text += f": {view.deleted.title}"
+        return block("ControlPlaneNotFound", text, deleted_control_plane.MISSING_FIX)
     return (
         _replicas(view)
         or _etcd_left_behind(view)

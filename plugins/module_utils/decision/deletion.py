@@ -69,8 +69,8 @@ def decide_deletion(context: Context) -> Outcome:
         return outcome
     if not (view.cluster.get("metadata") or {}).get("deletionTimestamp"):
         text = (
-            "deleted: no machine is left. Only the KubeadmControlPlane was marked, so the Cluster and its infrastructure stay; the playbook delete "
-            "takes them away"
+            "deleted: no machine is left. Only the KubeadmControlPlane was marked, so the Cluster, its infrastructure and its keys stay; the playbook "
+            "delete takes them away"
         )
         outcome = Outcome(names.NONE, [reason(COMPLETED, text)])
     elif view.raw.get("infrastructureCluster") is not None:

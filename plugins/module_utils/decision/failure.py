@@ -36,7 +36,7 @@ _INVALID = frozenset(
 )
 _UNSUPPORTED = frozenset({"VersionDowngrade", "VersionSkew", "EtcdLeftBehind"})
 # The retries that the spec allows are used up, or what there was is lost: a person decides what becomes of the cluster.
-_LOST = frozenset({"CannotBeRemediated", "ControlPlaneLost", "EtcdQuorumLost"})
+_LOST = frozenset({"CannotBeRemediated", "ControlPlaneLost", "ControlPlaneDeleted", "EtcdQuorumLost"})
 
 
 def failure(view: View, action: str, blocked_on: Sequence[Mapping[str, Any]]) -> Optional[tuple[str, str]]:

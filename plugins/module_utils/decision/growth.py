@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from typing import Optional
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, quorum
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import (
+    deleted_control_plane,
+    names,
+    quorum,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.cluster_info import prerequisites
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import initialized
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.gates import Step
@@ -57,6 +61,12 @@ def foreign_control_plane(view: View) -> Optional[Outcome]:
             "ForeignControlPlane",
             text,
             "Give the right store, or adopt the control plane that is there. Nothing is initialized over it.",
+        )
+    if view.deleted is not None and not deleted_control_plane.consented(view.deleted, view.raw):
+        return block(
+            deleted_control_plane.CONTROL_PLANE_DELETED,
+            deleted_control_plane.what(view.deleted, view.managed_etcd),
+            deleted_control_plane.way_out(view.deleted, view.raw, view.managed_etcd),
         )
     if not view.machines and view.latched:
         text = "this control plane was initialized once and no machine of it is left in the store"

@@ -9,6 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.deleted_control_plane import (
+    Deleted,
+    deleted_control_plane,
+    latched,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.quorum import MemberState, member_states
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot_check import (
     Problem,
@@ -110,7 +115,10 @@ class MachineView:
 
 @dataclass
 class View:
-    """A snapshot with machines, nodes and members brought together. Pure data; built by read_snapshot."""
+    """A snapshot with machines, nodes and members brought together. Pure data; built by read_snapshot.
+
+    `latched`: the control plane was initialized once, by what is stored. `deleted`: the one that was, and that somebody deleted.
+    """
 
     raw: Object
     now: int
@@ -125,6 +133,7 @@ class View:
     latched: bool
     initialized: Optional[bool]
     endpoint_answers: Optional[bool]
+    deleted: Optional[Deleted] = None
 
     @property
     def spec(self) -> Object:
@@ -259,7 +268,8 @@ def read_snapshot(raw: Object) -> View:
     )
     managed = ((configuration or _EMPTY).get("etcd") or _EMPTY).get("external") is None
     etcd = workload.get("etcd") or {}
-    latches = [(obj.get("status") or _EMPTY) for obj in (control_plane, cluster)]
+    machines = sorted((_machine(entry) for entry in raw.get("machines") or ()), key=lambda each: each.order)
+    deleted = deleted_control_plane(cluster, control_plane, bool(machines))
     reachable = workload.get("reachable") is True
     initialized = workload.get("initialized")
     view = View(
@@ -267,18 +277,17 @@ def read_snapshot(raw: Object) -> View:
         now=parse_time(raw.get("now")) or 0,
         cluster=cluster,
         control_plane=control_plane,
-        machines=sorted((_machine(entry) for entry in raw.get("machines") or ()), key=lambda each: each.order),
+        machines=machines,
         workload=workload,
         reachable=reachable,
         managed_etcd=managed,
         etcd=etcd,
         members=member_states(etcd) if managed else [],
-        latched=any(
-            (status.get("initialization") or _EMPTY).get("controlPlaneInitialized") or status.get("initialized")
-            for status in latches
-        ),
+        # A Cluster's latch whose control plane was deleted says nothing of a new one.
+        latched=latched(control_plane) or (deleted is None and latched(cluster)),
         initialized=initialized if reachable and isinstance(initialized, bool) else None,
         endpoint_answers=(workload.get("endpoint") or _EMPTY).get("answers"),
+        deleted=deleted,
     )
     _match_nodes(view)
     _match_members(view)

@@ -21,6 +21,7 @@ _FILLED_IN = ("controlPlaneEndpoint",)
 _NOT_THE_USERS = (
     kinds.ANNOTATION_REMEDIATION_IN_PROGRESS,
     kinds.ANNOTATION_IGNORE_WORKER_NODES,
+    kinds.ANNOTATION_DELETED_CONTROL_PLANE,
     FROM_MANIFEST,
     "kubectl.kubernetes.io/last-applied-configuration",
 )

@@ -164,6 +164,37 @@ def controller_reference(control_plane: Object) -> Object:
     }
 
 
+def hand_over(store: Store, cluster: Object, former: Object, owner: Object) -> list[str]:
+    """Make one object the controller of a cluster's Secrets in place of another; return what was done, in words.
+
+    What an API's garbage collector finds to belong to nobody it takes away. So the Cluster keeps its keys while its KubeadmControlPlane is
+    deleted, and a new one gets them. What has the cluster's label is looked at, and of that nothing but what ``former`` owns is changed.
+    """
+    uid, metadata = former["metadata"]["uid"], owner["metadata"]
+    reference = {
+        "apiVersion": owner["apiVersion"],
+        "kind": owner["kind"],
+        "name": metadata["name"],
+        "uid": metadata["uid"],
+        "controller": True,
+    }
+    if owner["kind"] == kinds.KUBEADM_CONTROL_PLANE:
+        reference = controller_reference(owner)
+
+    def change(stored: Object) -> None:
+        owners = [each for each in stored["metadata"].get("ownerReferences") or [] if each.get("uid") != uid]
+        stored["metadata"]["ownerReferences"] = [*owners, reference]
+
+    done = []
+    namespace = str(cluster["metadata"]["namespace"])
+    for secret in store.list(SECRET, namespace, {kinds.LABEL_CLUSTER_NAME: str(cluster["metadata"]["name"])}):
+        if any(each.get("uid") == uid for each in secret["metadata"].get("ownerReferences") or []):
+            name = str(secret["metadata"]["name"])
+            store.modify(SECRET, namespace, name, change)
+            done.append(f"hand Secret {name} over to {owner['kind']} {metadata['name']}")
+    return done
+
+
 def is_controlled_by(secret: Object, control_plane: Object) -> bool:
     """Tell whether a Secret is ours: Cluster API's type, and this control plane its controller."""
     controller = _controller(secret)

@@ -198,7 +198,7 @@ def test_a_control_plane_that_is_deleted_alone(runs: Runs, kubectl: Kubectl, kub
     kubectl("delete", f"kcp/{NAME}", "--wait=false")
     decided = runs("decide", run="r1")["decision"]
     assert (decided["action"], decided["reasons"][0]["reason"]) == ("none", "DeletionCompleted")
-    assert "its infrastructure stay" in decided["reasons"][0]["message"]
+    assert "its infrastructure and its keys stay" in decided["reasons"][0]["message"]
     assert runs("cluster", state="absent", infrastructure_deleted=True)["changes"] == [
         f"delete KubeadmControlPlane {NAME}"
     ]
