@@ -23,6 +23,7 @@ from workspace import consent_of
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import deleted_control_plane
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_records
@@ -226,6 +227,25 @@ def test_one_of_another_name(runs: Runs, kept: KubernetesStore, empty_server: Ap
     assert runs("decide", run="r2", consent=[given])["decision"]["action"] == "initialize"
     uid = there(kept, CONTROL_PLANE, other)["metadata"]["uid"]
     assert controllers(kept) == {("KubeadmControlPlane", uid)}
+
+
+def test_moved_meanwhile_it_is_the_same(
+    runs: Runs, kept: KubernetesStore, empty_server: ApiServer, tmp_path: Path
+) -> None:
+    """To files, where everything above the store is the same code: the note and the keys come along, and the same consent is asked for."""
+    deleted(runs, Kubectl(empty_server))
+    given = consent(blocked(runs))
+    files = {"path": str(tmp_path / "files")}
+    moved = runs("cluster_move", to=files)
+    assert not moved.get("failed"), moved
+    runs.store = {"type": "file", **files}
+    store = FileStore(files["path"])
+    assert controllers(store) == {("Cluster", there(store, CLUSTER, NAME)["metadata"]["uid"])}
+    found = blocked(runs)
+    assert found["reason"] == "ControlPlaneDeleted" and consent(found) == given
+    assert runs("decide", run="r2", consent=[given])["decision"]["action"] == "initialize"
+    assert controllers(store) == {("KubeadmControlPlane", there(store, CONTROL_PLANE, OWN)["metadata"]["uid"])}
+    assert deleted_control_plane.recorded(there(store, CLUSTER, NAME)) is None
 
 
 class Stopped(Exception):

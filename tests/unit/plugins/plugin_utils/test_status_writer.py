@@ -12,6 +12,7 @@ import pytest
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+    CLUSTER,
     CONTROL_PLANE,
     MACHINE,
     ClusterObjects,
@@ -118,3 +119,17 @@ def test_a_rollout_under_way_stays_recorded_and_ends(store: FileStore) -> None:
     assert control_plane(store)["status"]["rollout"] == {"replicas": 3}
     write(store, rollout(None), begins=False)
     assert control_plane(store)["status"]["rollout"] == {}
+
+
+@pytest.mark.parametrize("begins", [False, True])
+def test_a_new_control_plane_begins_with_a_step_that_is_taken(store: FileStore, begins: bool) -> None:
+    """What the Cluster says of the one that was deleted is taken back then and not before: the consent was this run's alone."""
+    where = (CLUSTER, "default", "c")
+    latch = {"initialization": {"controlPlaneInitialized": True}}
+    store.modify(*where, lambda found: found.update(status=latch))
+    given = {"initialization": {"controlPlaneInitialized": False, "infrastructureProvisioned": True}}
+    write(store, {"status": {"cluster": given}, "annotations": {"cluster": {"a": None}}}, begins=begins)
+    stored = store.get(*where)
+    assert stored is not None
+    assert stored["status"]["initialization"] == {**given["initialization"], "controlPlaneInitialized": not begins}
+    assert ("a" in stored["metadata"]["annotations"]) is not begins
