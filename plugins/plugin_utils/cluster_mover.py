@@ -206,8 +206,8 @@ class Mover:
         whole = deletion_marks.whole(graph)
         if whole and not deletion_marks.can_only_live_on(graph, self._source.store):
             raise ControlPlaneFailure(
-                f"{self._namespace}/{self._cluster} is being deleted as a whole: {deletion_marks.named(whole)}. Nothing was done. Let kubeadm.control_plane.reconcile "
-                f"--limit {self._cluster} end that. Where this API is the cluster's own by another name, that run finds it out and notes it; "
+                f"{self._namespace}/{self._cluster} is being deleted as a whole: {deletion_marks.named(whole)}. Nothing was done. Let "
+                "kubeadm.control_plane.reconcile of this cluster end that. Where this API is the cluster's own by another name, that run finds it out and notes it; "
                 "move the cluster then."
             )
 
