@@ -189,7 +189,7 @@ def test_remediate_leaves_other_clusters_alone(stored: Workspace) -> None:
     manifest = read_cluster([str(stored.folder / "clusters" / "second.yaml")], "default", "second")
     cluster_records.apply_manifest(FileStore(str(stored.store)), manifest)
     run = stored.playbook("remediate", "--check", "-e", "control_plane_machines=prod-1")
-    assert "[second] none of the named machines (prod-1) is this cluster's" in run.text
+    assert "[default/second] none of the named machines (prod-1) is this cluster's" in run.text
     assert "[default/prod] machine prod-1 would be marked: remediate it" in run.text
 
 

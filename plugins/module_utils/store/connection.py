@@ -286,11 +286,12 @@ def _of_client() -> t.Iterator[None]:
     """Raise NoKubeconfig for what the ``kubernetes`` client raises while it looks for credentials."""
     try:
         yield
-    except (kubernetes_config.ConfigException, HTTPError, OSError, ValueError) as error:
-        raise NoKubeconfig(short(error)) from error
     except (AttributeError, KeyError, TypeError) as error:
         # What it stumbles over: a provider of tokens that it knows no more.
         raise NoKubeconfig(f"it is no kubeconfig that the client can read: {short(error)}") from error
+    # Providers of tokens have errors of their own.
+    except Exception as error:  # pylint: disable=broad-except
+        raise NoKubeconfig(short(error)) from error
 
 
 def _token_of(configuration: t.Any) -> str:

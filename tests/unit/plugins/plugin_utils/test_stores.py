@@ -120,7 +120,7 @@ NO_KUBECONFIGS: t.Mapping[str, tuple[t.Optional[str], str]] = {
     "a provider of tokens that is gone": (
         "{current-context: x, contexts: [{name: x, context: {cluster: c, user: u}}], "
         "clusters: [{name: c, cluster: {server: a}}], users: [{name: u, user: {auth-provider: {name: gcp}}}]}",
-        "it is no kubeconfig that the client can read",
+        "(it is no kubeconfig that the client can read|default credentials were not found)",
     ),
     "no server": (
         "{current-context: x, contexts: [{name: x, context: {cluster: c, user: u}}], "
