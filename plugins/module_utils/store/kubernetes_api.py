@@ -36,8 +36,9 @@ _AGAIN = (429, 503)
 # How an API server refuses what is to be made in a namespace that somebody deleted.
 _IN_DELETION = "because it is being terminated"
 _NOBODY = '"system:anonymous"'
-# How Python's ssl says that a certificate was not accepted, and that what answered was no TLS.
-_NOT_VERIFIED, _NO_TLS = "CERTIFICATE_VERIFY_FAILED", "wrong_version_number"
+# How Python's ssl (urllib3 1, of a name) says that a certificate was not accepted, and that what answered was no TLS.
+_NOT_VERIFIED = ("CERTIFICATE_VERIFY_FAILED", "doesn't match")
+_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
 # It may have done it: its etcd elects a leader, or a balancer lost it.
 _UNSURE = (500, 502, 504)
 
@@ -159,13 +160,13 @@ class KubernetesApi:
 
     def _unavailable(self, verb: str, path: str, why: str) -> ApiUnavailable:
         what, fix = "did not answer", "Run again when the API answers: a run reads everything anew."
-        if _NOT_VERIFIED in why:
+        if any(each in why for each in _NOT_VERIFIED):
             what, fix = (
                 "has a certificate that is not accepted",
                 "Give the authority that issued it (certificate-authority-data of the kubeconfig, or store.ca_cert), or ask under a name that "
                 "it is for (tls-server-name of the kubeconfig). Then run again: a run reads everything anew.",
             )
-        elif _NO_TLS in why.lower():
+        elif any(each in why for each in _NO_TLS):
             what, fix = (
                 "does not speak TLS",
                 "Correct its URL: the port, or http:// where it is meant to be unprotected.",
