@@ -13,7 +13,7 @@ from typing import Any
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, older_conditions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import Facts, initialized
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import find, is_true
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import is_true
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.retry import last_remediation
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, View
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.uptodate import expiry_of
@@ -114,11 +114,12 @@ def machine_status(
     before = machine.machine.get("status") or {}
     stored = before.get("initialization") or {}
     older = older_conditions.machine(machine.machine, conditions, view.now, removed)
+    provisioned = bool(stored.get("infrastructureProvisioned")) or machine.provisioned
     status: Object = {
-        "phase": _phase(machine, conditions),
+        "phase": _phase(machine, provisioned),
         "initialization": {
             **stored,
-            "infrastructureProvisioned": bool(stored.get("infrastructureProvisioned")) or machine.provisioned,
+            "infrastructureProvisioned": provisioned,
             # What kubeadm was started with was made.
             "bootstrapDataSecretCreated": bool(stored.get("bootstrapDataSecretCreated")) or bool(machine.bootstrap),
         },
@@ -142,14 +143,16 @@ def _observed(obj: Object) -> Object:
     return {"observedGeneration": generation} if isinstance(generation, int) else {}
 
 
-def _phase(machine: MachineView, conditions: Sequence[Object]) -> str:
+def _phase(machine: MachineView, infrastructure_provisioned: bool) -> str:
+    """As Cluster API's core tells it: a machine that had its Node once runs, also while nobody can be asked for the Node."""
     if machine.deleting:
         return "Deleting"
     if machine.bootstrap == names.FAILED:
         return "Failed"
-    if machine.node is not None and find(conditions, "InfrastructureReady").get("status") == names.TRUE:
+    recorded = ((machine.machine.get("status") or {}).get("nodeRef") or {}).get("name")
+    if infrastructure_provisioned and (machine.node is not None or recorded):
         return "Running"
-    if machine.provisioned:
+    if infrastructure_provisioned:
         return "Provisioned"
     return "Provisioning" if machine.infrastructure is not None else "Pending"
 

@@ -205,6 +205,19 @@ def test_once_initialized_always_initialized(where: str) -> None:
     assert found["initialization"] == {"controlPlaneInitialized": True} and found["initialized"] and found["ready"]
 
 
+@pytest.mark.parametrize("gone", [True, False])
+def test_a_machine_runs_while_its_node_is_gone_or_not_asked(gone: bool) -> None:
+    """An outage of the workload cluster's API changes no phase; what is wrong is told by conditions."""
+    builder = healthy(3)
+    builder.entry("m2")["machine"]["status"].update(phase="Running", nodeRef={"name": "m2"})
+    if gone:
+        builder.workload["nodes"].pop(1)
+    else:
+        builder.unreachable()
+    found = status(builder, "machines")["m2"]
+    assert found["phase"] == "Running" and "lastUpdated" not in found
+
+
 def test_no_remediation_is_no_field() -> None:
     """Cluster API's schema takes no empty one; what is stored and holds no more is taken away."""
     assert "lastRemediation" not in status(healthy(3))
