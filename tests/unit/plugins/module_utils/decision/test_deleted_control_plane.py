@@ -105,10 +105,11 @@ DOUBTS: dict[str, Any] = {
 }
 
 
+@pytest.mark.parametrize("consent", ["", CONSENT])
 @pytest.mark.parametrize("doubt", DOUBTS.values(), ids=DOUBTS.keys())
-def test_in_doubt_it_is_lost(doubt: Any) -> None:
-    """Then no consent helps."""
-    builder = deleted(CONSENT)
+def test_in_doubt_it_is_lost(doubt: Any, consent: str) -> None:
+    """Then no consent helps, and none is asked for."""
+    builder = deleted(consent)
     doubt(builder)
     assert blocked(builder)["reason"] == "ControlPlaneLost"
 
