@@ -79,6 +79,7 @@ class ActionModule(ControlPlaneAction):
         store = self.open_store(arguments)
         if store.get(CLUSTER, arguments["namespace"], arguments["cluster"]) is None:
             # A manifest alone would make a plan for a new cluster of it.
+            stores.refuse_others(arguments["store"], self.PATIENCE_SECONDS)
             self.refuse_moved(arguments)
             stores.require_namespace(arguments["store"], arguments["namespace"], self.PATIENCE_SECONDS)
         manifest = None

@@ -17,7 +17,7 @@ from api_server import ApiServer
 from etcd_cluster import until
 from newer_api_server import start_api_server
 from store_objects import MACHINE, machine
-from workspace import Workspace
+from workspace import Workspace, cluster_documents
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.management import installation, recognition, roles
@@ -229,8 +229,14 @@ def test_no_run_begins_beside_cluster_api(bare: ApiServer, api: KubernetesApi, t
     assert not taken.get("failed"), taken
     run_action("cluster_lock", cluster="prod", store=store, state="absent")
     installation.carry_out(api, [machine_sets()], lambda line: None)
-    refused = run_action("cluster_lock", cluster="prod", store=store)
-    assert refused["failed"] and "Cluster API's own controllers manage these kinds" in refused["msg"]
+    manifest = tmp_path / "prod.yaml"
+    manifest.write_text(yaml.safe_dump_all(cluster_documents("prod")))
+    for refused in (
+        run_action("cluster_lock", cluster="prod", store=store),
+        run_action("cluster_lock", True, cluster="prod", store=store),
+        run_action("plan", cluster="prod", store=store, manifests=[str(manifest)]),
+    ):
+        assert refused["failed"] and "Cluster API's own controllers manage these kinds" in refused["msg"]
 
 
 def test_a_field_that_the_definition_does_not_know_is_no_silent_loss(api: KubernetesApi) -> None:
