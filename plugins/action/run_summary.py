@@ -31,6 +31,7 @@ class ActionModule(ControlPlaneAction):
         "run": {"type": "str", "default": ""},
         "decision": {"type": "dict", "default": {}},
         "ends": {"type": "bool", "default": False},
+        "batch": {"type": "list", "elements": "str", "default": []},
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -42,8 +43,8 @@ class ActionModule(ControlPlaneAction):
         folder = os.path.join(C.DEFAULT_LOCAL_TMP, "kubeadm-outcomes", hashlib.sha256(key.encode()).hexdigest()[:16])
         result: dict[str, t.Any] = {"changed": False, "result": outcome["result"]}
         try:
-            last = bool(arguments["ends"] and arguments["error"])
-            found = run_outcomes.Outcomes(folder, hosts).note(host, outcome, last)
+            batch = {*map(str, arguments["batch"]), host} if arguments["ends"] else set()
+            found = run_outcomes.Outcomes(folder, hosts).note(host, outcome, batch)
         except (OSError, StoreError) as error:
             # What is for people only fails nothing.
             self.display.warning(f"the summary of this run can't be made: {error}")

@@ -45,9 +45,15 @@ options:
     type: dict
     default: {}
   ends:
-    description: Whether no other cluster is begun after one that failed, so that the summary is shown then.
+    description: Whether no other cluster is begun after one that failed, so that the summary is shown then, when those of O(batch) are done.
     type: bool
     default: false
+  batch:
+    description: With O(ends), the hosts that are worked on beside this one.
+    type: list
+    elements: str
+    default: []
+    version_added: 0.9.0
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
   - kubeadm.control_plane._store

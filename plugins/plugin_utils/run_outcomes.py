@@ -45,24 +45,30 @@ class Outcomes:
         self._folder = folder
         self._hosts = list(hosts)
 
-    def note(self, host: str, outcome: Outcome, last: bool = False) -> dict[str, Outcome] | None:
+    def note(self, host: str, outcome: Outcome, batch: t.Collection[str] = ()) -> dict[str, Outcome] | None:
         """Keep a cluster's outcome; once all clusters have one all of them, and then they are forgotten.
 
         Args:
             host: the cluster's host.
             outcome: ``result`` and ``message``.
-            last: whether no other cluster is begun after this one; what has no outcome yet was not reached then.
+            batch: the hosts that are worked on beside each other, this one among them, where no other is begun after one that failed; what has no
+                outcome then was not reached.
         """
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         with files.locked(os.path.join(self._folder, "lock")):
             with open(os.path.join(self._folder, f"{self._hosts.index(host)}.json"), "w", encoding="utf-8") as stream:
                 json.dump(outcome, stream)
             there = [each for each in os.listdir(self._folder) if each.endswith(".json")]
-            if len(there) < len(self._hosts) and not last:
+            if len(there) < len(self._hosts) and not self._ends(batch):
                 return None
             found = {each: self._read(number) for number, each in enumerate(self._hosts)}
             shutil.rmtree(self._folder, ignore_errors=True)
         return found
+
+    def _ends(self, batch: t.Collection[str]) -> bool:
+        """Whether a cluster of this batch failed, and all of them are done."""
+        results = [self._read(self._hosts.index(each))["result"] for each in batch if each in self._hosts]
+        return FAILED in results and NOT_REACHED not in results
 
     def _read(self, number: int) -> Outcome:
         try:

@@ -223,6 +223,17 @@ def test_serial_stops_at_the_first_failure(workspace: Workspace) -> None:
     assert "PLAN default/b-good" not in run.output
 
 
+def test_several_at_a_time_stop_after_the_first_failure(workspace: Workspace) -> None:
+    """Those beside the one that failed are brought to their end, no other is begun, and the one summary says so."""
+    fleet(workspace)
+    for name in ("c-good", "d-good", "e-good"):
+        workspace.manifest(name, replicas=1)
+    run = workspace.playbook("reconcile", "--check", "-e", "control_plane_serial=2").failed()
+    assert re.findall(r"^PLAN default/(\S+)", run.output, re.MULTILINE) == ["b-good"]
+    assert run.text.count("SUMMARY") == 1
+    assert "SUMMARY of reconcile: 5 clusters: 1 failed, 3 not reached, 1 would change" in run.text
+
+
 def test_limit_picks_a_cluster(workspace: Workspace) -> None:
     """--limit to the good one leaves the bad one alone."""
     fleet(workspace)

@@ -120,6 +120,17 @@ def test_a_failure_that_ends_a_run_in_turns(tmp_path: Path, shown: list[str]) ->
     assert f"not reached  {play.hosts[2]}" in shown[0]
 
 
+def test_a_failure_beside_clusters_that_go_on(tmp_path: Path, shown: list[str]) -> None:
+    """The summary waits for those that are worked on beside the one that failed, whichever ends last."""
+    play = Play(tmp_path, "a", "b", "c", "d", "e")
+    first, second = play.hosts[:2], play.hosts[2:4]
+    for number in (0, 1):
+        assert "summary" not in play.note(number, ends=True, batch=first)
+    assert "summary" not in play.note(2, ends=True, batch=second, error="it broke")
+    assert play.note(3, ends=True, batch=second)["summary"] == {"failed": 1, "not_reached": 1, "nothing": 3}
+    assert len(shown) == 1
+
+
 def test_the_same_play_again_begins_anew(tmp_path: Path, shown: list[str]) -> None:
     play = Play(tmp_path, "a", "b")
     for _time in range(2):
