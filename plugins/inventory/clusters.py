@@ -23,15 +23,13 @@ description:
     your own inventory is in these groups where that inventory is given before this one.
   - Sets C(control_plane_inventory_store) and C(control_plane_inventory_manifests) for all hosts, from which the playbook C(adopt)
     knows where the objects and the manifest of a cluster go that is not here yet.
-  - It only reads. The desired state is the manifest; an inventory is never its source.
-  - A manifest file that can't be read as one still gives a host, named after the file, so that the playbooks end with the file's errors
-    rather than without a cluster.
+  - It only reads. The desired state is the manifest; an inventory is never its source. One cluster that can't be read keeps no other from becoming a host.
+  - A manifest file that can't be read as one still gives a host, named after it, so that playbooks end with its errors rather than without a cluster.
   - For a store of the type C(kubernetes) the options from O(store.kubeconfig) on are those of the collection kubernetes.core, and so are the environment
     variables (C(K8S_AUTH_KUBECONFIG), C(K8S_AUTH_HOST), C(K8S_AUTH_API_KEY) and so on) that stand in for what isn't given. What is given here becomes part
     of the hosts' variables, as C(ansible-inventory) shows them; a token or a password is better given in the environment.
   - The hosts of clusters have the variables C(control_plane_cluster), C(control_plane_namespace) and C(control_plane_labels), of which O(keyed_groups),
     O(groups) and O(compose) make groups and variables. C(control_plane_labels) are those of the manifest, else of the stored Cluster.
-  - One cluster that can't be read keeps no other from becoming a host.
 extends_documentation_fragment:
   - ansible.builtin.constructed
 options:
@@ -230,6 +228,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.inventory_gr
     cluster_hosts,
     machine_groups,
     machine_variables,
+    refuse_taken,
 )
 
 CLUSTERS_GROUP = "control_planes"
@@ -295,6 +294,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
                 self.display.warning(str(error))
                 store = None
             chosen = self._chosen(labels)
+            refuse_taken(cluster_hosts(chosen), options, self.inventory.hosts)
             for key, host in cluster_hosts(chosen).items():
                 namespace, name = key
                 self._add_cluster(host, namespace, name, manifests.get(key, []), options, labels[key] or {})

@@ -9,6 +9,9 @@ import re
 import typing as t
 from collections import Counter
 
+from ansible.errors import AnsibleParserError
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import stores
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import first_address
 
@@ -31,6 +34,25 @@ def cluster_hosts(clusters: t.Sequence[tuple[str, str]]) -> dict[tuple[str, str]
     full = {key: ".".join(key) for key in clusters}
     taken = {full[key] for key in clusters if names[key[1]] > 1}
     return {key: full[key] if names[key[1]] > 1 or key[1] in taken else key[1] for key in clusters}
+
+
+def refuse_taken(clusters: t.Mapping[tuple[str, str], str], store: Object, hosts: t.Mapping[str, t.Any]) -> None:
+    """Raise AnsibleParserError where another inventory of this run has another cluster under the name of one's host: one of them would be lost.
+
+    Args:
+        clusters: the hosts' names of the clusters, by namespace and name.
+        store: the options of their store.
+        hosts: Ansible's hosts that are there already, by name.
+    """
+    for (namespace, name), host in clusters.items():
+        known = hosts[host].vars if host in hosts else {}
+        mine = {"control_plane_namespace": namespace, "control_plane_cluster": name, "control_plane_store": store}
+        if "control_plane_store" in known and any(known.get(key) != value for key, value in mine.items()):
+            raise AnsibleParserError(
+                f"another inventory of this run has a cluster whose host is called {host}, too ({known.get('control_plane_namespace')}/"
+                f"{known.get('control_plane_cluster')}, {stores.describe(known['control_plane_store'])}), and to Ansible two hosts of one name are one. "
+                "No cluster of this inventory was taken. Give one of the two inventories at a time, or narrow one by namespaces or label_selector."
+            )
 
 
 def machine_groups(objects: ClusterObjects, machine: Object) -> list[str]:

@@ -170,6 +170,20 @@ def test_two_clusters_of_one_name(tmp_path: Path) -> None:
     assert some == ["a.prod", "other", "prod"]
 
 
+def test_two_inventories_with_a_cluster_of_one_name(tmp_path: Path) -> None:
+    """In two stores: neither takes the other's place. The same cluster in both is one."""
+    for store in ("one", "two"):
+        source = {"plugin": "kubeadm.control_plane.clusters", "manifests": ["*.yaml"], "store": {"path": store}}
+        (tmp_path / f"{store}.clusters.yml").write_text(yaml.safe_dump(source))
+    (tmp_path / "prod.yaml").write_text(yaml.safe_dump_all(cluster_documents("prod")))
+    (tmp_path / "same.clusters.yml").write_text((tmp_path / "one.clusters.yml").read_text())
+    for other, refused in (("two", True), ("same", False)):
+        words = ["ansible-inventory", "-i", "one.clusters.yml", "-i", f"{other}.clusters.yml", "--host", "prod"]
+        done = subprocess.run(words, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+        assert json.loads(done.stdout)["control_plane_store"]["path"] == str(tmp_path / "one")
+        assert ("has a cluster whose host is called prod" in " ".join(done.stderr.split())) is refused
+
+
 def test_a_selector_that_is_none(tmp_path: Path) -> None:
     _labelled(tmp_path, {"label_selector": "env in prod"})
     inventory = Inventory.at(tmp_path)
