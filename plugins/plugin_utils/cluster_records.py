@@ -221,17 +221,17 @@ def _merged(stored: Object, desired: Object, cluster: t.Optional[Object] = None)
 
 
 def _with_pause(stored: Object, desired: Object, recorded: t.Mapping[str, list[str]]) -> Object:
-    """A Cluster's spec with the stored pause where its manifest neither says whether it is paused, nor ever did."""
+    """A Cluster's spec with the stored pause where its manifest neither says whether it is paused, nor began the pause."""
     silent = desired.get(_PAUSED) is None and _PAUSED not in recorded.get(_SPEC, ())
     return {**desired, _PAUSED: stored[_PAUSED]} if silent and stored.get(_PAUSED) else desired
 
 
 def _with_record(desired: Object) -> Object:
-    """The object of a manifest with a note of which labels and annotations it gives, and whether it says anything of a pause."""
+    """The object of a manifest with a note of which labels and annotations it gives, and whether it pauses its cluster."""
     if kind_ref_of(desired) not in (CLUSTER, CONTROL_PLANE):
         return desired
     given = {key: sorted(desired["metadata"].get(key) or {}) for key in _METADATA}
-    if kind_ref_of(desired) == CLUSTER and desired["spec"].get(_PAUSED) is not None:
+    if kind_ref_of(desired) == CLUSTER and desired["spec"].get(_PAUSED):
         given[_SPEC] = [_PAUSED]
     record = {key: names for key, names in given.items() if names}
     if not record:

@@ -105,7 +105,7 @@ def _health_check(machine: MachineView) -> list[Object]:
     stored = condition_of(machine.machine, HEALTH_CHECK)
     if not stored:
         return []
-    return [condition(HEALTH_CHECK, stored["status"], str(stored.get("reason", "")), clip(stored.get("message")))]
+    return [condition(HEALTH_CHECK, stored["status"], clip(stored.get("reason")), clip(stored.get("message")))]
 
 
 def _gates_of_others(machine: MachineView, computed: Sequence[Object]) -> list[Object]:
@@ -294,7 +294,7 @@ def _deleting(machine: MachineView) -> Object:
         return condition("Deleting", names.FALSE, "NotDeleting")
     stored = condition_of(machine.machine, "Deleting")
     if stored.get("status") == names.TRUE and stored.get("reason"):
-        return condition("Deleting", names.TRUE, str(stored["reason"]), str(stored.get("message", "")))
+        return condition("Deleting", names.TRUE, clip(stored["reason"]), clip(stored.get("message"), 1024))
     return condition("Deleting", names.TRUE, "Deleting", "Machine metadata.deletionTimestamp is set")
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import find
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import format_time
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, format_time
 
 Object = dict[str, Any]
 
@@ -89,7 +89,11 @@ def machine(stored: Object, current: Sequence[Object], now: int, removed: Sequen
         removed: types of conditions that go from the stored object with this decision.
     """
     known = (stored.get("status") or {}).get("conditions") or ()
-    marks = [each for each in known if each.get("type") in _MARKS and each["type"] not in removed]
+    marks = [
+        {**each, "message": clip(each.get("message"))}
+        for each in known
+        if each.get("type") in _MARKS and each["type"] not in removed
+    ]
     return _whole(stored, _translated(_MACHINE, [*current, *marks]), now, _MACHINE_SUMMARY)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.fingerprint import fingerprint
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.fingerprint import normalise
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.user_annotations import FROM_MANIFEST
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.user_annotations import NOTES
 
 Object = dict[str, Any]
 _OBJECTS = ("cluster", "controlPlane", "infrastructureCluster", "machineTemplate")
@@ -21,8 +21,7 @@ _FILLED_IN = ("controlPlaneEndpoint",)
 _NOT_THE_USERS = (
     kinds.ANNOTATION_REMEDIATION_IN_PROGRESS,
     kinds.ANNOTATION_IGNORE_WORKER_NODES,
-    kinds.ANNOTATION_DELETED_CONTROL_PLANE,
-    FROM_MANIFEST,
+    *NOTES,
     "kubectl.kubernetes.io/last-applied-configuration",
 )
 

@@ -18,7 +18,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects impo
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import Report, child
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.load import Document
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.schema import ABSENT, check, timestamp
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.user_annotations import FROM_MANIFEST
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.user_annotations import NOTES
 
 # Kind -> API groups it may be written in. The 2019 proposal had KubeadmControlPlane in the cluster group.
 _GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -94,8 +94,7 @@ def _metadata(metadata: Mapping[str, Any], report: Report) -> dict[str, Any]:
     checked = check(metadata, schemas.METADATA, "metadata", report)
     result: dict[str, Any] = {"name": metadata["name"], "namespace": metadata.get("namespace") or "default"}
     for key in ("labels", "annotations"):
-        # The store's own note comes along where somebody makes a manifest of a stored object.
-        given = {name: value for name, value in (checked.get(key) or {}).items() if name != FROM_MANIFEST}
+        given = {name: value for name, value in (checked.get(key) or {}).items() if name not in NOTES}
         if given:
             result[key] = given
     return result

@@ -53,6 +53,8 @@ OWNED_BY_THE_MANIFEST = (
 )
 # Written by this collection: which labels and annotations of a stored object its manifest gave, as JSON.
 FROM_MANIFEST = kinds.ANNOTATION_PREFIX + "from-manifest"
+# Its own notes on stored objects, which come along where somebody makes a manifest of one.
+NOTES = (FROM_MANIFEST, kinds.ANNOTATION_DELETED_CONTROL_PLANE)
 CONSENTS = (
     kinds.ANNOTATION_ALLOW_PATCH_DOWNGRADE,
     kinds.ANNOTATION_IGNORE_WORKER_NODES,

@@ -177,6 +177,10 @@ def test_a_pause_is_whose_who_paused(tmp_path: Path) -> None:
     pause(True)
     said.cluster["spec"]["paused"] = False
     assert len(cluster_records.apply_manifest(store, said)) == 1 and not paused()
+    # What a manifest did not begin it does not end.
+    pause(True)
+    cluster_records.apply_manifest(store, manifest())
+    assert paused()
 
 
 def test_what_a_manifest_gave_and_gives_no_more_is_taken_off(tmp_path: Path) -> None:

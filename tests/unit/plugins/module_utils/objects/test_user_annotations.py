@@ -22,6 +22,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.erro
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import ClusterManifest
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.user_annotations import (
     KNOWN,
+    NOTES,
     expression_fault,
     read_maintenance_window,
     read_readiness_gates,
@@ -189,7 +190,7 @@ def test_every_name_of_ours_is_known() -> None:
     ours = {
         value for name, value in vars(kinds).items() if name.startswith("ANNOTATION_") and "control-plane/" in value
     }
-    assert ours - {kinds.ANNOTATION_PREFIX} == set(KNOWN)
+    assert ours - {kinds.ANNOTATION_PREFIX, *NOTES} == set(KNOWN)
 
 
 @settings(max_examples=200)
