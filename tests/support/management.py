@@ -160,25 +160,6 @@ class Runs:
         self("infrastructure_status", kind="NspawnCluster", name="prod", spec=endpoint, status=status)
 
 
-def admin_token(server: ApiServer) -> str:
-    """A token of a service account that may do everything."""
-    admin = KubernetesApi({"kubeconfig": server.kubeconfig})
-    accounts = "/api/v1/namespaces/default/serviceaccounts"
-    admin.send(
-        "create", accounts, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "awx"}}, accepted=(409,)
-    )
-    bound = {
-        "apiVersion": roles.API,
-        "kind": "ClusterRoleBinding",
-        "metadata": {"name": "awx"},
-        "roleRef": {"apiGroup": roles.RBAC_GROUP, "kind": "ClusterRole", "name": "cluster-admin"},
-        "subjects": [{"kind": "ServiceAccount", "name": "awx", "namespace": "default"}],
-    }
-    admin.send("create", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", bound, accepted=(409,))
-    request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
-    return str(admin.send("create", f"{accounts}/awx/token", request).document["status"]["token"])
-
-
 def runner_binding_of(namespace: str, user: str) -> dict[str, t.Any]:
     """What gives a user the Role of a runner."""
     made = roles.runner_binding(namespace, [{"kind": "User", "name": user}])
