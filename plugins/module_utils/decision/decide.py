@@ -98,6 +98,8 @@ def decide_on(view: View) -> Object:
     if view.deleted is not None and outcome.acts:
         annotations["cluster"] = deleted_control_plane.begin_anew(own_status)
         outcome.reasons.append(reason(deleted_control_plane.CONTROL_PLANE_DELETED, _anew(view.deleted.title)))
+    elif outcome.acts and deleted_control_plane.is_begun_anew(view.cluster):
+        annotations["cluster"] = deleted_control_plane.begin_anew(own_status)
     return {
         "decisionVersion": names.DECISION_VERSION,
         "action": outcome.action,

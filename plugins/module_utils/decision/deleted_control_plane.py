@@ -84,6 +84,11 @@ def latched(obj: Mapping[str, Any]) -> bool:
     return bool((status.get("initialization") or _EMPTY).get("controlPlaneInitialized") or status.get("initialized"))
 
 
+def is_begun_anew(cluster: Object) -> bool:
+    """Whether a run was killed right after it had taken the latch back: the record is still there, and its consent must fit nothing any more."""
+    return recorded(cluster) is not None and not latched(cluster)
+
+
 def consented(found: Deleted, snapshot: Mapping[str, Any]) -> bool:
     """Whether a snapshot's policy has the consent to a new control plane after that deletion."""
     return _consent_of(found, snapshot) in ((snapshot.get("policy") or _EMPTY).get("consent") or ())

@@ -84,6 +84,17 @@ def test_whatever_the_first_step_is() -> None:
     assert kinds.ANNOTATION_DELETED_CONTROL_PLANE in decision["annotations"]["cluster"]
 
 
+@pytest.mark.parametrize("consent", ["", CONSENT])
+def test_a_run_that_was_killed_between_latch_and_record_is_gone_on_with(consent: str) -> None:
+    """Consent was given, and is not asked for again. The record goes, or it would be consent to the next loss."""
+    builder = deleted(consent)
+    builder.snapshot["cluster"]["status"]["initialization"].clear()
+    decision = decide(builder.build())
+    assert decision["action"] == "initialize"
+    assert decision["annotations"] == {"cluster": {kinds.ANNOTATION_DELETED_CONTROL_PLANE: None}}
+    assert decision["status"]["cluster"]["initialization"]["controlPlaneInitialized"] is False
+
+
 def test_what_blocks_otherwise_uses_nothing_of_it_up() -> None:
     assert blocked(deleted(CONSENT).wants(replicas=2))["reason"] == "ReplicasInvalid"
 
