@@ -106,12 +106,21 @@ def carry_out(api: KubernetesApi, changes: Sequence[Change], told: Callable[[str
     for change in changes:
         told(f"{'create' if change.before is None else 'change'} {change.title}")
         if change.before is None:
-            api.send("create", change.path.rpartition("/")[0], change.after, _WRITTEN)
+            _create(api, change)
         else:
             _update(api, change)
     for change in changes:
         if change.after["kind"] == "CustomResourceDefinition":
             _wait_served(api, change)
+
+
+def _create(api: KubernetesApi, change: Change) -> None:
+    """Make an object. That the very same was made meanwhile, by a second run or by Kubernetes itself (a namespace), is no error."""
+    parent = change.path.rpartition("/")[0]
+    if api.send("create", parent, change.after, _WRITTEN, accepted=(409,)).status == 409:
+        there = _read(api, change.path)
+        if there is None or _difference(api, change.after, {name(change.after): there}):
+            api.send("create", parent, change.after, _WRITTEN)
 
 
 def _update(api: KubernetesApi, change: Change) -> None:

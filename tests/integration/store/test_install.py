@@ -42,7 +42,14 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[ApiServer]:
     """An API server that nobody installed anything in."""
     server = start_api_server(tmp_path_factory.mktemp("bare"))
     try:
-        yield server.wait_ready()
+        server.wait_ready()
+        api = KubernetesApi({"kubeconfig": server.kubeconfig})
+        # It makes its own namespaces a moment after it serves.
+        until(
+            "the namespace default",
+            lambda: api.send("get", "/api/v1/namespaces/default", accepted=(404,)).status == 200,
+        )
+        yield server
     finally:
         server.end()
 
@@ -76,6 +83,21 @@ def clusters_of_somebody(labels: Object, **spec: t.Any) -> Object:
     made["metadata"].update(labels=labels, annotations={})
     made["spec"].update(spec)
     return made
+
+
+def test_what_was_made_meanwhile(api: KubernetesApi) -> None:
+    """Two runs at once: what the other one made is as wanted. What somebody else made under that name is not written over."""
+    changes = installation.plan(api, FEW)
+    installation.carry_out(api, changes, lambda line: None)
+    installation.carry_out(api, changes, lambda line: None)
+    assert installation.plan(api, FEW) == []
+    [role] = [each for each in changes if each.title.startswith("Role ")]
+    theirs = {**role.after, "rules": []}
+    api.send("delete", role.path)
+    api.send("create", role.path.rpartition("/")[0], theirs)
+    with pytest.raises(Refused, match="already exists"):
+        installation.carry_out(api, changes, lambda line: None)
+    assert not api.send("get", role.path).document["rules"]
 
 
 def test_everything_is_made_and_the_second_time_nothing(api: KubernetesApi) -> None:
