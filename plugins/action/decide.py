@@ -153,7 +153,7 @@ class ActionModule(ControlPlaneAction):
     def _keep_keys(self, objects: ClusterObjects, decision: Object) -> None:
         """A new control plane in the place of one that was deleted gets the keys that the Cluster has kept, before anything else."""
         control_plane = objects.control_plane
-        if control_plane is not None and (decision["annotations"].get("cluster") or {}):
+        if control_plane is not None and decision["annotations"].get("cluster"):
             for change in secrets.hand_over(objects.store, objects.cluster, objects.cluster, control_plane):
                 self.progress(objects.name, change)
 

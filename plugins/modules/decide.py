@@ -65,8 +65,8 @@ options:
   consent:
     description:
       - What a person consents to losing, each as C(action:what is lost). C(recoverSingleVoter:MACHINE) lets etcd go on alone where the second of two voters was
-        lost with that machine. C(initialize:NAMESPACE/CLUSTER:afterDeletionOf:UID) has a new control plane made where the KubeadmControlPlane was deleted and the
-        Cluster stays. A run that is blocked for want of one says which.
+        lost with that machine. C(initialize:NAMESPACE/CLUSTER:afterDeletionOf:UID) has a new control plane made where the KubeadmControlPlane was deleted and
+        the Cluster stays. A run that is blocked for want of one says which.
     type: list
     elements: str
     default: []

@@ -97,8 +97,8 @@ class Mover:
             mark = self._begin(mark, graph)
         elif mark.other != self._target.where:
             raise ControlPlaneFailure(
-                f"a move of {self._namespace}/{self._cluster} to {mark.other} has begun and not ended, and this one is to {self._target.where}. Nothing was done. "
-                "Complete that one (run it again), or take it back with -e control_plane_move_undo=true."
+                f"a move of {self._namespace}/{self._cluster} to {mark.other} has begun and not ended, and this one is to {self._target.where}. Nothing was "
+                "done. Complete that one (run it again), or take it back with -e control_plane_move_undo=true."
             )
         self._pause(self._source.store, True)
         arrived = self._arrive(mark, held)
@@ -207,8 +207,8 @@ class Mover:
         if whole and not deletion_marks.can_only_live_on(graph, self._source.store):
             raise ControlPlaneFailure(
                 f"{self._namespace}/{self._cluster} is being deleted as a whole: {deletion_marks.named(whole)}. Nothing was done. Let "
-                "kubeadm.control_plane.reconcile of this cluster end that. Where this API is the cluster's own by another name, that run finds it out and notes it; "
-                "move the cluster then."
+                "kubeadm.control_plane.reconcile of this cluster end that. Where this API is the cluster's own by another name, that run finds it out and "
+                "notes it; move the cluster then."
             )
 
     def _arrive(self, mark: Mark, held: Taken) -> Taken:
@@ -250,8 +250,8 @@ class Mover:
                     self._told(each)
                 return graph
         raise ControlPlaneFailure(
-            f"objects of {self._namespace}/{self._cluster} are changed all the time in the store {self._source.where}, though it is paused. Nothing is lost: that store "
-            "keeps everything. Find out who does it (managedFields say), then run this again."
+            f"objects of {self._namespace}/{self._cluster} are changed all the time in the store {self._source.where}, though it is paused. Nothing is lost: "
+            "that store keeps everything. Find out who does it (managedFields say), then run this again."
         )
 
     def _after(self, mark: Mark, graph: Graph, verified: t.Optional[Graph]) -> bool:
@@ -279,8 +279,8 @@ class Mover:
     def _require_there(self) -> None:
         if self._target.store.get(CLUSTER, *self._at) is None:
             raise ControlPlaneFailure(
-                f"{self._namespace}/{self._cluster} was moved, but not to {self._target.where}: there is no such Cluster there. Nothing was deleted here. Give the store "
-                "that it was moved to."
+                f"{self._namespace}/{self._cluster} was moved, but not to {self._target.where}: there is no such Cluster there. Nothing was deleted here. Give "
+                "the store that it was moved to."
             )
 
     def _tidy(self) -> None:

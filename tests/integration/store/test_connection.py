@@ -103,7 +103,8 @@ SHELL = {"args": ["-c", "echo 'log in again, password=s3cr3t t0ken-of-env' >&2; 
 FAILURES: t.Mapping[str, tuple[Document, str]] = {
     "it fails": (
         by_plugin("sh", **SHELL, env=[{"name": "MY_TOKEN", "value": "t0ken-of-env"}]),
-        r"getting credentials: credential plugin of user u \(command sh\): it failed with exit code 3, and said: log in again, password=\[redacted\] \[redacted\]",
+        r"getting credentials: credential plugin of user u \(command sh\): it failed with exit code 3, "
+        r"and said: log in again, password=\[redacted\] \[redacted\]",
     ),
     "it is ended": (by_plugin("sh", args=["-c", "kill -9 $$"]), r"\(command sh\): it was ended by signal 9"),
     "it is not in PATH": (
