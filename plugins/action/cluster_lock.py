@@ -34,9 +34,7 @@ class ActionModule(ControlPlaneAction):
             raise ControlPlaneFailure(cluster_export.PASSWORD_MISSING)
         if self.check_mode:
             if present:
-                stores.refuse_others(arguments["store"], self.PATIENCE_SECONDS)
-                self.refuse_moved(arguments)
-                stores.require_namespace(arguments["store"], arguments["namespace"], self.PATIENCE_SECONDS)
+                self.refuse_beforehand(arguments)
             return {"changed": False, "fencing": 0, "run": "", "held_by": ""}
         store = self.open_store(arguments)
         del store  # opening it tells options that contradict each other, and a password that is missing

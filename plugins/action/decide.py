@@ -143,6 +143,7 @@ class ActionModule(ControlPlaneAction):
             taken = acts and (place is None or place.step is not None)
             if taken:
                 self._keep_keys(objects, decision)
+            # Not before the keys are kept: what a step begins with is recorded with it.
             begins = taken
         finally:
             write_status(objects, decision, snapshot["now"], begins=begins)

@@ -23,7 +23,6 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import (
     plan_files,
     planning,
     stored_wishes,
-    stores,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
     STORE_SPEC,
@@ -79,9 +78,7 @@ class ActionModule(ControlPlaneAction):
         store = self.open_store(arguments)
         if store.get(CLUSTER, arguments["namespace"], arguments["cluster"]) is None:
             # A manifest alone would make a plan for a new cluster of it.
-            stores.refuse_others(arguments["store"], self.PATIENCE_SECONDS)
-            self.refuse_moved(arguments)
-            stores.require_namespace(arguments["store"], arguments["namespace"], self.PATIENCE_SECONDS)
+            self.refuse_beforehand(arguments)
         manifest = None
         if arguments["manifests"]:
             manifest = read_cluster(

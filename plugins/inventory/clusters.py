@@ -230,8 +230,8 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.inventory_gr
     machine_variables,
     refuse_taken,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import CLUSTERS_GROUP
 
-CLUSTERS_GROUP = "control_planes"
 MACHINES_GROUP = "control_plane_machines"
 Key = tuple[str, str]
 # Of a cluster; None where they can't be read.

@@ -141,6 +141,12 @@ class ControlPlaneAction(ActionBase):
             where = stores.describe(arguments["store"])
             marks.refuse(mark, marks.WORK, arguments["namespace"], arguments["cluster"], where)
 
+    def refuse_beforehand(self, arguments: t.Mapping[str, t.Any]) -> None:
+        """Fail as the run would begin by failing, for whoever only tells what it would do: an API that others manage, a move, no namespace."""
+        stores.refuse_others(arguments["store"], self.PATIENCE_SECONDS)
+        self.refuse_moved(arguments)
+        stores.require_namespace(arguments["store"], arguments["namespace"], self.PATIENCE_SECONDS)
+
     def check_lock(self, arguments: t.Mapping[str, t.Any]) -> None:
         """Fail where this run doesn't hold the cluster's lock any more; called before every irreversible call."""
         number = arguments.get("fencing")

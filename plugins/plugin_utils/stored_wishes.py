@@ -44,7 +44,6 @@ WHERE = "the store"
 # Of this collection's annotations, a person's are those that are known, or nearly; the others are runs' own notes.
 MISSPELLED = 0.9
 ATTEMPTS = 5
-END_CLUSTER = "To end the cluster, run the playbook delete."
 # Of the faults, what a status says.
 _SAID = 1024
 
@@ -140,7 +139,7 @@ def _refuse_without_control_plane(stored: t.Sequence[Object]) -> None:
                 "spec.controlPlaneRef",
                 None,
                 f"{found.title}, and no other one is there",
-                f"Apply a KubeadmControlPlane to have a new one. {END_CLUSTER}",
+                f"Apply a KubeadmControlPlane to have a new one. {deleted_control_plane.END_CLUSTER}",
             )
         ]
     )

@@ -95,11 +95,11 @@ def decide_on(view: View) -> Object:
     failure.note(found, status, view.control_plane)
     failure.note(found, own_status, view.cluster)
     annotations = _annotations(view)
-    if view.deleted is not None and outcome.acts:
+    if outcome.acts and (view.deleted is not None or deleted_control_plane.is_begun_anew(view.cluster)):
         annotations["cluster"] = deleted_control_plane.begin_anew(own_status)
-        outcome.reasons.append(reason(deleted_control_plane.CONTROL_PLANE_DELETED, _anew(view.deleted.title)))
-    elif outcome.acts and deleted_control_plane.is_begun_anew(view.cluster):
-        annotations["cluster"] = deleted_control_plane.begin_anew(own_status)
+    if outcome.acts and view.deleted is not None:
+        text = f"a new control plane is made, as was consented to: {view.deleted.title}"
+        outcome.reasons.append(reason(deleted_control_plane.CONTROL_PLANE_DELETED, text))
     return {
         "decisionVersion": names.DECISION_VERSION,
         "action": outcome.action,
@@ -132,10 +132,6 @@ def decide_on(view: View) -> Object:
 
 def _annotations(view: View) -> Object:
     return {"controlPlane": {kinds.ANNOTATION_REMEDIATION_IN_PROGRESS: None}} if is_stale(view) else {}
-
-
-def _anew(title: str) -> str:
-    return f"a new control plane is made, as was consented to: {title}"
 
 
 def _choose(context: Context) -> Outcome:

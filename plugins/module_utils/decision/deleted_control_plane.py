@@ -22,7 +22,8 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects impo
 Object = dict[str, Any]
 # Cluster API's reason for the Cluster's conditions.
 CONTROL_PLANE_DELETED = "ControlPlaneDeleted"
-MISSING_FIX = "Add it to the manifest, or correct the Cluster's spec.controlPlaneRef. To end the cluster, run the playbook delete."
+END_CLUSTER = "To end the cluster, run the playbook delete."
+MISSING_FIX = f"Add it to the manifest, or correct the Cluster's spec.controlPlaneRef. {END_CLUSTER}"
 _CONSENT = "afterDeletionOf"
 _SHORT = 8
 _EMPTY: Object = {}
@@ -124,7 +125,7 @@ def way_out(found: Deleted, snapshot: Mapping[str, Any], managed_etcd: bool) -> 
     return (
         f"{made}, with the endpoint and the keys that the Cluster has kept, reconcile with -e control_plane_consent={_consent_of(found, snapshot)} "
         f"(it fits no later deletion).{mistake} "
-        "Worker Nodes that were left running take orders from it, and stop what it doesn't know. To end the cluster, run the playbook delete."
+        f"Worker Nodes that were left running take orders from it, and stop what it doesn't know. {END_CLUSTER}"
     )
 
 

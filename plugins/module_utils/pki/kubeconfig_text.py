@@ -9,6 +9,7 @@ import base64
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import KeyPair
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.reissue import certificates_of
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import yaml_text
 
 
@@ -76,12 +77,8 @@ def is_of_the_same_cluster(found: str, text: str) -> bool:
         alone = len(config["clusters"]) == 1 and len(config["contexts"]) == 1
     except (ValueError, KeyError, TypeError):
         return False
-    shared = set(_certificates(authorities(found))) & set(_certificates(authorities(text)))
+    shared = set(certificates_of(authorities(found))) & set(certificates_of(authorities(text)))
     return alone and (bool(shared) or server_url(found) == server_url(text))
-
-
-def _certificates(pem: str) -> list[str]:
-    return [each.strip() for each in pem.split("-----BEGIN CERTIFICATE-----") if each.strip()]
 
 
 def with_authorities(text: str, ca_pem: str) -> str:

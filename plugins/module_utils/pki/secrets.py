@@ -153,14 +153,17 @@ def new_secret(
 
 def controller_reference(control_plane: Object) -> Object:
     """Return the ownerReference by which a KubeadmControlPlane controls a Secret."""
-    metadata = control_plane["metadata"]
+    reference = _reference(kinds.API_CONTROL_PLANE, kinds.KUBEADM_CONTROL_PLANE, control_plane["metadata"])
+    return {**reference, "blockOwnerDeletion": True}
+
+
+def _reference(api_version: str, kind: str, metadata: Object) -> Object:
     return {
-        "apiVersion": kinds.API_CONTROL_PLANE,
-        "kind": kinds.KUBEADM_CONTROL_PLANE,
+        "apiVersion": api_version,
+        "kind": kind,
         "name": metadata["name"],
         "uid": metadata["uid"],
         "controller": True,
-        "blockOwnerDeletion": True,
     }
 
 
@@ -171,15 +174,10 @@ def hand_over(store: Store, cluster: Object, former: Object, owner: Object) -> l
     deleted, and a new one gets them. What has the cluster's label is looked at, and of that nothing but what ``former`` owns is changed.
     """
     uid, metadata = former["metadata"]["uid"], owner["metadata"]
-    reference = {
-        "apiVersion": owner["apiVersion"],
-        "kind": owner["kind"],
-        "name": metadata["name"],
-        "uid": metadata["uid"],
-        "controller": True,
-    }
     if owner["kind"] == kinds.KUBEADM_CONTROL_PLANE:
         reference = controller_reference(owner)
+    else:
+        reference = _reference(owner["apiVersion"], owner["kind"], metadata)
 
     def change(stored: Object) -> None:
         owners = [each for each in stored["metadata"].get("ownerReferences") or [] if each.get("uid") != uid]

@@ -279,13 +279,18 @@ def test_an_object_that_somebody_edits_between_observing_and_acting(
     whole(workspace, 1)
 
 
+def three_made(three: RecordedCluster, server: ApiServer, workspace: ManagementWorkspace) -> list[str]:
+    """The cluster of three machines in the API, and its manifest. Returns the machines' names."""
+    three.put(server, workspace)
+    workspace.manifest(NAME, replicas=3)
+    return whole(workspace, 3)
+
+
 def test_a_machine_whose_finalizer_somebody_removed(
     workspace: ManagementWorkspace, server: ApiServer, three: RecordedCluster
 ) -> None:
     """Deleted like that the object is gone at once: its machine is removed as every machine is, and replaced."""
-    three.put(server, workspace)
-    workspace.manifest(NAME, replicas=3)
-    names = whole(workspace, 3)
+    names = three_made(three, server, workspace)
     for each in names[:2]:
         kubectl(server, "patch", "machine", each, "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
     kubectl(server, "delete", "machine", names[0])
@@ -301,9 +306,7 @@ def test_a_machine_that_is_deleted_by_kubectl(
     workspace: ManagementWorkspace, server: ApiServer, three: RecordedCluster
 ) -> None:
     """It waits for its finalizer, is removed in order and replaced."""
-    three.put(server, workspace)
-    workspace.manifest(NAME, replicas=3)
-    names = whole(workspace, 3)
+    names = three_made(three, server, workspace)
     kubectl(server, "delete", "machine", names[1], "--wait=false")
     assert len(workspace.objects("Machine")) == 3
     workspace.playbook("reconcile").succeeded()
@@ -314,9 +317,7 @@ def test_every_machine_was_deleted_by_kubectl(
     workspace: ManagementWorkspace, server: ApiServer, three: RecordedCluster
 ) -> None:
     """Nothing is taken out where no other machine is to stay; taken back as the documentation tells, nothing is to be done."""
-    three.put(server, workspace)
-    workspace.manifest(NAME, replicas=3)
-    names = whole(workspace, 3)
+    names = three_made(three, server, workspace)
     kubectl(server, "delete", "machine", "--all", "--wait=false")
     run = workspace.playbook("reconcile").failed()
     assert "CannotBeRemediated" in run.text and "The last machine" in run.text
