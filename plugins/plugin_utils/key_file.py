@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A private key that ssh can read by a path and that no killed run leaves on a disk: it is in memory, and goes with its process."""
+"""Private files that programs read by a path and that no killed run leaves on a disk: they are in memory, and go with their process."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ class KeyFile:
     """
 
     def __init__(self, key: bytes, folder: str) -> None:
-        self.path = _in_memory(self, key) or _on_disk(key, folder)
+        self.path = in_memory(self, key) or _on_disk(key, folder)
 
 
-def _in_memory(owner: KeyFile, key: bytes) -> str:
-    """Return the path of a file in memory, "" where there is no such thing or nobody can open it by a path."""
+def in_memory(owner: object, content: bytes) -> str:
+    """Return the path of a file in memory that lives as long as its owner.
+
+    "" where the system has no such files, or does not open them by a path.
+    """
     if not hasattr(os, "memfd_create"):
         return ""
     try:
@@ -30,11 +33,11 @@ def _in_memory(owner: KeyFile, key: bytes) -> str:
         return ""
     path = f"/proc/{os.getpid()}/fd/{descriptor}"
     try:
-        # ssh refuses a key that others could read.
+        # No other user may read it; ssh refuses a key that one could.
         os.fchmod(descriptor, 0o600)
-        os.write(descriptor, key)
+        os.write(descriptor, content)
         with open(path, "rb") as file:
-            readable = file.read() == key
+            readable = file.read() == content
     except OSError:
         readable = False
     if not readable:

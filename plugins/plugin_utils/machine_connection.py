@@ -20,6 +20,7 @@ from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.loader import become_loader, connection_loader
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.failpoints import around
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import inventory_connection
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.key_file import KeyFile
 
 CONNECT_TIMEOUT_SECONDS = 3
@@ -102,7 +103,7 @@ def connection_variables(
             raise AnsibleError(
                 f"machine {machine.name} is the inventory host {inventory_host}, and {CLUSTER_OF_THAT_NAME}"
             )
-        variables.update({k: known[k] for k in known if k.startswith("ansible_") and k != "ansible_facts"})
+        variables.update(inventory_connection.told(str(inventory_host), known))
         variables.setdefault("ansible_host", inventory_host)
     else:
         host = machine.connection.get("host")

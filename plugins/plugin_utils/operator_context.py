@@ -163,6 +163,10 @@ class TaskContext:
         """Keep what was run elsewhere than on the node in the Task's record."""
         self._record.output(self.index, output)
 
+    def hide(self, secrets: t.Mapping[str, bytes]) -> None:
+        """Remove these values from all records from now on."""
+        self._secrets.add(secrets)
+
     def connection_variables(self, node: str) -> dict[str, t.Any]:
         """The variables that reach a Node's machine."""
         return self._caller.variables(self.machine(node))

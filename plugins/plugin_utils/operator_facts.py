@@ -10,6 +10,7 @@ import re
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.skew import read_version
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.names import is_dns_subdomain
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import freeze, objects
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.matching import NodeNow
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import ClusterFacts, NodeFacts
@@ -85,6 +86,12 @@ class Facts:
         )
         data = {path: ((found.get(path) or {}).get("data") or {}) for path in names}
         items = (found[NODES] or {}).get("items") or []
+        for name in (str(each["metadata"]["name"]) for each in items):
+            if not is_dns_subdomain(name):
+                # Nothing else keeps it out of paths, hosts' names and commands.
+                raise operator_swap.SwapFailure(
+                    f"the API server on {via} has a Node named {name[:80]!r}, which no Kubernetes allows"
+                )
         nodes = [self._node(each, versions) for each in items]
         held = [str(each["metadata"]["name"]) for each in items if (each.get("spec") or {}).get("unschedulable")]
         own_kubelet = next((data[each]["kubelet"] for each in reversed(kubelet) if data[each].get("kubelet")), "")

@@ -14,11 +14,28 @@ import typing as t
 import yaml
 from ansible import constants as C
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.names import is_dns_subdomain
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import bound_process
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import bound_process, inventory_connection, key_file
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_context import CommandFailure, TaskContext
 
 _KEPT = 16 * 1024
+
+
+class _Data(dict[str, t.Any]):
+    """A mapping whose texts are no templates, at any depth."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes YAML for ansible-playbook, which takes every text for a template that isn't marked."""
+
+    def ignore_aliases(self, data: t.Any) -> bool:
+        """Write everything out: an alias would carry the mark of its anchor, or lack it."""
+        del data
+        return True
+
+
+_Dumper.add_representer(_Data, lambda dumper, data: dumper.represent_mapping("!unsafe", data))
 
 
 class RoleRun:
@@ -26,6 +43,9 @@ class RoleRun:
 
     It ends with the process that runs it, and when that has lost the cluster's lock: the next run begins it anew, which is what roles are
     made for, and never has it beside itself. Only its output's ends are kept, for it runs on the controller.
+
+    What ansible-playbook reads from a file it trusts as a template. So all that comes from an Action, the store or a node is marked
+    as data, and nothing else is written but this file's own words.
     """
 
     def __init__(self, context: TaskContext, parameters: t.Mapping[str, t.Any]) -> None:
@@ -38,7 +58,7 @@ class RoleRun:
         started = context.now()
         role = str(self._parameters["name"])
         with tempfile.TemporaryDirectory(dir=C.DEFAULT_LOCAL_TMP, prefix="kubeadm-role-") as folder:
-            inventory, playbook = self._files(folder)
+            inventory, playbook = self._inventory(folder), self._playbook(folder)
             environment = {**os.environ, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_RETRY_FILES_ENABLED": "0"}
             seconds = int(self._parameters["timeoutSeconds"])
             arguments = ["-i", inventory, playbook]
@@ -51,11 +71,39 @@ class RoleRun:
         last = "\n".join(redact(done.output.decode("utf-8", "replace")).strip().splitlines()[-15:])
         raise CommandFailure(f"Node {context.node.name}: the role {role} {why}" + (f": {last}" if last else "."))
 
-    def _files(self, folder: str) -> tuple[str, str]:
-        """The inventory and the playbook; both are private, for they say how the node is reached."""
+    def _inventory(self, folder: str) -> str:
+        """Return the path of the inventory, which is in memory: it may have a password."""
+        node = self._context.node.name
+        if not is_dns_subdomain(node):
+            # It becomes a host's name, of which Ansible makes paths and ranges.
+            raise CommandFailure(f"{node!r} is no Node's name (RFC 1123), so the role was not started.")
+        variables = self._context.connection_variables(node)
+        overridden = sorted(set(self._parameters["vars"]) & inventory_connection.declared(variables))
+        if overridden:
+            raise CommandFailure(
+                f"Node {node}: the role was not started, since its vars have {', '.join(overridden)}, which would change how the Node is "
+                "reached. Give these variables other names."
+            )
+        secrets = inventory_connection.secrets(variables)
+        self._context.hide(secrets)
+        content = _yaml({"all": {"hosts": {node: _Data(variables)}}})
+        path = os.path.join(folder, "inventory.yml")
+        memory = key_file.in_memory(self, content)
+        if memory:
+            os.symlink(memory, path)
+        elif secrets:
+            raise CommandFailure(
+                f"Node {node}: the role was not started, since {', '.join(sorted(secrets))} would be written to a file: this controller has no "
+                "files in memory. Run it on Linux, or reach the Node without a password."
+            )
+        else:
+            _write(path, content)
+        return path
+
+    def _playbook(self, folder: str) -> str:
+        """Return the path of the playbook."""
         context = self._context
         machine = context.machine(context.node.name)
-        variables = context.connection_variables(context.node.name)
         guard: dict[str, t.Any] = {
             "name": "guard",
             "argv": [],
@@ -63,36 +111,30 @@ class RoleRun:
             "fencing": context.fencing,
         }
         play = {
-            "name": f"{self._parameters['name']} on {context.node.name}",
+            "name": "Run a role of an Action",
             "hosts": "all",
             "gather_facts": True,
             "pre_tasks": [
                 {
                     "name": "Check that this is the right machine",
-                    "kubeadm.control_plane.node_command": {
-                        key: each for key, each in guard.items() if each is not None
-                    },
+                    "kubeadm.control_plane.node_command": _Data(
+                        {key: each for key, each in guard.items() if each is not None}
+                    ),
                 }
             ],
             "tasks": [
                 {
                     "name": "Run the role",
-                    "ansible.builtin.include_role": {
-                        "name": self._parameters["name"],
-                        "tasks_from": self._parameters["tasksFrom"],
-                    },
-                    "vars": self._parameters["vars"],
+                    "ansible.builtin.include_role": _Data(
+                        {"name": self._parameters["name"], "tasks_from": self._parameters["tasksFrom"]}
+                    ),
+                    "vars": _Data(self._parameters["vars"]),
                 }
             ],
         }
-        inventory = {"all": {"hosts": {context.node.name: variables}}}
-        made = []
-        for name, content in (("inventory.yml", inventory), ("playbook.yml", [play])):
-            path = os.path.join(folder, name)
-            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
-                yaml.safe_dump(json.loads(json.dumps(content, default=str)), stream)
-            made.append(path)
-        return made[0], made[1]
+        path = os.path.join(folder, "playbook.yml")
+        _write(path, _yaml([play]))
+        return path
 
     def _keep(self, role: str, done: bound_process.Ended, started: str) -> None:
         text = redact(done.output.decode("utf-8", "replace")).encode()
@@ -110,3 +152,21 @@ class RoleRun:
                 "node": self._context.node.name,
             }
         )
+
+
+def _yaml(content: t.Any) -> bytes:
+    """Return YAML of JSON types, whatever Ansible made of them, with the marks of data."""
+    return str(yaml.dump(_plain(content), Dumper=_Dumper, sort_keys=False)).encode()
+
+
+def _plain(value: t.Any) -> t.Any:
+    if isinstance(value, _Data):
+        return _Data(json.loads(json.dumps(value, default=str)))
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list) else value
+
+
+def _write(path: str, content: bytes) -> None:
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+        stream.write(content)

@@ -154,6 +154,10 @@ class TaskRunner:
         run = operator_commands.REGISTRY.get(name)
         if run is None or name not in catalogue.COMMANDS:
             return "this release does not know the command; it was planned by another one"
+        # The stored Task is read again, and whoever may write it may have written what no plan would have.
+        wrong = catalogue.descriptor_errors(descriptor, f"spec.commands[{index}]")
+        if wrong:
+            return f"{wrong[0].path}: {wrong[0].rule}. {wrong[0].fix}"
         _command, parameters = catalogue.split(descriptor)
         root = task if self._root["kind"] == objects.TASK else self._root
         objects_now = ClusterObjects.read(self._objects.store, self._objects.namespace, self._objects.name)

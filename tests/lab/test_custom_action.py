@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import typing as t
 from pathlib import Path
@@ -56,10 +57,14 @@ def shell(text: str, **more: t.Any) -> dict[str, t.Any]:
     return {"command": {"argv": ["sh", "-c", text], "literal": True, **more}}
 
 
-def test_programs_files_modules_and_roles(lab: Lab) -> None:
+def test_programs_files_modules_and_roles(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each does what it says on the node, and the record has no secret."""
-    role = lab.workspace.folder / "roles" / "mark" / "tasks"
+    collections = lab.workspace.folder / "collections"
+    role = collections / "ansible_collections" / "acme" / "own" / "roles" / "mark" / "tasks"
     role.mkdir(parents=True)
+    monkeypatch.setenv(
+        "ANSIBLE_COLLECTIONS_PATH", os.pathsep.join((os.environ["ANSIBLE_COLLECTIONS_PATH"], str(collections)))
+    )
     tasks = [
         {
             "name": "Mark",
@@ -78,7 +83,7 @@ def test_programs_files_modules_and_roles(lab: Lab) -> None:
         {"file": {"path": "/root/plain", "content": "one\n", "mode": "0644"}},
         {"command": {"argv": ["cat", "/root/key", "/root/plain"]}},
         {"module": {"name": "ansible.builtin.lineinfile", "args": {"path": "/root/plain", "line": "two"}}},
-        {"role": {"name": str(role.parent), "vars": {"mark": "by"}}},
+        {"role": {"name": "acme.own.mark", "vars": {"mark": "by"}}},
         {"waitHealthy": {}},
     ]
     lab.actions.run("first", own(*commands)).succeeded()

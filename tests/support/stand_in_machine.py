@@ -24,7 +24,7 @@ from typing import Any, Optional
 import stand_in_snapshots
 import yaml
 from stand_in_configurations import Configurations
-from stand_in_programs import now, rfc3339
+from stand_in_programs import asked_for_passwords, now, rfc3339
 from stand_in_upgrades import Upgrades, pod
 
 Object = dict[str, Any]
@@ -374,20 +374,20 @@ def main() -> int:
     """Answer one call under a lock, and write everything or nothing."""
     folder = Path(sys.argv[1])
     address = next((each for each in sys.argv[2:] if re.fullmatch(r"198\.51\.100\.\d+", each)), "")
+    passwords = asked_for_passwords(sys.argv[-1])
     payload = sys.stdin.read()
     with open(folder / "world.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         file = folder / "world.json"
         state = json.loads(file.read_text()) if file.exists() else new_state()
+        state.setdefault("passwords", []).extend(passwords)
         world = World(state, json.loads((folder / "cloud.json").read_text()), address, folder)
         if world.here is None or "_ansiballz_main(" not in payload:
             sys.stderr.write(f"ssh: connect to host {address} port 22: Connection refused\n")
             return 255
         module, arguments = called(payload)
         state["calls"].append(f"{time.time():.3f} {world.here['name']} {module}")
-        answer = world.answer(
-            module, {key: value for key, value in arguments.items() if not key.startswith("_ansible")}
-        )
+        answer = world.answer(module, {key: each for key, each in arguments.items() if key[:8] != "_ansible"})
         partial = folder / "world.partial"
         partial.write_text(json.dumps(state))
         partial.rename(file)

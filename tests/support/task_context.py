@@ -53,6 +53,7 @@ class StandInAction:
         self.calls: list[tuple[str, str, Object]] = []
         self.shown: list[str] = []
         self.locks = 0
+        self.reached_by: Object = {}
 
     def machine_caller(self, arguments: Object, cluster_objects: t.Any) -> StandInAction:
         """What reaches the nodes."""
@@ -66,6 +67,11 @@ class StandInAction:
         if result is None:
             return Answer(False, {"msg": f"machine {machine.name} was not reached: timed out"})
         return Answer(True, result)
+
+    def variables(self, machine: Machine) -> Object:
+        """The connection variables of that machine."""
+        del machine
+        return self.reached_by
 
     def progress(self, cluster: str, text: str) -> None:
         """A line for people."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions, names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import objects as operator
 
 Object = dict[str, Any]
 
@@ -21,6 +22,7 @@ RBAC_GROUP = "rbac.authorization.k8s.io"
 RUNNER = "kubeadm-control-plane-runner"
 MANAGER_ROLE = "kubeadm-control-plane-manager"
 EDIT_ROLE = "kubeadm-control-plane-edit"
+ACTIONS_ROLE = "kubeadm-control-plane-actions"
 VIEW_ROLE = "kubeadm-control-plane-view"
 # The contract's label: Cluster API's own manager, where there is one, gets what it has.
 AGGREGATE_TO_MANAGER = "cluster.x-k8s.io/aggregate-to-manager"
@@ -33,22 +35,27 @@ RUN = ("create", "delete", "get", "list", "update")
 
 
 def cluster_roles(found: Sequence[definitions.Kind]) -> list[Object]:
-    """Return the ClusterRoles: the contract's for Cluster API's manager, and what adds the kinds to view, edit and admin.
+    """Return the ClusterRoles: the contract's for Cluster API's manager, what adds the kinds to view, edit and admin, and that for Actions.
+
+    Whoever writes an Action has programs run as root on the nodes and roles on the controller, so that role is aggregated to no other.
 
     Args:
         found: the kinds that are installed.
     """
-    templates = [kind for kind in found if kind.name.endswith("Template")]
-    others = [kind for kind in found if kind not in templates]
+    of_actions = [kind for kind in found if definitions.group_of(kind.name) == operator.GROUP]
+    edited = [kind for kind in found if kind not in of_actions]
+    templates = [kind for kind in edited if kind.name.endswith("Template")]
+    others = [kind for kind in edited if kind not in templates]
     manager = [*_rules(others, (*READ, *WRITE)), *_rules(templates, (*READ, "patch", "update"))]
     return [
         _role("ClusterRole", MANAGER_ROLE, manager, {AGGREGATE_TO_MANAGER: "true"}),
         _role(
             "ClusterRole",
             EDIT_ROLE,
-            [*_rules(found, (*READ, *WRITE)), *_rules(_scaled(found), ("get", "patch", "update"), "scale")],
+            [*_rules(edited, (*READ, *WRITE)), *_rules(_scaled(edited), ("get", "patch", "update"), "scale")],
             {f"{AGGREGATE_TO}edit": "true", f"{AGGREGATE_TO}admin": "true"},
         ),
+        _role("ClusterRole", ACTIONS_ROLE, _rules(of_actions, (*READ, *WRITE)), {}),
         _role("ClusterRole", VIEW_ROLE, _rules(found, READ), {f"{AGGREGATE_TO}view": "true"}),
     ]
 

@@ -27,6 +27,25 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.pla
 _SHELL = re.compile(r"[;&|<>`*\n]|\$[({\w]|^~")
 _VERSION = r"v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?"
 _PATH = r"/[^\0\n]*[^/\0\n]"
+# A folder or a name to be sought would let an Action choose what code runs on the controller.
+_FULL_NAME = r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*){2,}"
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# Ansible's special variables without "ansible_" in front; several of them decide which host is reached.
+_SPECIAL = frozenset(
+    (
+        *("group_names", "groups", "hostvars", "inventory_dir", "inventory_file", "inventory_hostname"),
+        *(
+            "inventory_hostname_short",
+            "omit",
+            "play_hosts",
+            "playbook_dir",
+            "role_name",
+            "role_names",
+            "role_path",
+            "vars",
+        ),
+    )
+)
 
 
 def _command_check(parameters: Mapping[str, Any], path: str) -> list[FieldError]:
@@ -65,6 +84,23 @@ def _file_check(parameters: Mapping[str, Any], path: str) -> list[FieldError]:
     if set(secret) != {"name", "key"} or not all(isinstance(each, str) for each in secret.values()):
         return [FieldError(f"{path}.secret", None, "must have name and key", "Name the Secret and the key in it.")]
     return []
+
+
+def _role_check(parameters: Mapping[str, Any], path: str) -> list[FieldError]:
+    found = []
+    for name in parameters["vars"]:
+        if not isinstance(name, str) or not _VARIABLE.fullmatch(name):
+            rule = "is no variable's name: letters, digits and _, and no digit first"
+        elif name.startswith("ansible_") or name in _SPECIAL:
+            rule = (
+                "is a variable of Ansible's own, by which a role could be made to run on another host than the Task's"
+            )
+        else:
+            continue
+        found.append(
+            FieldError(f"{path}.vars.{name}", None, rule, "Nothing was started. Give the role's variable another name.")
+        )
+    return found
 
 
 def _record_check(parameters: Mapping[str, Any], path: str) -> list[FieldError]:
@@ -152,7 +188,10 @@ COMMANDS: tuple[Command, ...] = (
         _module_lines,
         {
             "name": Parameter(
-                STRING, required=True, pattern=r"[a-z0-9_]+(\.[a-z0-9_]+){2,}", pattern_words="a module's full name"
+                STRING,
+                required=True,
+                pattern=_FULL_NAME,
+                pattern_words="a module's full name, NAMESPACE.COLLECTION.MODULE",
             ),
             "args": Parameter(MAPPING, default={}),
         },
@@ -163,13 +202,16 @@ COMMANDS: tuple[Command, ...] = (
         _role_lines,
         {
             "name": Parameter(
-                STRING, required=True, pattern=r"[A-Za-z0-9_./-]+", pattern_words="a role's name, or its folder"
+                STRING, required=True, pattern=_FULL_NAME, pattern_words="a role's full name, NAMESPACE.COLLECTION.ROLE"
             ),
-            "tasksFrom": Parameter(STRING, default="main", pattern=r"[A-Za-z0-9_.-]+"),
+            "tasksFrom": Parameter(
+                STRING, default="main", pattern=r"[A-Za-z0-9_][A-Za-z0-9_.-]*", pattern_words="the name of a task file"
+            ),
             "vars": Parameter(MAPPING, default={}),
             "timeoutSeconds": Parameter(INTEGER, default=1800, minimum=1),
         },
         disruptive=True,
+        check=_role_check,
     ),
     Command(
         "recordMachine",

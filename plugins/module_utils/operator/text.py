@@ -113,7 +113,8 @@ def _failed(execution: Execution, step: Step, label: str, option: str) -> str:
         output = last_output(task)
         if output:
             lines += ["Last output:", *(f"  {line}" for line in output["text"].splitlines()[-30:])]
-            lines.append(f"The whole output is in {output['logPath']} on that Node.")
+            if output["logPath"]:
+                lines.append(f"The whole output is in {output['logPath']} on that Node.")
     chosen = f" -e operator_task={step.tasks[0]}" if len(step.tasks) > 1 else ""
     return "\n".join(
         [

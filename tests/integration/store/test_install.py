@@ -108,6 +108,7 @@ def test_everything_is_made_and_the_second_time_nothing(api: KubernetesApi) -> N
     assert said[len(made) :] == [
         "create ClusterRole kubeadm-control-plane-manager",
         "create ClusterRole kubeadm-control-plane-edit",
+        "create ClusterRole kubeadm-control-plane-actions",
         "create ClusterRole kubeadm-control-plane-view",
         "create Role default/kubeadm-control-plane-runner",
         "create RoleBinding default/kubeadm-control-plane-runner",

@@ -118,6 +118,23 @@ def test_a_command_of_another_release_is_no_success(bench: Bench) -> None:
     assert first["error"] and "completionTime" not in first
 
 
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ({"role": {"name": "/srv/roles/own"}}, "role.name: must be a role's full name"),
+        ({"role": {"name": "acme.own.mark", "vars": {"ansible_connection": "local"}}}, "role.vars.ansible_connection"),
+        ({"command": {"argv": "id"}}, "command.argv: must be a list of texts"),
+    ],
+)
+def test_a_command_that_was_written_into_the_store_is_checked_where_it_is_run(
+    bench: Bench, command: Object, said: str
+) -> None:
+    """Whoever can write a plan can write its hash."""
+    bench.begin(group("a", command))
+    step = bench.run()
+    assert step["step"] == "failed" and f"spec.commands[0].{said}" in step["msg"]
+
+
 def test_tasks_beside_each_other(bench: Bench) -> None:
     """Each in a process of its own; never more than the budget, and all of them in the end."""
     workers = {"matchExpressions": [{"key": "node-role.kubernetes.io/master", "operator": "DoesNotExist"}]}

@@ -74,6 +74,50 @@ def test_inventory_host_keeps_its_own_variables(tmp_path: Path) -> None:
     assert "other" not in made
 
 
+@pytest.mark.parametrize(
+    ("connection", "name"),
+    [
+        ({}, "ansible_ssh_common_args"),
+        ({}, "ansible_private_key_passphrase"),
+        ({}, "ansible_become_password"),
+        ({"ansible_become_method": "su"}, "ansible_su_user"),
+        ({"ansible_connection": "winrm"}, "ansible_winrm_scheme"),
+        ({}, "ansible_system_tmpdirs"),
+        ({}, "ansible_syslog_facility"),
+        ({}, "ansible_perl_interpreter"),
+    ],
+)
+def test_what_decides_how_an_inventory_host_is_reached(tmp_path: Path, connection: dict[str, str], name: str) -> None:
+    """What ansible-core reads and what the host's plugins declare."""
+    hostvars = {"db1": {**connection, name: "x", "ansible_motd": "y", "ansible_facts": {"motd": "y"}}}
+    made = variables({"inventoryHost": "db1"}, tmp_path, hostvars)
+    assert made[name] == "x" and "ansible_motd" not in made and "ansible_facts" not in made
+
+
+@pytest.mark.parametrize(
+    ("name", "refused"),
+    [
+        ("ansible_sftp_executable", True),
+        ("ansible_ssh_host_key_checking", True),
+        ("ansible_remote_tmp", True),
+        ("ansible_host", False),
+        ("ansible_become_password", False),
+        ("ansible_motd", False),
+    ],
+)
+def test_a_fact_is_no_connection_variable(tmp_path: Path, name: str, refused: bool) -> None:
+    """ansible-core drops some of them itself; where a fact has such a name, the variable is the inventory's all the same."""
+    known = {"ansible_host": "192.0.2.7", name: "x", "ansible_facts": {name.removeprefix("ansible_"): "x"}}
+    if refused:
+        with pytest.raises(
+            AnsibleError, match=rf"the facts of the inventory host db1 have {name}: .* Nothing was done"
+        ):
+            variables({"inventoryHost": "db1"}, tmp_path, {"db1": known})
+    else:
+        made = variables({"inventoryHost": "db1"}, tmp_path, {"db1": known})
+        assert made["ansible_host"] == known["ansible_host"] and ("ansible_motd" in made) is False
+
+
 def test_hidden_inventory_host_stops_the_run(tmp_path: Path) -> None:
     """A slice that hides the host must not be taken for a host that needs no settings."""
     with pytest.raises(AnsibleError, match=r"db1.*slice"):

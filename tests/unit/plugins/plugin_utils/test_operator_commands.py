@@ -5,7 +5,14 @@
 
 from __future__ import annotations
 
+import os
+import typing as t
 from collections import Counter
+from pathlib import Path
+
+import pytest
+from operator_cases import facts, node
+from task_context import CommandRun, StandInAction
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import (
     catalogue,
@@ -23,6 +30,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_com
     rotation,
     upgrade,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_context import CommandFailure
 
 
 def test_there_is_no_command_that_succeeds_because_nobody_wrote_it() -> None:
@@ -50,3 +58,33 @@ def test_every_default_is_valid_where_it_is_written_out() -> None:
         for name, parameter in command.parameters.items():
             if parameter.default is not None:
                 assert parameter.errors(parameter.default, name) == [], f"{command.name}.{name}"
+
+
+PASSWORD = {"ansible_become": True, "ansible_become_password": "correct horse"}
+
+
+@pytest.mark.parametrize(
+    ("name", "reached_by", "variables", "said"),
+    [
+        ("w-1", PASSWORD, {}, "ansible_become_password would be written to a file"),
+        ("-w", {}, {}, "'-w' is no Node's name"),
+        ("w-1", {}, {"ansible_sudo_exe": "a"}, "would change how the Node is reached"),
+    ],
+)
+def test_a_role_that_is_not_started(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    reached_by: dict[str, t.Any],
+    variables: dict[str, str],
+    said: str,
+) -> None:
+    """Where a system has no files in memory, a password would be in one on a disk; a plan in a store may hold any name."""
+    monkeypatch.delattr(os, "memfd_create")
+    action = StandInAction(lambda *_call: None)
+    action.reached_by = reached_by
+    command = {"role": {"name": "acme.own.mark", "vars": variables}}
+    run = CommandRun(tmp_path, facts(node(name, "", machine="")), name, command, action)
+    with pytest.raises(CommandFailure) as failed:
+        run.run()
+    assert said in str(failed.value) and "the role was not started" in str(failed.value)

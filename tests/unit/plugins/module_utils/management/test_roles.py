@@ -39,6 +39,19 @@ def test_viewers_view_every_kind() -> None:
     assert "secrets" not in str(rules)
 
 
+def test_only_a_role_that_is_bound_by_hand_writes_actions() -> None:
+    """They run programs on nodes and roles on the controller; edit and admin of a namespace are given for less."""
+    writers = {}
+    for role in roles.cluster_roles(KINDS):
+        if any(set(rule["verbs"]) & set(roles.WRITE) for rule in role["rules"] if "actions" in rule["resources"]):
+            writers[role["metadata"]["name"]] = [key for key in role["metadata"]["labels"] if "aggregate" in key]
+    assert writers == {roles.ACTIONS_ROLE: []}
+    (rule,) = rules_of(roles.ACTIONS_ROLE)
+    assert rule["resources"] == ["actions", "taskgroups", "tasks"]
+    edited = {each for rule in rules_of(roles.EDIT_ROLE) for each in rule["resources"]}
+    assert {"kubeadmcontrolplanes", "clusters"} <= edited and not edited & set(rule["resources"])
+
+
 def test_a_runner_has_no_wildcard_and_no_verb_too_many() -> None:
     role = roles.runner_role("team-a", KINDS)
     assert role["metadata"]["namespace"] == "team-a"

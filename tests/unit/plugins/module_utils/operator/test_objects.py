@@ -106,6 +106,11 @@ def test_an_action_asks_for_exactly_one_known_thing(spec: Object, path: str, rul
     assert any(each.startswith(path) and rule in text for each, text in found), found
 
 
+def own_role(variables: Object) -> Object:
+    """A command that runs a role of the user's own."""
+    return {"role": {"name": "acme.own.mark", "vars": variables}}
+
+
 @pytest.mark.parametrize(
     ("more", "path", "rule"),
     [
@@ -118,6 +123,14 @@ def test_an_action_asks_for_exactly_one_known_thing(spec: Object, path: str, rul
         ({"commands": [{"wait": {"seconds": True}}]}, ".commands[0].wait.seconds", "whole number"),
         ({"commands": [{"pass": {"x": 1}}]}, ".commands[0].pass.x", "no such parameter"),
         ({"commands": [{"pass": 3}]}, ".commands[0].pass", "must be a mapping"),
+        ({"commands": [{"role": {"name": "/srv/roles/own"}}]}, ".role.name", "a role's full name"),
+        ({"commands": [{"role": {"name": "own"}}]}, ".role.name", "a role's full name"),
+        ({"commands": [{"role": {"name": "acme.own.."}}]}, ".role.name", "a role's full name"),
+        ({"commands": [{"role": {"name": "acme.own.mark", "tasksFrom": ".."}}]}, ".role.tasksFrom", "a task file"),
+        ({"commands": [own_role({"ansible_connection": "local"})]}, ".vars.ansible_connection", "on another host"),
+        ({"commands": [own_role({"inventory_hostname": "a"})]}, ".vars.inventory_hostname", "on another host"),
+        ({"commands": [own_role({"{{ a }}": "a"})]}, ".vars.{{ a }}", "no variable's name"),
+        ({"commands": [{"module": {"name": "../own"}}]}, ".module.name", "a module's full name"),
         ({"nodeFilter": "First"}, ".nodeFilter", "must be one of All, Head, Tail"),
         ({"policy": "Random"}, ".policy", "must be Serial or Parallel"),
         ({"policy": "Parallel"}, ".maxUnavailable", "the disruption budget"),
