@@ -46,6 +46,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_conn
     Answer,
     Machine,
     MachineCaller,
+    is_cluster,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
 
@@ -75,6 +76,7 @@ class ActionModule(ControlPlaneAction):
         arguments = plain(arguments)
         self._arguments = arguments
         self._cluster: str = arguments["cluster"]
+        self._require_name()
         self._require_place(arguments["manifest"])
         store = self.open_store(arguments)
         objects = ClusterObjects.read(store, arguments["namespace"], self._cluster)
@@ -226,6 +228,15 @@ class ActionModule(ControlPlaneAction):
         hostvars = self._task_vars.get("hostvars") or {}
         known = hostvars[self._cluster].get("control_plane_manifests") if self._cluster in hostvars else None
         return [str(each) for each in plain(list(known or []))] or ([path] if os.path.exists(path) else [])
+
+    def _require_name(self) -> None:
+        groups, hostvars = self._task_vars.get("groups") or {}, self._task_vars.get("hostvars") or {}
+        taken = "a group" if self._cluster in groups else "a host" if self._cluster in hostvars else ""
+        if taken and not (taken == "a host" and is_cluster(hostvars[self._cluster])):
+            raise ControlPlaneFailure(
+                f"the inventory has {taken} named {self._cluster}, and the cluster is to be an inventory host of that name, whose tasks run on the "
+                "controller; nothing was done. Adopt it under another name, or rename yours."
+            )
 
     def _require_place(self, path: str) -> None:
         if self._given(path):

@@ -16,7 +16,9 @@ description:
     The playbooks of this collection run on these hosts; one host is one cluster, and C(forks), C(--limit), C(serial)
     and AWX job slicing work on clusters.
   - The host has the cluster's name, or, where two clusters here have the same, C(NAMESPACE.NAME). Hosts and groups of your own need other names, since
-    Ansible takes two of one name for one; a host of a machine pool that has a cluster's name is refused.
+    Ansible takes two of one name for one, and tasks for that host would run on the controller. A cluster whose name is taken, or is none that
+    Kubernetes takes, gets a host with another name, on which every playbook of this collection ends with the reason. A machine whose name is
+    taken is left out with a warning. Give your own inventories before this one, since what comes later can't be seen.
   - Makes one inventory host of every control plane machine that the store knows, in the group of its cluster's machines
     (C(NAME_machines), with every character that a group name can't have replaced by C(_)), in C(control_plane_machines), and in the groups that
     describe it, C(unhealthy), C(outdated), C(etcd_leader), C(provisioning) and C(failure_domain_NAME). A machine that has the very name of its host in
@@ -218,24 +220,24 @@ import typing as t
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin, Constructable
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds, label_selector
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import list_clusters
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, StoreError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.view import OF_ALL, OF_NAMESPACE
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import stores
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER, ClusterObjects
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.inventory_groups import (
+    ClusterHost,
+    Labels,
+    chosen_clusters,
     cluster_hosts,
-    machine_groups,
-    machine_variables,
+    machine_hosts,
     refuse_taken,
+    taken_names,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import CLUSTERS_GROUP
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import CLUSTERS_GROUP, REFUSED
 
 MACHINES_GROUP = "control_plane_machines"
 Key = tuple[str, str]
-# Of a cluster; None where they can't be read.
-Labels = t.Optional[dict[str, str]]
 
 
 class InventoryModule(BaseInventoryPlugin, Constructable):
@@ -258,6 +260,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
             raise AnsibleParserError(str(error)) from None
         files = self._files(folder, path)
         # For what works on a cluster that is no host yet (the playbook adopt): where its objects and its manifest would go.
+        self._taken = taken_names(self.inventory, self.get_option("groups") or {})
         self.inventory.set_variable("all", "control_plane_inventory_store", options)
         self.inventory.set_variable("all", "control_plane_inventory_manifests", self._new_manifest(folder))
         self.inventory.add_group(CLUSTERS_GROUP)
@@ -293,13 +296,17 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
                 # The playbook that installs is run with this very inventory.
                 self.display.warning(str(error))
                 store = None
-            chosen = self._chosen(labels)
-            refuse_taken(cluster_hosts(chosen), options, self.inventory.hosts)
-            for key, host in cluster_hosts(chosen).items():
-                namespace, name = key
-                self._add_cluster(host, namespace, name, manifests.get(key, []), options, labels[key] or {})
-                if store is not None and self.get_option("machines"):
-                    self._add_machines(store, host, namespace, name)
+            chosen = chosen_clusters(labels, self.get_option("watch_filter"), self.get_option("label_selector"))
+            hosts = cluster_hosts(chosen, self._taken)
+            refuse_taken(hosts, options, self.inventory.hosts)
+            for key, host in hosts.items():
+                self._add_cluster(host, key, manifests.get(key, []), options, labels[key])
+            if store is None or not self.get_option("machines"):
+                return
+            # After all clusters: a machine of one may have another one's name.
+            for key, host in hosts.items():
+                if not host.refused:
+                    self._add_machines(store, host.name, *key)
 
     def _stored(self, store: t.Any, namespace: str | None) -> dict[Key, Labels]:
         """The stored clusters with their labels; None for those of one whose file is damaged, which no other is to suffer from."""
@@ -320,19 +327,6 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
                     self.display.warning(str(damaged))
                     found[key] = None
         return found
-
-    def _chosen(self, labels: dict[Key, Labels]) -> list[Key]:
-        """The clusters that are to be hosts. Whose a cluster is that can't be read nobody can tell, and all are told of it."""
-        mine = str(self.get_option("watch_filter") or "")
-        try:
-            selected = label_selector.parse(str(self.get_option("label_selector") or ""))
-        except ValueError as error:
-            raise AnsibleParserError(f"label_selector: {error}") from None
-        return [
-            key
-            for key, found in sorted(labels.items())
-            if found is None or (mine in ("", found.get(kinds.LABEL_WATCH_FILTER)) and selected(found))
-        ]
 
     def _files(self, folder: str, path: str) -> list[str]:
         files: list[str] = []
@@ -355,21 +349,26 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         return vault.decrypt if vault is not None and vault.secrets else None
 
     def _add_cluster(
-        self, host: str, namespace: str, name: str, paths: list[str], store: dict[str, t.Any], labels: dict[str, str]
+        self, made: ClusterHost, key: Key, paths: list[str], store: dict[str, t.Any], labels: Labels
     ) -> None:
+        host = made.name
         self.inventory.add_host(host, group=CLUSTERS_GROUP)
         variables = {
             # The play's host is the cluster: its tasks run on the controller, with the Python that runs Ansible.
             "ansible_connection": "local",
             "ansible_python_interpreter": sys.executable,
-            "control_plane_cluster": name,
-            "control_plane_namespace": namespace,
+            "control_plane_cluster": key[1],
+            "control_plane_namespace": key[0],
             "control_plane_manifests": paths,
             "control_plane_store": store,
-            "control_plane_labels": labels,
+            "control_plane_labels": labels or {},
         }
-        for key, value in variables.items():
-            self.inventory.set_variable(host, key, value)
+        # Of one that can't be read the errors say more.
+        if made.refused and labels is not None:
+            self.display.warning(made.refused)
+            variables[REFUSED] = made.refused
+        for variable, value in variables.items():
+            self.inventory.set_variable(host, variable, value)
         strict = self.get_option("strict")
         self._set_composite_vars(self.get_option("compose"), variables, host, strict=strict)
         self._add_host_to_composed_groups(self.get_option("groups"), variables, host, strict=strict)
@@ -378,23 +377,20 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
     def _add_machines(self, store: Store, host: str, namespace: str, name: str) -> None:
         try:
             objects = ClusterObjects.read(store, namespace, name)
+            if objects is None:
+                return
+            machines = list(machine_hosts(objects, self.inventory.hosts, self._taken))
         except (StoreError, LookupError, TypeError, AttributeError) as error:
             # Whatever is wrong with the objects of one cluster.
             self.display.warning(f"machines of {namespace}/{name} are left out of the inventory: {error}")
             return
-        if objects is None:
-            return
         # Never the cluster's own name: --limit prod would take the group, and so no cluster at all.
         group = self.inventory.add_group(re.sub(r"[^A-Za-z0-9_]", "_", host) + "_machines")
-        for machine in objects.machines:
-            machine_name = machine["metadata"]["name"]
-            variables = machine_variables(objects, machine)
-            if "ansible_host" not in variables and machine_name not in self.inventory.hosts:
-                # How it is reached is known in the user's own inventory alone; a host of that name made here would hide that it is missing.
+        for each in machines:
+            if each.refused:
+                self.display.warning(f"machine {namespace}/{each.name} is left out of the inventory: {each.refused}")
                 continue
-            self.inventory.add_host(machine_name, group=group)
-            self.inventory.add_host(machine_name, group=MACHINES_GROUP)
-            for key, value in variables.items():
-                self.inventory.set_variable(machine_name, key, value)
-            for each in machine_groups(objects, machine):
-                self.inventory.add_host(machine_name, group=self.inventory.add_group(each))
+            for one in (group, MACHINES_GROUP, *each.groups):
+                self.inventory.add_host(each.name, group=self.inventory.add_group(one))
+            for key, value in each.variables.items():
+                self.inventory.set_variable(each.name, key, value)

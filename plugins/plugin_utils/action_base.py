@@ -25,6 +25,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import inven
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.key_file import KeyFile
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import (
+    REFUSED,
     Answer,
     Machine,
     MachineCaller,
@@ -71,6 +72,8 @@ class ControlPlaneAction(ActionBase):
         result: dict[str, t.Any] = dict(super().run(tmp, task_vars))
         self._task_vars: dict[str, t.Any] = task_vars or {}
         self.display = Display()
+        if self._task_vars.get(REFUSED):
+            return {**result, "failed": True, "msg": str(self._task_vars[REFUSED])}
         _checked, arguments = self.validate_argument_spec(argument_spec={**self.COMMON_ARGUMENTS, **self.ARGUMENTS})
         self.check_mode = bool(self._task.check_mode)
         self._home = (arguments.get("namespace"), arguments.get("cluster"))

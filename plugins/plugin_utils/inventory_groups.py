@@ -1,16 +1,20 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What clusters are called in the inventory, and which groups and variables a machine has there."""
+"""Inventory hosts of clusters and machines: their names, and the groups and variables of a machine."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 import typing as t
 from collections import Counter
 
+from ansible import constants as C
 from ansible.errors import AnsibleParserError
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds, label_selector
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.names import is_dns_subdomain
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import stores
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import first_address
@@ -23,28 +27,119 @@ HEALTH_CONDITIONS = (
     "EtcdMemberHealthy",
     "HealthCheckSucceeded",
 )
+# Of a cluster; None where they can't be read.
+Labels = t.Optional[dict[str, str]]
+# Those of machines, besides failure_domain_NAME.
+GROUPS = ("etcd_leader", "outdated", "provisioning", "unhealthy")
+# What ssh takes for an option, or Ansible for a pattern, is no address.
+_ADDRESS = re.compile(r"[A-Za-z0-9:][A-Za-z0-9:._%-]*")
 
 
-def cluster_hosts(clusters: t.Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Return what the host of each cluster, a namespace and a name, is called.
+def chosen_clusters(
+    clusters: t.Mapping[tuple[str, str], Labels], watch_filter: t.Any, selector: t.Any
+) -> list[tuple[str, str]]:
+    """Return the clusters that are to be hosts, by namespace and name. Whose a cluster is that can't be read nobody can tell: all get it.
 
-    By its name; by NAMESPACE.NAME where another has the same name, or where that name is another one's host.
+    Args:
+        clusters: the labels of all of them.
+        watch_filter, selector: the plugin's options.
+
+    Raises:
+        AnsibleParserError: the selector is none.
+    """
+    mine = str(watch_filter or "")
+    try:
+        selected = label_selector.parse(str(selector or ""))
+    except ValueError as error:
+        raise AnsibleParserError(f"label_selector: {error}") from None
+    return [
+        key
+        for key, labels in sorted(clusters.items())
+        if labels is None or (mine in ("", labels.get(kinds.LABEL_WATCH_FILTER)) and selected(labels))
+    ]
+
+
+class ClusterHost(t.NamedTuple):
+    """The inventory host of a cluster: its name, and why no playbook may work on it, "" where one may."""
+
+    name: str
+    refused: str = ""
+
+
+def taken_names(inventory: t.Any, more_groups: t.Iterable[str]) -> dict[str, str]:
+    """Return the names that no cluster and no machine of ours may have in an inventory, each with what has it.
+
+    Args:
+        inventory: Ansible's, as it is before anything of ours is in it. Hosts that are clusters are left out (:func:`refuse_taken`).
+        more_groups: the names of groups that are about to be made.
+    """
+    found = dict.fromkeys(C.LOCALHOST, "a host")
+    found.update((name, "a host") for name, host in inventory.hosts.items() if "control_plane_store" not in host.vars)
+    found.update((name, "a group") for name in (*inventory.groups, *GROUPS, *more_groups))
+    return found
+
+
+def cluster_hosts(
+    clusters: t.Sequence[tuple[str, str]], taken: t.Mapping[str, str]
+) -> dict[tuple[str, str], ClusterHost]:
+    """Return the host of each cluster, a namespace and a name.
+
+    It is called by the cluster's name; by NAMESPACE.NAME where another cluster has the same name, or where that name is another one's
+    host. A cluster that can't have that name gets a host all the same, so that its playbooks end with the reason.
+
+    Args:
+        clusters: their namespaces and names.
+        taken: what else has which name.
     """
     names = Counter(name for _namespace, name in clusters)
     full = {key: ".".join(key) for key in clusters}
-    taken = {full[key] for key in clusters if names[key[1]] > 1}
-    return {key: full[key] if names[key[1]] > 1 or key[1] in taken else key[1] for key in clusters}
+    doubled = {full[key] for key in clusters if names[key[1]] > 1}
+    wanted = {key: full[key] if names[key[1]] > 1 or key[1] in doubled else key[1] for key in clusters}
+    used = {*taken, *wanted.values()}
+    found = {}
+    for key, name in wanted.items():
+        refused = _refused(key, name, taken)
+        found[key] = ClusterHost(_other_name(full[key], used) if refused else name, refused)
+        used.add(found[key].name)
+    return found
 
 
-def refuse_taken(clusters: t.Mapping[tuple[str, str], str], store: Object, hosts: t.Mapping[str, t.Any]) -> None:
+def _refused(key: tuple[str, str], name: str, taken: t.Mapping[str, str]) -> str:
+    if not all(map(is_dns_subdomain, key)):
+        return (
+            f"The Cluster {key[0][:80]!r}/{key[1][:260]!r} has no name that Kubernetes takes: at most 253 lower-case letters, digits, '-' and '.' "
+            "(RFC 1123). Nothing was done. Correct metadata.name and metadata.namespace in its manifest."
+        )
+    if name not in taken:
+        return ""
+    return (
+        f"The Cluster {'/'.join(key)} can't be the inventory host {name}: this run's inventory has {taken[name]} of that name, and to Ansible "
+        "both would be one, whose tasks run on the controller. Nothing was done. Give the host or group another name, or the Cluster. A cluster's "
+        "variables need no host of yours: write them to host_vars."
+    )
+
+
+def _other_name(full: str, used: t.Container[str]) -> str:
+    """Return the name of a host that nothing else has: NAMESPACE.NAME, or what is left of it with a hash."""
+    plain = re.sub(r"[^a-z0-9]+", "-", full[:200].lower()).strip("-") or "cluster"
+    name, digest = full, full
+    while not is_dns_subdomain(name) or name in used:
+        digest = hashlib.sha256(digest.encode("utf-8", "backslashreplace")).hexdigest()
+        name = f"{plain}-{digest[:8]}"
+    return name
+
+
+def refuse_taken(
+    clusters: t.Mapping[tuple[str, str], ClusterHost], store: Object, hosts: t.Mapping[str, t.Any]
+) -> None:
     """Raise AnsibleParserError where another inventory of this run has another cluster under the name of one's host: one of them would be lost.
 
     Args:
-        clusters: the hosts' names of the clusters, by namespace and name.
+        clusters: the hosts of the clusters, by namespace and name.
         store: the options of their store.
         hosts: Ansible's hosts that are there already, by name.
     """
-    for (namespace, name), host in clusters.items():
+    for (namespace, name), (host, _refused_for) in clusters.items():
         known = hosts[host].vars if host in hosts else {}
         mine = {"control_plane_namespace": namespace, "control_plane_cluster": name, "control_plane_store": store}
         if "control_plane_store" in known and any(known.get(key) != value for key, value in mine.items()):
@@ -71,6 +166,53 @@ def machine_groups(objects: ClusterObjects, machine: Object) -> list[str]:
     if machine["spec"].get("failureDomain"):
         groups.append("failure_domain_" + re.sub(r"[^A-Za-z0-9_]", "_", machine["spec"]["failureDomain"]))
     return groups
+
+
+class MachineHost(t.NamedTuple):
+    """The inventory host of a machine, and why it can't be one, "" where it can."""
+
+    name: str
+    variables: dict[str, t.Any]
+    groups: list[str]
+    refused: str
+
+
+def machine_hosts(
+    objects: ClusterObjects, hosts: t.Mapping[str, t.Any], taken: t.Mapping[str, str]
+) -> t.Iterator[MachineHost]:
+    """Yield the host of each machine of a cluster.
+
+    Args:
+        objects: the cluster's.
+        hosts: Ansible's hosts, by name; all our clusters are among them.
+        taken: what had which name before anything of ours was in the inventory.
+    """
+    for machine in objects.machines:
+        name = str(machine["metadata"]["name"])
+        variables = machine_variables(objects, machine)
+        if "ansible_host" not in variables and name not in hosts:
+            # How it is reached is known in the user's own inventory alone; a host of that name made here would hide that it is missing.
+            continue
+        refused = _machine_refused(name, variables, hosts[name].vars if name in hosts else {}, taken)
+        yield MachineHost(name, variables, machine_groups(objects, machine), refused)
+
+
+def _machine_refused(
+    name: str, variables: t.Mapping[str, t.Any], known: t.Mapping[str, t.Any], taken: t.Mapping[str, str]
+) -> str:
+    if not is_dns_subdomain(name):
+        return f"{name[:260]!r} is no name that Kubernetes takes (RFC 1123)"
+    if "control_plane_store" in known:
+        return "a cluster of this run's inventory has that name"
+    if "ansible_host" not in variables:
+        return ""
+    address = str(variables["ansible_host"])
+    if not _ADDRESS.fullmatch(address):
+        return f"its address {address[:260]!r} is neither an IP address nor a DNS name"
+    own = ("control_plane_cluster", "control_plane_namespace", "control_plane_machine_version")
+    if name in taken and any(known.get(key) != variables[key] for key in own):
+        return f"this run's inventory has {taken[name]} of that name"
+    return ""
 
 
 def machine_variables(objects: ClusterObjects, machine: Object) -> dict[str, t.Any]:

@@ -32,6 +32,8 @@ NODE_REMOTE_TMP = "/run/kubeadm-control-plane/tmp"
 
 # Which the inventory plugin puts clusters into.
 CLUSTERS_GROUP = "control_planes"
+# The variable of a cluster's host that says why nothing may be done with it.
+REFUSED = "control_plane_refused"
 CLUSTER_OF_THAT_NAME = (
     "a cluster of this inventory has the same name: to Ansible both are one host, whose tasks run on the controller. Nothing was done. Give the "
     "machine another name in your inventory (ansible_host says where it is), or the cluster."

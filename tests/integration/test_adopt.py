@@ -49,6 +49,12 @@ def test_a_host_that_the_inventory_does_not_have(user: Workspace) -> None:
     assert "the inventory has no host two" in run.text
 
 
+def test_a_name_that_a_host_has(user: Workspace) -> None:
+    """To Ansible the cluster would be that host."""
+    run = adopt(user, {"prod": LOCAL}, *NAMED)
+    assert "the inventory has a host named prod, and the cluster is to be an inventory host of that name" in run.text
+
+
 def test_everything_that_speaks_against_it_is_told_at_once(user: Workspace) -> None:
     """One host carries no control plane, the other can't be reached."""
     run = adopt(user, {"one": LOCAL, "two": NOBODY}, *NAMED)

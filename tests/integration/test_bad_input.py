@@ -87,6 +87,19 @@ def test_one_broken_file_does_not_stop_the_inventory(workspace: Workspace) -> No
     assert "good" in run.succeeded().output
 
 
+def test_a_cluster_with_the_name_of_a_host(workspace: Workspace) -> None:
+    """Nothing is done with it, and the reason is said; the others are worked on."""
+    workspace.manifest("db1", replicas=1)
+    workspace.manifest("good", replicas=1)
+    (workspace.folder / "hosts.yml").write_text(yaml.safe_dump({"all": {"hosts": {"db1": {}}}}))
+    command = ["ansible-playbook", "-i", "hosts.yml", *workspace.command("plan")[1:]]
+    run = workspace.run(command, workspace.folder).failed()
+    assert run.recap("default.db1")["failed"] == 1 and run.recap("good")["failed"] == 0
+    said = "The Cluster default/db1 can't be the inventory host db1: this run's inventory has a host of that name"
+    assert f'FAILED! => {{"changed": false, "msg": "{said}' in run.text
+    assert "PLAN default/good" in run.text and "PLAN default/db1" not in run.text
+
+
 def test_the_seed_manifest_as_printed(workspace: Workspace) -> None:
     """The proposal's example is refused with its real faults."""
     workspace.write("my-cluster", (EXAMPLES / "seed-as-printed.yaml").read_text())

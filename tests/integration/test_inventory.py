@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import typing as t
@@ -29,6 +30,18 @@ from ansible.plugins.loader import init_plugin_loader
 init_plugin_loader()
 listed = [InventoryManager(loader=DataLoader(), sources=[path]).list_hosts("control_planes") for path in sys.argv[1:]]
 print(json.dumps([sorted(host.name for host in each) for each in listed]))
+"""
+
+# All hosts of an inventory made from several sources, with their own variables and their groups.
+WHOLE = """\
+import json, sys
+from ansible.inventory.manager import InventoryManager
+from ansible.parsing.dataloader import DataLoader
+from ansible.plugins.loader import init_plugin_loader
+init_plugin_loader()
+made = InventoryManager(loader=DataLoader(), sources=sys.argv[1:])
+hosts = {host.name: {**host.vars, "groups": [group.name for group in host.get_groups()]} for host in made.list_hosts("all")}
+print(json.dumps(hosts))
 """
 
 
@@ -182,6 +195,89 @@ def test_two_inventories_with_a_cluster_of_one_name(tmp_path: Path) -> None:
         done = subprocess.run(words, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
         assert json.loads(done.stdout)["control_plane_store"]["path"] == str(tmp_path / "one")
         assert ("has a cluster whose host is called prod" in " ".join(done.stderr.split())) is refused
+
+
+def whole(folder: Path, *sources: str) -> tuple[dict[str, dict[str, t.Any]], str]:
+    """All hosts by name, with variables and groups; and what was said."""
+    words = [sys.executable, "-c", WHOLE, *(str(folder / each) for each in sources)]
+    done = subprocess.run(words, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+    return dict(json.loads(done.stdout.splitlines()[-1])), " ".join(done.stderr.split())
+
+
+def test_a_name_that_something_else_has_takes_nothing_over(tmp_path: Path) -> None:
+    """Hosts and groups of the user's own, Ansible's own names, and our own groups; also from a file that can't be read."""
+    own = {
+        "all": {"hosts": {"db1": {"ansible_host": "192.0.2.7"}, "gone": {}}, "children": {"web": {"hosts": {"w1": {}}}}}
+    }
+    (tmp_path / "hosts.yml").write_text(yaml.safe_dump(own))
+    taken = ("db1", "web", "localhost", "127.0.0.1", "all", "unhealthy", "production")
+    for name in (*taken, "good"):
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump_all(cluster_documents(name)))
+    (tmp_path / "gone.yaml").write_text("kind: [")
+    options = {"plugin": "kubeadm.control_plane.clusters", "manifests": ["*.yaml"], "groups": {"production": "true"}}
+    (tmp_path / "inventory.clusters.yml").write_text(yaml.safe_dump(options))
+    hosts, said = whole(tmp_path, "hosts.yml", "inventory.clusters.yml")
+    for name, what in zip(taken, ("a host", "a group", "a host", "a host", "a group", "a group", "a group")):
+        refused = hosts[f"default.{name}"]
+        assert refused["control_plane_cluster"] == name and "control_planes" in refused["groups"]
+        assert (
+            f"can't be the inventory host {name}: this run's inventory has {what} of that name"
+            in refused["control_plane_refused"]
+        )
+        assert f"The Cluster default/{name} can't be" in said
+    assert "control_plane_refused" not in {**hosts["good"], **hosts["default.gone"]}
+    assert hosts["db1"] == {**hosts["db1"], "ansible_host": "192.0.2.7"} and "ansible_connection" not in hosts["db1"]
+    assert set(hosts) == {"db1", "gone", "w1", "good", "default.gone", *(f"default.{each}" for each in taken)}
+    assert hosts["gone"]["groups"] == ["all", "ungrouped"], "a file that can't be read takes no host over, either"
+
+
+def test_a_name_that_kubernetes_does_not_take_is_no_hosts(tmp_path: Path) -> None:
+    """Ansible makes patterns, ranges and paths of hosts' names."""
+    names = ["Prod", "a,localhost", "w[1:9]", "../../up", "{{ 1 }}", "-a.b", "a" * 300, "\u202etxt"]
+    for number, name in enumerate(names):
+        (tmp_path / f"{number}.yaml").write_text(yaml.safe_dump_all(cluster_documents(name)))
+    (tmp_path / "My Cluster.yaml").write_text("kind: [")
+    source = {"plugin": "kubeadm.control_plane.clusters", "manifests": ["*.yaml"]}
+    (tmp_path / "inventory.clusters.yml").write_text(yaml.safe_dump(source))
+    hosts, said = whole(tmp_path, "inventory.clusters.yml")
+    assert len(hosts) == len(names) + 1
+    assert all(re.fullmatch(r"default[a-z0-9-]*-[0-9a-f]{8}", each) for each in hosts), hosts
+    found = {each["control_plane_cluster"]: each.get("control_plane_refused", "") for each in hosts.values()}
+    assert set(found) == {*names, "My Cluster"} and found["My Cluster"] == ""
+    assert all("has no name that Kubernetes takes" in found[name] for name in names)
+    assert "'\\u202etxt'" in said and "\u202e" not in said
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({}, "this run's inventory has a host of that name"),
+        ({"host": "-oProxyCommand=id"}, "is neither an IP address nor a DNS name"),
+        ({"host": "a b"}, "is neither an IP address nor a DNS name"),
+    ],
+)
+def test_a_machine_takes_no_host_over(inventory: Inventory, change: dict[str, str], why: str) -> None:
+    """It is left out; the cluster and its other machines are there."""
+    folder = inventory.path.parent
+    (folder / "hosts.yml").write_text(yaml.safe_dump({"all": {"hosts": {"db1": {}} if change else {"m2": {"own": 1}}}}))
+    store = FileStore(str(folder / "store"))
+    kind = ("infrastructure.cluster.x-k8s.io", "NspawnMachine")
+    store.modify(kind, "default", "m2", lambda found: found["status"]["connection"].update(change))
+    hosts, said = whole(folder, "hosts.yml", "inventory.clusters.yml")
+    assert "machine default/m2 is left out of the inventory: " in said and why in said
+    assert ("m2" in hosts) is (not change) and "control_plane_cluster" not in hosts.get("m2", {})
+    assert hosts["m1"]["groups"] == hosts["m3"]["groups"] and "prod" in hosts
+
+
+def test_a_machine_of_another_clusters_name_is_left_out(inventory: Inventory) -> None:
+    """Whichever of the two comes first."""
+    folder = inventory.path.parent
+    (folder / "m3.yaml").write_text(yaml.safe_dump_all(cluster_documents("m3")))
+    source = yaml.safe_load(inventory.path.read_text())
+    inventory.path.write_text(yaml.safe_dump({**source, "manifests": ["m3.yaml"]}))
+    hosts, said = whole(folder, "inventory.clusters.yml")
+    assert "machine default/m3 is left out of the inventory: a cluster of this run's inventory has that name" in said
+    assert hosts["m3"]["control_plane_cluster"] == "m3" and "control_plane_machines" not in hosts["m3"]["groups"]
 
 
 def test_a_selector_that_is_none(tmp_path: Path) -> None:
