@@ -12,6 +12,7 @@ import typing as t
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import contents, restore_info
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.bounded_yaml import read_json
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import backups, restore_choice
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
@@ -268,7 +269,14 @@ def _refuse(objects: ClusterObjects) -> None:
 def _noted(objects: ClusterObjects) -> dict[str, t.Any]:
     control_plane = t.cast(Object, objects.control_plane)
     text = (control_plane["metadata"].get("annotations") or {}).get(ANNOTATION)
-    found = json.loads(text) if text else {}
+    try:
+        found = read_json(text) if text else {}
+    except ValueError as error:
+        name = control_plane["metadata"]["name"]
+        raise ControlPlaneFailure(
+            f"the annotation {ANNOTATION} of the KubeadmControlPlane {objects.namespace}/{name} can't be read ({error}), so whether a restore has "
+            "begun is not known. Nothing was done. Look who changed it; where none has begun, remove it and run again."
+        ) from None
     return found if isinstance(found, dict) else {}
 
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import typing as t
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.skew import read_version
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import documents
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import sealed
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.bounded_yaml import read_json
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import PkiError
@@ -86,7 +86,9 @@ def read_host(name: str, result: t.Mapping[str, t.Any], key: str) -> tuple[t.Opt
         fix = "Only what kubeadm made can be adopted. If it did: kubeadm init phase upload-config all."
         return None, Problem("NotMadeByKubeadm", name, text, fix)
     try:
-        keys = json.loads(sealed.unseal(key, str(adoption.get("sealed") or "")))
+        keys = read_json(sealed.unseal(key, str(adoption.get("sealed") or "")))
+        if not isinstance(keys, dict):
+            raise ValueError("they are no mapping")
     except ValueError as error:
         return None, Problem("KeysUnreadable", name, f"its keys did not arrive whole: {error}", "Run again.")
     return Host(name, workload, adoption, {str(each): str(text) for each, text in keys.items()}), None

@@ -22,6 +22,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.cert
     SERVICE_ACCOUNT,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.bounded_yaml import read_json
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.authority_rotation import NEW, OLD
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates, reissue, secrets
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import KeyPair
@@ -104,7 +105,7 @@ def load(ctx: TaskContext) -> t.Optional[Materials]:
     data = ctx.secret(secret_name(ctx.cluster))
     if data is None:
         return None
-    known = json.loads(data["rotation"])
+    known = read_json(data["rotation"])
     pairs = {
         (authority, generation): KeyPair(
             data[f"{authority}.{generation}.crt"].decode(), data[f"{authority}.{generation}.key"].decode() or None

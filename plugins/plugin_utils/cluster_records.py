@@ -19,6 +19,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects impo
     validate,
     validate_update,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.bounded_yaml import read_json
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.equivalence import keep_equivalent, settle
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError, Violation
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import ClusterManifest
@@ -243,7 +244,7 @@ def _with_record(desired: Object) -> Object:
 def _given_before(stored: Object) -> dict[str, list[str]]:
     """What of a stored object its manifest gave, as :func:`_with_record` notes it; nothing where the note is missing or damaged."""
     try:
-        record = json.loads((stored["metadata"].get("annotations") or {}).get(FROM_MANIFEST, "{}"))
+        record = read_json((stored["metadata"].get("annotations") or {}).get(FROM_MANIFEST, "{}"))
         return {key: [str(name) for name in record[key]] for key in (*_METADATA, _SPEC) if key in record}
     except (ValueError, TypeError):
         return {}

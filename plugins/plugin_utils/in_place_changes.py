@@ -11,6 +11,7 @@ import json
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.bounded_yaml import read_json
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import (
     ManifestError,
     Report,
@@ -144,7 +145,7 @@ def _merged(before: t.Optional[Object], patch: Object) -> Object:
 
 def _note(control_plane: Object) -> Object:
     try:
-        found = json.loads((control_plane["metadata"].get("annotations") or {}).get(ANNOTATION, "{}"))
+        found = read_json((control_plane["metadata"].get("annotations") or {}).get(ANNOTATION, "{}"))
         return {
             "action": str(found.get("action", "")),
             "configurations": [str(each) for each in found["configurations"]],

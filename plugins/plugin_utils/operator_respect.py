@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.in_place import (
@@ -15,6 +14,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.in_
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.certificate_files import AUTHORITIES
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.bounded_yaml import read_json
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
     SECRET,
     ClusterObjects,
@@ -34,7 +34,7 @@ def unfinished_rotation(objects: ClusterObjects) -> t.Optional[Object]:
         return None
     data = secret.get("data") or {}
     try:
-        action = str(json.loads(base64.b64decode(data["rotation"]))["action"])
+        action = str(read_json(base64.b64decode(data["rotation"]))["action"])
     except (KeyError, TypeError, ValueError):
         action = ""
     return {"action": action, "authorities": [each for each in AUTHORITIES if f"{each}.new.crt" in data]}

@@ -18,6 +18,7 @@ from typing import Any, Optional
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.bounded_yaml import read_json
 
 Object = dict[str, Any]
 # Cluster API's reason for the Cluster's conditions.
@@ -59,8 +60,8 @@ def recorded(cluster: Mapping[str, Any]) -> Optional[Deleted]:
         kinds.ANNOTATION_DELETED_CONTROL_PLANE
     )
     try:
-        found = json.loads(text) if isinstance(text, str) else None
-    except (ValueError, RecursionError):
+        found = read_json(text)
+    except ValueError:
         return None
     if not isinstance(found, dict) or not all(isinstance(found.get(key), str) for key in ("name", "uid", "time")):
         return None

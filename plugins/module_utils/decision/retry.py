@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any, Optional
 
@@ -20,6 +19,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.sna
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, parse_time
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.bounded_yaml import read_json
 
 Object = dict[str, Any]
 
@@ -62,7 +62,7 @@ def to_be_remediated(view: View, machine: MachineView) -> bool:
 def read_record(text: Any) -> Optional[Record]:
     """The record in an annotation's text, None where there is none that can be read."""
     try:
-        found = json.loads(text) if isinstance(text, str) else None
+        found = read_json(text)
     except ValueError:
         return None
     if not isinstance(found, dict) or not isinstance(found.get("machine"), str):

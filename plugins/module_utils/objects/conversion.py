@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import convert, kinds, older_versions
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.bounded_yaml import read_json
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.equivalence import (
     ABSENT,
     ARGUMENT_LISTS,
@@ -283,8 +284,8 @@ def _kept(hub: Mapping[str, Any], text: Any) -> dict[str, Any] | None:
     if not isinstance(text, str) or len(text) > MAX_BYTES:
         return None
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
+        found = read_json(text)
+    except ValueError:
         return None
     if not isinstance(found, dict):
         return None

@@ -16,6 +16,7 @@ import json
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.bounded_yaml import read_json
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Object
 
 MANAGER = "kubeadm-control-plane-metadata"
@@ -75,7 +76,7 @@ def read_record(obj: Object) -> Record | None:
     if text is None:
         return None
     try:
-        record = json.loads(text)
+        record = read_json(text)
         return {part: [str(key) for key in record[part]] for part in PARTS if part in record}
     except (ValueError, TypeError):
         return {}

@@ -14,10 +14,7 @@ import binascii
 import os
 import typing as t
 
-try:
-    import yaml
-except ImportError:
-    yaml = None  # type: ignore[assignment]
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import yaml_text
 
 DEFAULT_PATH = "~/.kube/config"
 _LISTS = {"clusters": "cluster", "users": "user", "contexts": "context"}
@@ -136,11 +133,10 @@ def _document(path: str, several: bool) -> dict[str, t.Any]:
     of_file = f"{path}: " if several else ""
     text = read_text(path, "the file")
     try:
-        document = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+        document = yaml_text.from_yaml(text)
+    except yaml_text.NoYaml as error:
         # The error's own text would quote the file, which is full of keys.
-        line = getattr(getattr(error, "problem_mark", None), "line", None)
-        raise NoKubeconfig(f"{of_file}it is no YAML" + ("" if line is None else f" (line {line + 1})")) from error
+        raise NoKubeconfig(f"{of_file}it is no YAML" + (f" (line {error.line})" if error.line else "")) from None
     if document is None:
         return {}
     if not isinstance(document, dict):

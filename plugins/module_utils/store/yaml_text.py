@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import typing as t
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import bounded_yaml
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.bounded_yaml import TAG, Refused
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Object, StoreError
 
 YAML_IMPORT_ERROR: ImportError | None = None
@@ -17,7 +19,16 @@ except ImportError as _error:
     YAML_IMPORT_ERROR = _error
 
 _FIRST_KEYS = ("apiVersion", "kind", "metadata", "type", "spec", "data", "status")
+_TAGS = frozenset(TAG + name for name in ("null", "bool", "int", "float", "str"))
 _classes: dict[str, t.Any] = {}
+
+
+class NoYaml(ValueError):
+    """A text that is no YAML, or too much of it. ``line`` is where, 0 where that isn't known; the message may quote a key."""
+
+    def __init__(self, why: str, line: int = 0) -> None:
+        super().__init__(why)
+        self.line = line
 
 
 def to_yaml(obj: Object) -> str:
@@ -32,23 +43,28 @@ def to_yaml(obj: Object) -> str:
         yaml.dump(ordered, Dumper=_dumper(), sort_keys=False, allow_unicode=True, default_flow_style=False, width=200)
     )
     try:
-        faithful = yaml.load(text, Loader=_loader()) == obj
-    except yaml.YAMLError:
+        faithful = from_yaml(text) == obj
+    except NoYaml:
         faithful = False
     return text if faithful else json.dumps(ordered, indent=1) + "\n"
 
 
 def from_yaml(text: str) -> t.Any:
-    """Return what YAML text holds, times as texts as in Kubernetes. Raises ValueError, with the line where there is one."""
+    """Return what YAML text holds, times as texts as in Kubernetes. Raises NoYaml, also for what is nested or expands too far."""
     _need_yaml()
     try:
-        return yaml.load(text, Loader=_loader())
+        documents = [bounded_yaml.to_json(root) for root in bounded_yaml.Reader(text, _scalars().read).documents()]
+    except Refused as refused:
+        raise NoYaml(f"it is not valid YAML in line {refused.line}: {refused.rule}", refused.line) from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise ValueError(f"it is not valid YAML{where}: {error.problem}") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ValueError("it is not valid YAML") from error
+        raise NoYaml(f"it is not valid YAML{where}: {error.problem}", mark.line + 1 if mark else 0) from error
+    except (yaml.YAMLError, ValueError, LookupError) as error:
+        raise NoYaml("it is not valid YAML") from error
+    if len(documents) > 1:
+        raise NoYaml("it is not valid YAML: it holds several documents")
+    return documents[0] if documents else None
 
 
 def _need_yaml() -> None:
@@ -61,15 +77,36 @@ def _need_yaml() -> None:
         )
 
 
-def _loader() -> t.Any:
-    if "loader" not in _classes:
-        base: t.Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        resolvers = {
-            first: [each for each in found if each[0] != "tag:yaml.org,2002:timestamp"]
-            for first, found in base.yaml_implicit_resolvers.items()
-        }
-        _classes["loader"] = type("_Loader", (base,), {"yaml_implicit_resolvers": resolvers})
-    return _classes["loader"]
+def _scalars() -> t.Any:
+    """Return what reads scalars as PyYAML's SafeLoader does, but for times."""
+    if "scalars" in _classes:
+        return _classes["scalars"]
+
+    class Scalars(yaml.constructor.SafeConstructor, yaml.resolver.Resolver):  # type: ignore[misc]
+        """PyYAML's rules for plain scalars."""
+
+        def __init__(self) -> None:
+            yaml.constructor.SafeConstructor.__init__(self)
+            yaml.resolver.Resolver.__init__(self)
+
+        def read(self, event: t.Any, line: int) -> t.Any:
+            """Return the value of a scalar."""
+            text, tag = event.value, event.tag
+            if tag is None and event.implicit[0]:
+                # Times are texts, as in Kubernetes; so are "=" and "<<", which mean nothing as values.
+                for tag, pattern in self.yaml_implicit_resolvers.get(text[:1], ()):
+                    if tag in _TAGS and pattern.match(text):
+                        break
+                else:
+                    return text
+            elif tag in (None, "!", TAG + "str"):
+                return text
+            elif tag not in _TAGS:
+                raise bounded_yaml.tag_refused(tag, line)
+            # Not construct_object, which keeps every node that it has seen.
+            return self.yaml_constructors[tag](self, yaml.ScalarNode(tag, text, event.start_mark, event.end_mark))
+
+    return _classes.setdefault("scalars", Scalars())
 
 
 def _dumper() -> t.Any:
