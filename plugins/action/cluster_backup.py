@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import read_certificates
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import backups
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
     ControlPlaneAction,
@@ -44,12 +45,12 @@ class ActionModule(ControlPlaneAction):
             return {"changed": True, "msg": said, "machine": name}
         result = {key: taken[key] for key in _SHOWN if key in taken}
         result.update(changed=True, machine=name, removed=list(taken.get("removed") or []), warnings=_warnings(taken))
-        said = (
-            f"machine {name} keeps {taken['path']} (revision {taken['revision']}, verified by {taken['verified_by']})"
-        )
+        said = f"machine {name} keeps {taken.get('path')} (revision {taken.get('revision')}, verified by {taken.get('verified_by')})"
         if folder:
-            result["backup"] = backups.fetch(caller, objects.reach(name), taken, folder)
-            result["removed"] += backups.prune(folder, prefix, arguments["keep"])
+            authority = (read_certificates(objects.store, objects.cluster).get("ca") or {}).get("crt") or ""
+            path = backups.fetch(caller, objects.reach(name), taken, folder, prefix, str(authority).encode())
+            result["backup"] = path
+            result["removed"] += backups.prune(path, prefix, arguments["keep"])
             said += f"; a copy is {result['backup']}"
         self.progress(objects.name, said)
         return {**result, "msg": said}

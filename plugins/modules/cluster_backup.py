@@ -17,6 +17,7 @@ description:
   - Takes a snapshot with M(kubeadm.control_plane.etcd_snapshot) on the newest machine that can, preferring one that knows a leader, and brings a copy home
     where O(directory) says so. Nothing that is older is removed before the new one is whole and verified.
   - It needs no lock and may run beside any other run.
+  - The copy is named after the controller's clock, and takes no name that a file has. One that is no database of etcd's, or another cluster's, is not kept.
   - A snapshot holds every Secret of the cluster. Folders are made for their owner alone, files with mode 0600.
 options:
   name:
@@ -28,7 +29,9 @@ options:
     type: path
     default: ""
   keep:
-    description: How many backups of this O(name) are kept, on the machine and on the controller.
+    description:
+      - How many backups of this O(name) are kept, on the machine and on the controller.
+      - On the controller, those that came from the new one's machine and those that came from others are counted apart.
     type: int
     default: 7
 extends_documentation_fragment:

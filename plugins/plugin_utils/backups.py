@@ -8,9 +8,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 import typing as t
+import zlib
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapshot import matches_its_hash
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import contents
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapshot_file import (
     PIECE_BYTES,
     digest,
@@ -18,7 +20,11 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapsho
     unpack,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import sealed
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import write_atomically
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import (
+    NodeError,
+    sync_directory,
+    write_atomically,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.sealed import SealError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneFailure
@@ -27,7 +33,15 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_conn
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import Caller
 
 MODULE = "etcd_snapshot_file"
-_STAMP = r"-\d{8}T\d{6}Z(-\d+)?\.(db|json)"
+# Twice what etcd's own documentation calls the largest database.
+LARGEST_BYTES = 16 * 1024**3
+# What is left free on the controller's disk.
+RESERVE_BYTES = 256 * 1024**2
+_STAMP = "%Y%m%dT%H%M%SZ"
+_STAMPED = r"-(\d{8}T\d{6}Z)(?:-(\d+))?\.(db|json)"
+# What the machine says of its snapshot is kept for people, cut to this length.
+_TOLD = ("verified_by", "verify_note", "cluster_id", "member_id", "etcd_version")
+_TOLD_CHARACTERS = 300
 
 
 def folder_of(directory: str, namespace: str, cluster: str) -> str:
@@ -35,80 +49,168 @@ def folder_of(directory: str, namespace: str, cluster: str) -> str:
     return os.path.join(directory, namespace, cluster)
 
 
-def fetch(caller: Caller, machine: Machine, snapshot: t.Mapping[str, t.Any], folder: str) -> str:
+def fetch(
+    caller: Caller,
+    machine: Machine,
+    snapshot: t.Mapping[str, t.Any],
+    folder: str,
+    prefix: str,
+    authority: bytes = b"",
+    now: t.Callable[[], float] = time.time,
+) -> str:
     """Bring a snapshot home and return its path.
+
+    The machine's answers decide neither the copy's name nor its time, and no file that is there is touched: a machine may be anybody's.
 
     Args:
         caller: reaches machines.
         machine: the one that keeps it.
         snapshot: the result of etcd_snapshot.
         folder: made, for its owner alone, where it does not exist.
+        prefix: what the copy's name begins with.
+        authority: the cluster's CA certificates, PEM; b"" where they aren't known.
+        now: the controller's clock.
 
     Raises:
-        ControlPlaneFailure: it did not come whole; nothing of it is kept.
+        ControlPlaneFailure: it did not come whole, or is another cluster's; nothing of it is kept.
     """
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    name = os.path.basename(str(snapshot["path"]))
-    path, partial = os.path.join(folder, name), os.path.join(folder, f".{name}.partial")
-    key, offset, size = sealed.new_key(), 0, 1
+    source = os.path.basename(str(snapshot.get("path")))
+    moment = time.gmtime(now())
+    path, partial, file = _reserved(folder, f"{prefix}-{time.strftime(_STAMP, moment)}")
     try:
-        with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb") as file:
-            while offset < size:
-                answer = caller.call(machine, MODULE, {"name": name, "offset": offset, "transport_key": key})
-                if answer.failed:
-                    raise ControlPlaneFailure(_not_fetched(machine, name, redact(answer.message)))
-                file.write(unpack(str(answer.result["content"]), key))
-                size, before, offset = int(answer.result["bytes"]), offset, int(answer.result["next"])
-                if offset <= before:
-                    raise ControlPlaneFailure(_not_fetched(machine, name, "the file became shorter meanwhile"))
-            file.flush()
-            os.fsync(file.fileno())
-        if digest(partial) != snapshot["sha256"] or not matches_its_hash(partial):
-            raise ControlPlaneFailure(_not_fetched(machine, name, "its hash is not the one of what was taken"))
-        facts = {key: snapshot[key] for key in _FACTS if key in snapshot}
-        text = json.dumps({**facts, "machine": machine.name, "path": path}, indent=2, sort_keys=True) + "\n"
-        write_atomically(f"{path[: -len('.db')]}.json", text.encode())
+        with file:
+            _receive(caller, machine, snapshot, source, file)
+        whole = digest(partial)
+        if whole != snapshot.get("sha256"):
+            raise _Wrong("its hash is not the one of what was taken")
+        facts = {
+            **{key: str(snapshot[key])[:_TOLD_CHARACTERS] for key in _TOLD if snapshot.get(key) is not None},
+            **_verified(partial, authority),
+            "machine": machine.name,
+            "path": path,
+            "bytes": os.path.getsize(partial),
+            "sha256": whole,
+            "taken_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", moment),
+        }
+        write_atomically(_facts_of(path), (json.dumps(facts, indent=2, sort_keys=True) + "\n").encode())
         os.rename(partial, path)
-    except (OSError, SealError, ValueError) as error:
-        raise ControlPlaneFailure(_not_fetched(machine, name, str(error))) from error
+        sync_directory(folder)
+    except (_Wrong, OSError, SealError, zlib.error, ValueError, NodeError) as error:
+        raise ControlPlaneFailure(_not_fetched(machine, source, str(error))) from error
     finally:
         if os.path.exists(partial):
             os.unlink(partial)
     return path
 
 
-_FACTS = (
-    "taken_at",
-    "bytes",
-    "sha256",
-    "verified_by",
-    "verify_note",
-    "revision",
-    "cluster_id",
-    "member_id",
-    "etcd_version",
-)
+class _Wrong(Exception):
+    """What came is not the snapshot that was taken."""
+
+
+def _reserved(folder: str, base: str) -> tuple[str, str, t.BinaryIO]:
+    """Return a path that nothing has, and the file, new and empty, in which the copy arrives: it reserves the path."""
+    number = 0
+    while True:
+        name = f"{base}-{number}.db" if number else f"{base}.db"
+        path, partial = os.path.join(folder, name), os.path.join(folder, f".{name}.partial")
+        number += 1
+        try:
+            descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        except FileExistsError:
+            continue
+        # Looked for while it is reserved: whoever had reserved it before may have just finished.
+        if not os.path.lexists(path) and not os.path.lexists(_facts_of(path)):
+            return path, partial, os.fdopen(descriptor, "wb")
+        os.close(descriptor)
+        os.unlink(partial)
+
+
+def _receive(caller: Caller, machine: Machine, snapshot: t.Mapping[str, t.Any], source: str, file: t.BinaryIO) -> None:
+    size, offset, key = int(snapshot.get("bytes") or 0), 0, sealed.new_key()
+    found = os.fstatvfs(file.fileno())
+    free = found.f_bavail * found.f_frsize - RESERVE_BYTES
+    if not 0 < size <= min(LARGEST_BYTES, free):
+        room = (
+            f"at most {LARGEST_BYTES} are taken"
+            if size > LARGEST_BYTES
+            else f"the controller's disk has room for {max(0, free)}"
+        )
+        raise _Wrong(f"it is said to have {size} bytes, and {room}")
+    while offset < size:
+        answer = caller.call(machine, MODULE, {"name": source, "offset": offset, "transport_key": key})
+        if answer.failed:
+            raise _Wrong(redact(answer.message))
+        piece = unpack(str(answer.result.get("content")), key)
+        # Whole pieces only: a machine could go on with single bytes for years.
+        if len(piece) != min(PIECE_BYTES, size - offset):
+            raise _Wrong(f"a piece of it has {len(piece)} bytes: the file changed meanwhile")
+        file.write(piece)
+        offset += len(piece)
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _verified(path: str, authority: bytes) -> dict[str, int]:
+    """Return the revision of a snapshot that is whole and a database of etcd's, and not another cluster's. Raises NodeError."""
+    contents.require_whole(path)
+    revision = contents.revision(path)
+    # Where ConfigMaps are encrypted it does not tell.
+    if authority and contents.of_cluster(path, authority) is False:
+        raise _Wrong("it carries another certificate authority than this cluster's")
+    return {"revision": revision}
+
+
+def _facts_of(path: str) -> str:
+    return f"{path[: -len('.db')]}.json"
 
 
 def _not_fetched(machine: Machine, name: str, why: str) -> str:
     return (
-        f"the snapshot {name} is whole on machine {machine.name}, but was not brought home: {why}."
+        f"the snapshot {name!r} on machine {machine.name} was not brought home: {why.rstrip('.')}."
         " Nothing of it was kept here, and no older one was removed."
     )
 
 
-def prune(folder: str, prefix: str, keep: int) -> list[str]:
-    """Remove the oldest backups beyond ``keep`` of those whose name begins with ``prefix``; return what was removed."""
-    pattern = re.compile(re.escape(prefix) + _STAMP)
-    names = [name for name in sorted(os.listdir(folder)) if name.endswith(".db") and pattern.fullmatch(name)]
-    removed = [os.path.join(folder, name) for name in names[: -max(1, keep)]]
-    for path in removed:
-        os.unlink(path)
-    for name in os.listdir(folder):
+def prune(path: str, prefix: str, keep: int) -> list[str]:
+    """Remove the oldest copies beyond ``keep``, after a new one; return what was removed.
+
+    Copies that came from the new one's machine and copies that came from others are counted apart: whatever a machine sends, the last
+    ones of the others stay.
+
+    Args:
+        path: the new one, which stays.
+        prefix: what the names of those that count begin with.
+        keep: how many.
+    """
+    folder = os.path.dirname(path)
+    pattern = re.compile(re.escape(prefix) + _STAMPED)
+    found = [
+        (match.group(1), int(match.group(2) or 0), match.string)
+        for match in map(pattern.fullmatch, os.listdir(folder))
+        if match
+    ]
+    copies = [os.path.join(folder, name) for _stamp, _number, name in sorted(found) if name.endswith(".db")]
+    machine = _machine_of(path)
+    same = [each for each in copies if each != path and _machine_of(each) == machine]
+    others = [each for each in copies if each != path and each not in same]
+    removed = [*same[: max(0, len(same) - max(1, keep) + 1)], *others[: max(0, len(others) - max(1, keep))]]
+    for each in removed:
+        os.unlink(each)
+    for _stamp, _number, name in found:
         facts = os.path.join(folder, name)
-        if pattern.fullmatch(name) and name.endswith(".json") and not os.path.exists(f"{facts[: -len('.json')]}.db"):
+        if name.endswith(".json") and not os.path.exists(f"{facts[: -len('.json')]}.db"):
             os.unlink(facts)
-    return removed
+    return sorted(removed)
+
+
+def _machine_of(path: str) -> str:
+    """Return the machine that a copy came from, "" where nothing says so."""
+    try:
+        with open(_facts_of(path), encoding="utf-8") as file:
+            return str(json.load(file)["machine"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
 
 
 def send(caller: Caller, machine: Machine, path: str) -> str:

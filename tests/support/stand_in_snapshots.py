@@ -10,12 +10,13 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from etcd_database import snapshot
+
 
 def taken(folder: Path, prefix: str, number: int) -> dict[str, Any]:
-    """Make a file with its hash at the end, as etcd's are, and say what etcd_snapshot says of it."""
+    """Make a file as etcd's are, and say what etcd_snapshot says of it."""
     moment = datetime.now(timezone.utc)
-    content = b"etcd" * 128
-    content += hashlib.sha256(content).digest()
+    content = snapshot(number)
     name = f"{prefix}-{moment.strftime('%Y%m%dT%H%M%SZ')}.db"
     (folder / name).write_bytes(content)
     return {

@@ -76,8 +76,7 @@ def of_cluster(path: str, ca: bytes) -> t.Optional[bool]:
     proofs += [base64.b64encode(ca.strip())[: len(ca.strip()) // 3 * 4]] if ca.strip() else []
     try:
         with open(path, "rb") as file:
-            pages = os.fstat(file.fileno()).st_size // 512
-            for _revision, value in Database(file.fileno(), pages + 1).bucket(b"key"):
+            for _revision, value in Database(file.fileno()).bucket(b"key"):
                 # The key is near the beginning; looking there first spares most of a large database.
                 head = value[:256]
                 if _AUTHENTICATION in head or _CLUSTER_INFO in head:

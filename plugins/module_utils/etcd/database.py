@@ -25,8 +25,9 @@ _BUCKET = struct.Struct("<QQ")
 _MAGIC, _VERSION = 0xED0CDAED, 2
 _BRANCH_FLAG, _LEAF_FLAG, _META_FLAG = 0x01, 0x02, 0x04
 _PAGE_SIZES = (4096, 8192, 16384, 65536, 1024, 2048, 32768)
-_MAX_PAGES = 10000
 _MAX_OVERFLOW = 4096
+# A tree of a page's smallest fan-out is no higher for any size of a file.
+_MAX_HEIGHT = 64
 
 
 def stored_members(path: str) -> tuple[Member, ...]:
@@ -52,11 +53,14 @@ def _member(key: bytes, value: bytes) -> Member:
 
 
 class Database:
-    """An open file of bbolt's: its pages, and the buckets at its root. ``pages`` bounds how many of them are read."""
+    """An open file of bbolt's: its pages, and the buckets at its root.
 
-    def __init__(self, descriptor: int, pages: int = _MAX_PAGES) -> None:
+    A file that somebody made may lead in circles: no more is read than twice its size.
+    """
+
+    def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._left = pages
+        self._left = 2 * os.fstat(descriptor).st_size
         metas = [meta for size in _PAGE_SIZES for number in (0, 1) for meta in self._meta(size, number)]
         if not metas:
             raise ValueError("it has no page that tells where its data begins")
@@ -80,13 +84,14 @@ class Database:
                 return self._last(self._page(root) if root else value[_BUCKET.size :])
         return b""
 
-    def _last(self, page: bytes) -> bytes:
+    def _last(self, page: bytes, height: int = 0) -> bytes:
+        _require_height(height)
         _identity, flags, count, _overflow = _PAGE.unpack_from(page)
         if count == 0:
             return b""
         at = _PAGE.size + (count - 1) * _LEAF.size
         if flags & _BRANCH_FLAG:
-            return self._last(self._page(_BRANCH.unpack_from(page, at)[2]))
+            return self._last(self._page(_BRANCH.unpack_from(page, at)[2]), height + 1)
         if not flags & _LEAF_FLAG:
             raise ValueError("a page is neither a branch nor a leaf")
         _kind, position, key_size, _value_size = _LEAF.unpack_from(page, at)
@@ -107,17 +112,18 @@ class Database:
             yield transaction, size, root
 
     def _page(self, number: int) -> bytes:
-        self._left -= 1
-        if self._left < 0:
-            raise ValueError("it has too many pages")
         head = os.pread(self._descriptor, _PAGE.size, number * self._size)
         identity, _flags, _count, overflow = _PAGE.unpack(head)
         if identity != number or overflow > _MAX_OVERFLOW:
             raise ValueError(f"page {number} is damaged")
+        self._left -= self._size * (overflow + 1)
+        if self._left < 0:
+            raise ValueError("its pages are more than the file")
         return os.pread(self._descriptor, self._size * (overflow + 1), number * self._size)
 
-    def _items(self, page: bytes) -> t.Iterator[tuple[bytes, bytes, bool]]:
+    def _items(self, page: bytes, height: int = 0) -> t.Iterator[tuple[bytes, bytes, bool]]:
         """What a page and those below it hold: key, value, and whether that is a bucket."""
+        _require_height(height)
         _identity, flags, count, _overflow = _PAGE.unpack_from(page)
         for index in range(count):
             at = _PAGE.size + index * _LEAF.size
@@ -130,9 +136,14 @@ class Database:
                 yield page[begin : begin + key_size], page[begin + key_size : end], bool(kind & 1)
             elif flags & _BRANCH_FLAG:
                 _position, _key_size, child = _BRANCH.unpack_from(page, at)
-                yield from self._items(self._page(child))
+                yield from self._items(self._page(child), height + 1)
             else:
                 raise ValueError("a page is neither a branch nor a leaf")
+
+
+def _require_height(height: int) -> None:
+    if height > _MAX_HEIGHT:
+        raise ValueError("its pages lead in circles")
 
 
 def _fnv(data: bytes) -> int:

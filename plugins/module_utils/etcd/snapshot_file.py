@@ -84,8 +84,17 @@ def pack(piece: bytes, key: str) -> str:
 
 
 def unpack(content: str, key: str) -> bytes:
-    """Return what was packed. Raises SealError, zlib.error."""
-    return zlib.decompress(unseal(key, content))
+    """Return what was packed, at most PIECE_BYTES. Raises SealError, also for more than that, and zlib.error."""
+    # What doesn't compress grows a little; base64 makes four characters of three bytes.
+    if len(content) > PIECE_BYTES * 3 // 2 + 4096:
+        raise SealError(f"a piece is larger than {PIECE_BYTES} bytes")
+    inflater = zlib.decompressobj()
+    piece = inflater.decompress(unseal(key, content), PIECE_BYTES + 1)
+    if len(piece) > PIECE_BYTES:
+        raise SealError(f"a piece is larger than {PIECE_BYTES} bytes")
+    if not inflater.eof or inflater.unused_data:
+        raise SealError("a piece did not come whole")
+    return piece
 
 
 def digest(path: str) -> str:

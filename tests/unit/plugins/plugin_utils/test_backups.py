@@ -10,12 +10,15 @@ import json
 import os
 import stat
 import typing as t
+import zlib
 from pathlib import Path
 
 import pytest
+from etcd_database import circle, hashed, snapshot
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import snapshot_file
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapshot_file import read_piece, write_piece
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import sealed
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import backups
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneFailure
@@ -23,6 +26,9 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_conn
 
 MACHINE = Machine("a", None, {})
 NAME = "prod-backup-20260703T141502Z.db"
+# The controller's clock, and what a copy is called then.
+CLOCK = 1795341600.0
+HOME_NAME = "prod-backup-20261122T100000Z.db"
 
 
 class Node:
@@ -49,48 +55,144 @@ class Node:
             return Answer(True, {"failed": True, "msg": str(error)})
 
 
-@pytest.fixture(name="content", params=[0, 1, 3])
+@pytest.fixture(name="content", params=[100, 4096, 3 * 4096])
 def _content(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bytes:
     """A snapshot of several pieces: a database with its hash behind it."""
     monkeypatch.setattr(snapshot_file, "PIECE_BYTES", 4096)
     monkeypatch.setattr(backups, "PIECE_BYTES", 4096)
-    data = os.urandom(4096) * request.param + b"password"
-    return data + hashlib.sha256(data).digest()
+    return snapshot(7, os.urandom(request.param) + b"password")
 
 
-def facts(content: bytes) -> dict[str, t.Any]:
+def facts(content: bytes, **more: t.Any) -> dict[str, t.Any]:
     """What the module that took it said."""
-    return {"path": f"/kept/{NAME}", "sha256": hashlib.sha256(content).hexdigest(), "revision": 7}
+    told = {
+        "path": f"/kept/{NAME}",
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "bytes": len(content),
+        "revision": 7,
+    }
+    return {**told, "verified_by": "etcdutl", **more}
+
+
+def brought(node: Node, taken: dict[str, t.Any], home: Path, clock: float = CLOCK, authority: bytes = b"") -> str:
+    """Bring a snapshot home by a clock that is the controller's."""
+    return backups.fetch(node, MACHINE, taken, str(home), "prod-backup", authority, lambda: clock)
 
 
 def test_a_snapshot_comes_home_whole_and_goes_back(content: bytes, tmp_path: Path) -> None:
     (tmp_path / NAME).write_bytes(content)
     node, home = Node(tmp_path), tmp_path / "backups" / "default" / "prod"
-    path = Path(backups.fetch(node, MACHINE, facts(content), str(home)))
-    assert path == home / NAME and path.read_bytes() == content
-    assert json.loads(path.with_suffix(".json").read_text()) == {**facts(content), "machine": "a", "path": str(path)}
-    assert sorted(os.listdir(home)) == [NAME, NAME.replace(".db", ".json")]
+    path = Path(brought(node, facts(content), home))
+    assert path == home / HOME_NAME and path.read_bytes() == content
+    told = {
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "bytes": len(content),
+        "revision": 7,
+        "verified_by": "etcdutl",
+    }
+    here = {"machine": "a", "path": str(path), "taken_at": "2026-11-22T10:00:00Z"}
+    assert json.loads(path.with_suffix(".json").read_text()) == {**told, **here}
+    assert sorted(os.listdir(home)) == [HOME_NAME, HOME_NAME.replace(".db", ".json")]
     assert [stat.S_IMODE(each.stat().st_mode) for each in (home, path)] == [0o700, 0o600]
     other = Node(tmp_path / "other")
     for _again in range(2):
-        assert backups.send(other, MACHINE, str(path)) == str(tmp_path / "other" / NAME)
-    assert (tmp_path / "other" / NAME).read_bytes() == content
-    assert stat.S_IMODE((tmp_path / "other" / NAME).stat().st_mode) == 0o600
+        assert backups.send(other, MACHINE, str(path)) == str(tmp_path / "other" / HOME_NAME)
+    assert (tmp_path / "other" / HOME_NAME).read_bytes() == content
+    assert stat.S_IMODE((tmp_path / "other" / HOME_NAME).stat().st_mode) == 0o600
     # What travels is readable for nobody.
     assert not any(b"password" in str(call.get("content")).encode() for call in other.calls)
+
+
+def test_a_machine_chooses_neither_name_nor_time(tmp_path: Path) -> None:
+    """What is there stays, whatever it is called; two in one second are two."""
+    content = snapshot(7)
+    home = tmp_path / "home"
+    home.mkdir()
+    there = {"prod.json": "another's", HOME_NAME.replace(".db", "-1.json"): "somebody's"}
+    for name, text in there.items():
+        (home / name).write_text(text)
+    for path in ("..", "/", "ab", f"../{NAME}", "prod-backup-29991231T000000Z.db", "a\nb.db"):
+        node = Forger(content)
+        made = brought(node, facts(content, path=path, taken_at="2999-12-31T00:00:00Z", cluster_id="c" * 10_000), home)
+        told = json.loads(Path(made).with_suffix(".json").read_text())
+        assert told["taken_at"] == "2026-11-22T10:00:00Z" and len(told["cluster_id"]) == 300
+    stem = HOME_NAME[: -len(".db")]
+    names = [f"{stem}{number}" for number in ("", "-2", "-3", "-4", "-5", "-6")]
+    assert sorted(os.listdir(home)) == sorted([*there, *(f"{each}{end}" for each in names for end in (".db", ".json"))])
+    assert {name: (home / name).read_text() for name in there} == there
+    assert os.listdir(tmp_path) == ["home"]
+
+
+class Forger:
+    """A machine that sends what it likes, one answer after the other and the last one for ever."""
+
+    def __init__(self, *pieces: bytes | str) -> None:
+        self._pieces = list(pieces)
+        self.calls = 0
+
+    def call(self, machine: Machine, module: str, arguments: dict[str, t.Any]) -> Answer:
+        """Answer as the module does, with forged figures."""
+        del machine, module
+        self.calls += 1
+        piece = self._pieces.pop(0) if len(self._pieces) > 1 else self._pieces[0]
+        if isinstance(piece, bytes):
+            piece = sealed.seal(arguments["transport_key"], zlib.compress(piece, 9))
+        return Answer(True, {"content": piece, "bytes": 1, "next": 10**18})
+
+
+WHOLE = snapshot(7)
+# Its ConfigMap names the authority of the cluster.
+OURS = b"-----BEGIN CERTIFICATE-----\nours\n-----END CERTIFICATE-----"
+THEIRS = snapshot(7, b"/registry/configmaps/kube-public/cluster-info" + OURS.replace(b"ours", b"theirs"))
+FORGED: dict[str, tuple[tuple[bytes | str, ...], dict[str, t.Any], str]] = {
+    "a bomb": ((b"\0" * (9 * 1024**2),), {"bytes": 9 * 1024**2}, "a piece is larger than"),
+    "a larger answer": (("A" * (13 * 1024**2),), {}, "a piece is larger than"),
+    "more than was said": ((WHOLE,), {"bytes": 100}, "the file changed meanwhile"),
+    "less than was said": ((WHOLE, b""), {"bytes": len(WHOLE) + 1}, "the file changed meanwhile"),
+    "byte by byte": ((b"x",), {}, "the file changed meanwhile"),
+    "nothing": ((WHOLE,), {"bytes": 0}, "it is said to have 0 bytes"),
+    "no number": ((WHOLE,), {"bytes": None}, "it is said to have 0 bytes"),
+    "more than all": ((WHOLE,), {"bytes": 10**15}, "and at most 17179869184 are taken"),
+    "not what was sealed": (("x",), {}, "the sealed data"),
+    "another hash": ((WHOLE,), {"sha256": "0" * 64}, "its hash is not the one of what was taken"),
+    "no hash": ((WHOLE[:-1],), facts(WHOLE[:-1]), "it does not end with the hash of what is before it"),
+    "no database": ((hashed(b"x" * 9000),), facts(hashed(b"x" * 9000)), "is no database of etcd's"),
+    "a circle": ((hashed(circle()),), facts(hashed(circle())), "lead in circles"),
+    "another cluster's": ((THEIRS,), facts(THEIRS), "another certificate authority than this cluster's"),
+}
+
+
+@pytest.mark.parametrize(("pieces", "told", "said"), FORGED.values(), ids=FORGED)
+def test_what_a_machine_forges_leaves_nothing(
+    tmp_path: Path, pieces: tuple[bytes | str, ...], told: dict[str, t.Any], said: str
+) -> None:
+    """And takes nothing: neither memory, nor the disk, nor time without end."""
+    home = tmp_path / "home"
+    good = brought(Forger(WHOLE), facts(WHOLE), home)
+    before = {each.name: each.read_bytes() for each in home.iterdir()}
+    node = Forger(*pieces)
+    with pytest.raises(ControlPlaneFailure, match="was not brought home") as failed:
+        brought(node, {**facts(WHOLE), **told}, home, authority=OURS)
+    assert said in str(failed.value) and node.calls <= 2
+    assert {each.name: each.read_bytes() for each in home.iterdir()} == before and os.path.exists(good)
+
+
+def test_a_disk_that_would_be_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backups, "RESERVE_BYTES", 2**62)
+    with pytest.raises(ControlPlaneFailure, match="the controller's disk has room for 0"):
+        brought(Forger(WHOLE), facts(WHOLE), tmp_path)
 
 
 def test_what_breaks_off_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshot_file, "PIECE_BYTES", 4096)
     monkeypatch.setattr(backups, "PIECE_BYTES", 4096)
-    data = os.urandom(9000)
-    content = data + hashlib.sha256(data).digest()
+    content = snapshot(7, os.urandom(9000))
     (tmp_path / NAME).write_bytes(content)
     home = tmp_path / "home"
     with pytest.raises(ControlPlaneFailure, match="was not brought home: the connection was lost"):
-        backups.fetch(Node(tmp_path, breaks=2), MACHINE, facts(content), str(home))
+        brought(Node(tmp_path, breaks=2), facts(content), home)
     with pytest.raises(ControlPlaneFailure, match="its hash is not the one"):
-        backups.fetch(Node(tmp_path), MACHINE, facts(b"another"), str(home))
+        brought(Node(tmp_path), facts(content, sha256="0" * 64), home)
     assert os.listdir(home) == []
     other = tmp_path / "other"
     with pytest.raises(ControlPlaneFailure, match="did not reach machine a: the connection was lost"):
@@ -112,7 +214,25 @@ def test_the_oldest_go_and_others_names_stay(tmp_path: Path) -> None:
     for name in [*names, "prod-other-20200101T000000Z", "prod-backup-mine"]:
         (tmp_path / f"{name}.db").touch()
         (tmp_path / f"{name}.json").touch()
-    removed = backups.prune(str(tmp_path), "prod-backup", 2)
+    removed = backups.prune(str(tmp_path / f"{names[-1]}.db"), "prod-backup", 2)
     assert [os.path.basename(path) for path in removed] == [f"{name}.db" for name in names[:3]]
     kept = {each.stem for each in tmp_path.iterdir()}
     assert kept == {*names[3:], "prod-other-20200101T000000Z", "prod-backup-mine"}
+
+
+@pytest.mark.parametrize("keep", [1, 2])
+def test_what_one_machine_sends_displaces_no_other_ones_last_copies(tmp_path: Path, keep: int) -> None:
+    """However often it does; one that an earlier release took over with a forged time displaces none, either."""
+    names = {f"prod-backup-2026070{day}T000000Z": "ab"[day > 4] for day in range(1, 9)} | {
+        "prod-backup-29991231T000000Z": "b"
+    }
+    for name, machine in names.items():
+        (tmp_path / f"{name}.db").touch()
+        (tmp_path / f"{name}.json").write_text(json.dumps({"machine": machine}))
+    new = tmp_path / "prod-backup-20260708T000000Z.db"
+    backups.prune(str(new), "prod-backup", keep)
+    kept = sorted(each.stem for each in tmp_path.glob("*.db"))
+    assert [each for each in kept if names[each] == "a"] == [
+        f"prod-backup-2026070{day}T000000Z" for day in range(5 - keep, 5)
+    ]
+    assert new.stem in kept and len([each for each in kept if names[each] == "b"]) == keep
