@@ -75,7 +75,8 @@ class ActionModule(ControlPlaneAction):
     def _present(self, infrastructure: Object) -> dict[str, t.Any]:
         if not self._arguments["kubernetes_version"]:
             raise ControlPlaneFailure("state=present needs kubernetes_version; no host was claimed.")
-        pool = inventory_pool.read_pool(infrastructure["spec"], self._task_vars["groups"], self._task_vars["hostvars"])
+        groups, hostvars = self._task_vars["groups"], self._task_vars["hostvars"]
+        pool = inventory_pool.read_pool(infrastructure["spec"], groups, hostvars, self.pool_groups())
         reasons: dict[str, str] = {}
         earlier = inventory_pool.host_of(infrastructure)
         if earlier:
@@ -144,11 +145,9 @@ class ActionModule(ControlPlaneAction):
 
     def _ask(self, infrastructure: Object, host: str, claim: t.Mapping[str, t.Any], check: bool = False) -> Answer:
         spec = infrastructure["spec"]
-        address = ""
-        if spec.get("addressVariable"):
-            address = str(self._task_vars["hostvars"][host].get(spec["addressVariable"]) or "")
-            if not address:
-                return Answer(True, {"failed": True, "msg": f"it has no variable {spec['addressVariable']} (Address)"})
+        address, wrong = inventory_pool.address_of(spec, self._task_vars["hostvars"][host])
+        if wrong:
+            return Answer(True, {"failed": True, "msg": f"{wrong} (Address)"})
         call = {
             "state": "present",
             "id": claim.get("id") or "",

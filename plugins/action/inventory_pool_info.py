@@ -31,7 +31,8 @@ class ActionModule(ControlPlaneAction):
             # The machines are another provider's; only the infrastructure cluster is this one's.
             return {"changed": False, "endpoint": endpoint, "hosts": [], "failure_domains": declared}
         try:
-            pool = inventory_pool.read_pool(spec, self._task_vars["groups"], self._task_vars["hostvars"])
+            groups, hostvars = self._task_vars["groups"], self._task_vars["hostvars"]
+            pool = inventory_pool.read_pool(spec, groups, hostvars, self.pool_groups())
         except PoolError as error:
             raise ControlPlaneFailure(f"cluster {objects.namespace}/{objects.name}: {error}") from error
         held = inventory_pool.taken(objects.store, {"metadata": {"uid": None}})

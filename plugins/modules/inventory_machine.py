@@ -22,6 +22,7 @@ description:
   - With O(state=absent), undoes what kubeadm made on the host and releases it. A host that carries something else than what was claimed, by
     its machine-id, its claim or the cluster's CA, is left as it is unless O(consent_wipe) names it.
   - Hosts are reached by their names in the inventory, so that their own variables (bastion, become) hold.
+  - Where the task's host has the variable C(machine_inventory_groups), a group that isn't in that list is refused.
 options:
   state:
     description: Whether the machine has a host.

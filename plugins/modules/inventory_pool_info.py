@@ -16,6 +16,7 @@ author:
 description:
   - Reads the group, the selector and the failure domains of the cluster's InventoryMachineTemplate from this run's inventory, and which of the
     hosts the store has claimed. No host is asked.
+  - Where the task's host has the variable C(machine_inventory_groups), a group that isn't in that list is refused.
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
   - kubeadm.control_plane._store

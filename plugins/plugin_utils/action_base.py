@@ -176,10 +176,19 @@ class ControlPlaneAction(ActionBase):
                 return inventory_pool.call_host(caller, machine, "host_claim", call)
 
         groups, hostvars = self._task_vars.get("groups") or {}, self._task_vars.get("hostvars") or {}
-        hosts = pool_preflight.look(objects, ask, snapshot, decision, groups, hostvars)
+        hosts = pool_preflight.look(objects, ask, snapshot, decision, groups, hostvars, self.pool_groups())
         if hosts:
             snapshot["hosts"] = hosts
         return bool(hosts)
+
+    def pool_groups(self) -> list[str]:
+        """Return the groups that the operator lets machine templates name, [] for any."""
+        given = self._templar.template(self._task_vars.get(inventory_pool.PERMITTED) or [])
+        if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+            raise ControlPlaneFailure(
+                f"the variable {inventory_pool.PERMITTED} must be a list of inventory groups. Nothing was done."
+            )
+        return [str(each) for each in given]
 
     def progress(self, cluster: str, text: str) -> None:
         """Show a line for people while a task goes on; another namespace may have a cluster of that name."""

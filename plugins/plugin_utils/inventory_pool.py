@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import typing as t
 from dataclasses import dataclass, field
 
@@ -14,6 +15,7 @@ from ansible.errors import AnsibleError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.bootstrap import image_facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.names import is_label_value
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.validate_inventory import variable_problem
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, StoreError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import (
     CLUSTER_OF_THAT_NAME,
@@ -26,6 +28,8 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_conn
 Object = dict[str, t.Any]
 MACHINE = (kinds.GROUP_INFRASTRUCTURE, kinds.INVENTORY_MACHINE)
 FORBIDDEN = 403
+# The operator's variable with the groups that machine templates may name.
+PERMITTED = "machine_inventory_groups"
 
 CLAIMING, CLAIMED, RELEASING, RELEASED = "Claiming", "Claimed", "Releasing", "Released"
 
@@ -57,24 +61,37 @@ class Pool:
 
 
 def read_pool(
-    spec: t.Mapping[str, t.Any], groups: t.Mapping[str, t.Sequence[str]], hostvars: t.Mapping[str, t.Any]
+    spec: t.Mapping[str, t.Any],
+    groups: t.Mapping[str, t.Sequence[str]],
+    hostvars: t.Mapping[str, t.Any],
+    permitted: t.Sequence[str] = (),
 ) -> Pool:
     """Return the pool that an InventoryMachine's spec (or its template's) describes.
 
+    Whoever writes a template may not be the operator: no value of a host's variable is in a message.
+
     Args:
-        spec: ``group``, ``selector``, ``failureDomainVariable``.
+        spec: ``group``, ``selector``, ``failureDomainVariable``, ``addressVariable``.
         groups: the inventory's groups.
         hostvars: the inventory's variables by host name, templated.
+        permitted: the groups that a template may name; any where it is empty.
 
     Raises:
-        PoolError: there is no such group, or a host that the selector takes has no proper failure domain or is a cluster as well.
+        PoolError: there is no such group, or it isn't permitted; a variable isn't to be read; a host that the selector takes has no
+            proper failure domain or is a cluster as well.
     """
     group = str(spec["group"])
+    if permitted and group not in permitted:
+        raise PoolError(
+            f"the machine template names the inventory group {group}, and {PERMITTED} has only {', '.join(sorted(permitted))}. Nothing was done. "
+            f"Name one of them in spec.template.spec.group, or have the operator add the group to {PERMITTED}."
+        )
     if group not in groups:
         raise PoolError(
             f"the inventory has no group {group}, which the machine template names as the pool of hosts. Nothing was done. "
             "Give the inventory that has it (several -i may be given), or correct spec.template.spec.group."
         )
+    _require_readable(spec)
     variable = spec.get("failureDomainVariable") or ""
     hosts, domains, left_out = [], {}, {}
     for host in sorted(groups[group]):
@@ -88,8 +105,9 @@ def read_pool(
         if variable:
             domain = str(variables.get(variable) or "")
             if not domain or not is_label_value(domain):
+                found = "another value" if domain else "none"
                 raise PoolError(
-                    f"host {host} of the group {group} has {variable}={domain!r}, which can't be a failure domain: a label value is needed. "
+                    f"host {host} of the group {group} has no failure domain: its variable {variable} must be a label value, and it has {found}. "
                     f"Nothing was done. Set {variable} for the host, or leave failureDomainVariable out of the machine template."
                 )
             domains[host] = domain
@@ -97,11 +115,42 @@ def read_pool(
     return Pool(group, tuple(hosts), domains, left_out)
 
 
+def _require_readable(spec: t.Mapping[str, t.Any]) -> None:
+    """Refuse variables that no template may read: an object in an API may not have come from a manifest that was validated."""
+    named = {each: spec[each] for each in ("failureDomainVariable", "addressVariable") if spec.get(each)}
+    named.update(
+        {f"selector.matchVariables.{each}": each for each in (spec.get("selector") or {}).get("matchVariables") or {}}
+    )
+    for path, name in sorted(named.items()):
+        problem = variable_problem(name)
+        if problem:
+            raise PoolError(
+                f"spec.template.spec.{path} of the machine template is {name!r}: {problem}. Nothing was done. Name another variable."
+            )
+
+
+def address_of(spec: t.Mapping[str, t.Any], variables: t.Mapping[str, t.Any]) -> tuple[str, str]:
+    """Return the address that a host is to have in the cluster, "" where it is to choose, and what is wrong with it.
+
+    Args:
+        spec: as for :func:`read_pool`, which has accepted it.
+        variables: the host's, templated.
+    """
+    name = spec.get("addressVariable")
+    if not name:
+        return "", ""
+    address = str(variables.get(name) or "")
+    try:
+        return str(ipaddress.ip_address(address)), ""
+    except ValueError:
+        return "", f"its variable {name} is {'no IP address' if address else 'not set'}"
+
+
 def _not_selected(selector: t.Mapping[str, t.Any], variables: t.Mapping[str, t.Any]) -> str:
     for name, wanted in (selector.get("matchVariables") or {}).items():
-        found = variables.get(name)
-        if _text(found) != _text(wanted):
-            return f"the selector wants {name}={_text(wanted)}, and it has {_text(found) or 'none'}"
+        found = _text(variables.get(name))
+        if found != _text(wanted):
+            return f"the selector wants {name}={_text(wanted)}, and it has {'another value' if found else 'none'}"
     return ""
 
 

@@ -40,6 +40,7 @@ def look(
     decision: Object,
     groups: t.Mapping[str, t.Sequence[str]],
     hostvars: t.Mapping[str, t.Any],
+    permitted: t.Sequence[str] = (),
 ) -> list[Object]:
     """Return the ``hosts`` of a snapshot, [] where the decision makes no machine of an existing host.
 
@@ -50,7 +51,7 @@ def look(
     if kind != kinds.INVENTORY_MACHINE_TEMPLATE or not spec.get("group") or not _makes_a_machine(decision):
         return []
     try:
-        pool = inventory_pool.read_pool(spec, groups, hostvars)
+        pool = inventory_pool.read_pool(spec, groups, hostvars, permitted)
     except PoolError:
         return []
     held = inventory_pool.taken(objects.store, {"metadata": {"uid": None}})
@@ -60,8 +61,9 @@ def look(
     for host in pool.hosts:
         if host in held:
             continue
-        address = str(hostvars[host].get(spec.get("addressVariable") or "") or "")
-        found.append({"name": host, "missing": _missing(ask, host, {**call, "address": address})})
+        address, wrong = inventory_pool.address_of(spec, hostvars[host])
+        lacking = [{"check": "Address", "message": wrong, "fix": ""}] if wrong else []
+        found.append({"name": host, "missing": lacking or _missing(ask, host, {**call, "address": address})})
         if sum(1 for each in found if not each["missing"]) >= needed:
             break
     own = _victims_host(objects, decision)

@@ -20,6 +20,7 @@ from workspace import Run, Workspace, cluster_documents
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
 
 NAME = "pool"
+SECRET = "correct horse battery"
 ROOT = Path(__file__).resolve().parents[2]
 CLAIM = Path("/var/lib/kubeadm-control-plane/claim.json")
 HERE = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
@@ -34,7 +35,11 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 def reconcile(
-    workspace: Workspace, hosts: t.Mapping[str, t.Any], spec: t.Mapping[str, t.Any], endpoint: str = "192.0.2.10"
+    workspace: Workspace,
+    hosts: t.Mapping[str, t.Any],
+    spec: t.Mapping[str, t.Any],
+    endpoint: str = "192.0.2.10",
+    arguments: t.Sequence[str] = (),
 ) -> Run:
     """Reconcile a cluster over these hosts, a version that no host has."""
     documents = cluster_documents(NAME, replicas=1, version="v1.20.77")
@@ -43,7 +48,7 @@ def reconcile(
     workspace.write(NAME, yaml.safe_dump_all(documents, sort_keys=False))
     inventory = workspace.folder / "hosts.yml"
     inventory.write_text(yaml.safe_dump({"all": {"children": {GROUP: {"hosts": dict(hosts)}}}}))
-    return workspace.playbook("reconcile", "-i", str(inventory), "-e", "machine_inventory_timeout=2")
+    return workspace.playbook("reconcile", "-i", str(inventory), "-e", "machine_inventory_timeout=2", *arguments)
 
 
 def test_a_pool_in_which_no_host_fits(workspace: Workspace) -> None:
@@ -63,7 +68,7 @@ def test_a_pool_in_which_no_host_fits(workspace: Workspace) -> None:
         "(KubeadmVersion)",
         "away: machine",
         "was not reached",
-        "other: the selector wants use=control-plane, and it has worker",
+        "other: the selector wants use=control-plane, and it has another value",
         "far: it is in the failure domain b",
         "su: machine",
         "becomes root by su",
@@ -80,6 +85,34 @@ def test_a_pool_in_which_no_host_fits(workspace: Workspace) -> None:
 def test_a_group_that_the_inventory_does_not_have(workspace: Workspace) -> None:
     run = reconcile(workspace, {"here": HERE}, {"group": "kubeadm_pols"}).failed()
     assert "the inventory has no group kubeadm_pols" in run.text, run.output[-5000:]
+
+
+def test_a_group_that_the_operator_does_not_permit(workspace: Workspace) -> None:
+    """Before a host is asked; the list may stand beside the inventory, and hold templates of the operator's own."""
+    variables = workspace.folder / "group_vars" / "control_planes.yml"
+    variables.parent.mkdir()
+    variables.write_text("machine_inventory_groups: [\"{{ 'spare' }}_pool\"]\n")
+    run = reconcile(workspace, {"here": HERE}, {}).failed()
+    said = f"names the inventory group {GROUP}, and machine_inventory_groups has only spare_pool. Nothing was done."
+    assert said in run.text, run.output[-5000:]
+    assert not any(each["status"].get("claim") for each in workspace.objects("InventoryMachine"))
+    variables.write_text(f"machine_inventory_groups: [spare_pool, {GROUP}]\n")
+    assert "(KubeadmVersion)" in reconcile(workspace, {"here": HERE}, {}).failed().text
+
+
+def test_a_template_shows_no_value_of_a_hosts_variables(workspace: Workspace) -> None:
+    hosts = {"here": {**HERE, "ansible_become_password": SECRET, "note": SECRET}}
+    for spec in (
+        {"failureDomainVariable": "note"},
+        {"selector": {"matchVariables": {"note": "other"}}},
+        {"addressVariable": "note"},
+        {"failureDomainVariable": "ansible_become_password"},
+    ):
+        run = reconcile(workspace, hosts, spec, arguments=("-vvv",)).failed()
+        assert "note" in run.text or "a variable of Ansible's own" in run.text, run.output[-5000:]
+        assert SECRET not in run.output
+    stored = "".join(path.read_text() for path in workspace.store.rglob("*.yaml"))
+    assert SECRET not in stored
 
 
 def test_an_endpoint_is_needed(workspace: Workspace) -> None:

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Names: RFC 1123, machine naming templates, label values (kcp-behaviour.md §1.0, §1.2)."""
+"""Names: RFC 1123, machine naming templates, label values (kcp-behaviour.md §1.0, §1.2), variables of Ansible."""
 
 from __future__ import annotations
 
@@ -22,6 +22,25 @@ _LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
 _QUALIFIED = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _ACTION = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 _VARIABLES = (".cluster.name", ".kubeadmControlPlane.name", ".random")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# Ansible's special variables without "ansible_" in front; several of them decide which host is reached.
+_SPECIAL = frozenset(
+    (
+        *("environment", "group_names", "groups", "hostvars", "inventory_dir", "inventory_file", "inventory_hostname"),
+        *(
+            "inventory_hostname_short",
+            "omit",
+            "play_hosts",
+            "playbook_dir",
+            "role_name",
+            "role_names",
+            "role_path",
+            "vars",
+        ),
+    )
+)
+_SECRET = re.compile(r"passw|passphrase|secret|token|credential|vault|private")
+_SECRET_WORDS = frozenset(("apikey", "key", "keys", "pass", "pwd", "sshkey"))
 
 
 def is_dns_label(text: str) -> bool:
@@ -45,6 +64,22 @@ def is_qualified_name(text: str) -> bool:
     if slash and not is_dns_subdomain(prefix):
         return False
     return len(name) <= 63 and _QUALIFIED.fullmatch(name) is not None
+
+
+def is_variable(text: str) -> bool:
+    """Return whether a text is a name that a variable of Ansible may have."""
+    return _VARIABLE.fullmatch(text) is not None
+
+
+def is_special_variable(name: str) -> bool:
+    """Return whether a variable is one of Ansible's own: connection variables and passwords among them, facts, magic variables."""
+    return name.startswith("ansible_") or name in _SPECIAL
+
+
+def is_secret_variable(name: str) -> bool:
+    """Return whether a variable's name is that of a password, a key or a token. A guess: it keeps mistakes away, and nothing else."""
+    lower = name.lower()
+    return _SECRET.search(lower) is not None or not _SECRET_WORDS.isdisjoint(lower.split("_"))
 
 
 def label_value(name: str) -> str:

@@ -6,17 +6,16 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import Report, child, item
 
 _MACHINE = "spec.template.spec"
 _MACHINE_FIELDS = ("group", "selector", "failureDomainVariable", "addressVariable", "kubeadm")
 _CLUSTER_FIELDS = ("controlPlaneEndpoint", "failureDomains")
 _KUBEADM_FIELDS = ("skipPhases", "ignorePreflightErrors", "reason")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 def validate_inventory_template(template: Mapping[str, Any], report: Report) -> None:
@@ -46,10 +45,25 @@ def _fields(value: Mapping[str, Any], known: tuple[str, ...], path: str, report:
             report.add(child(path, str(name)), None, "nothing reads this field", fix)
 
 
+def variable_problem(name: Any) -> str:
+    """Return why a machine template may not read a variable of the pool's hosts, "" where it may.
+
+    What it reads becomes public: a failure domain, an address, or which hosts a selector takes.
+    """
+    if not isinstance(name, str) or not names.is_variable(name):
+        return "this is not the name of a variable"
+    if names.is_special_variable(name):
+        return "this is a variable of Ansible's own, and templates don't read those: passwords are among them"
+    if names.is_secret_variable(name):
+        return "this is a secret's name, and what a template reads becomes public"
+    return ""
+
+
 def _variable(value: Any, path: str, report: Report) -> None:
-    if not isinstance(value, str) or not _VARIABLE.match(value):
-        rule = "this is not the name of a variable"
-        report.add(path, value, rule, "Give the name of a variable that the hosts have in the inventory, such as zone.")
+    rule = variable_problem(value)
+    if rule:
+        fix = "Give the name of a variable that the hosts have in the inventory for this, such as zone."
+        report.add(path, value, rule, fix)
 
 
 def _selector(selector: Any, path: str, report: Report) -> None:

@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.commands import (
     BOOLEAN,
     INTEGER,
@@ -29,23 +30,6 @@ _VERSION = r"v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?"
 _PATH = r"/[^\0\n]*[^/\0\n]"
 # A folder or a name to be sought would let an Action choose what code runs on the controller.
 _FULL_NAME = r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*){2,}"
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# Ansible's special variables without "ansible_" in front; several of them decide which host is reached.
-_SPECIAL = frozenset(
-    (
-        *("group_names", "groups", "hostvars", "inventory_dir", "inventory_file", "inventory_hostname"),
-        *(
-            "inventory_hostname_short",
-            "omit",
-            "play_hosts",
-            "playbook_dir",
-            "role_name",
-            "role_names",
-            "role_path",
-            "vars",
-        ),
-    )
-)
 
 
 def _command_check(parameters: Mapping[str, Any], path: str) -> list[FieldError]:
@@ -89,9 +73,9 @@ def _file_check(parameters: Mapping[str, Any], path: str) -> list[FieldError]:
 def _role_check(parameters: Mapping[str, Any], path: str) -> list[FieldError]:
     found = []
     for name in parameters["vars"]:
-        if not isinstance(name, str) or not _VARIABLE.fullmatch(name):
+        if not isinstance(name, str) or not names.is_variable(name):
             rule = "is no variable's name: letters, digits and _, and no digit first"
-        elif name.startswith("ansible_") or name in _SPECIAL:
+        elif names.is_special_variable(name):
             rule = (
                 "is a variable of Ansible's own, by which a role could be made to run on another host than the Task's"
             )

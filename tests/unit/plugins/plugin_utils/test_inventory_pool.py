@@ -45,6 +45,7 @@ def test_the_selector_compares_text(wanted: dict[str, t.Any], taken: tuple[str, 
     pool = read_pool({"group": "pool", "selector": {"matchVariables": wanted}}, GROUPS, HOSTVARS)
     assert pool.hosts == taken
     assert all("the selector wants" in reason for reason in pool.left_out.values())
+    assert not any("has 8" in reason or "has b" in reason for reason in pool.left_out.values()), "nobody asked for them"
 
 
 def test_a_group_that_is_not_there_is_named() -> None:
@@ -61,11 +62,63 @@ def test_a_host_that_is_a_cluster_as_well_is_refused() -> None:
     assert read_pool(selected, GROUPS, hostvars).hosts == ("h1", "h3")
 
 
-@pytest.mark.parametrize("zone", [None, "", "not a label!"])
-def test_a_host_without_a_failure_domain_is_named(zone: t.Any) -> None:
+@pytest.mark.parametrize(("zone", "said"), [(None, "none"), ("", "none"), ("not a label!", "another value")])
+def test_a_host_without_a_failure_domain_is_named(zone: t.Any, said: str) -> None:
+    """Its value isn't: whoever wrote the template may not be who may read it."""
     hostvars = {**HOSTVARS, "h2": {"zone": zone}}
-    with pytest.raises(PoolError, match=r"host h2 of the group pool has zone="):
+    with pytest.raises(PoolError, match=rf"host h2 of the group pool has no failure domain: .* has {said}\.") as failed:
         read_pool({"group": "pool", "failureDomainVariable": "zone"}, GROUPS, hostvars)
+    assert "not a label" not in str(failed.value)
+
+
+def test_only_groups_that_the_operator_permits() -> None:
+    """Any, where nothing is said."""
+    assert read_pool({"group": "pool"}, GROUPS, HOSTVARS, ["spare", "pool"]).hosts == ("h1", "h2", "h3")
+    for group in ("pool", "none"):
+        with pytest.raises(
+            PoolError, match=rf"names the inventory group {group}, and machine_inventory_groups has only a, b\."
+        ):
+            read_pool({"group": group}, GROUPS, HOSTVARS, ["b", "a"])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ansible_become_password",
+        "ansible_host",
+        "hostvars",
+        "vars",
+        "db_password",
+        "apiToken",
+        "tls_key",
+        "a b",
+        "vault_x",
+        7,
+    ],
+)
+@pytest.mark.parametrize("field", ["failureDomainVariable", "addressVariable", "selector"])
+def test_variables_that_no_template_reads(field: str, name: t.Any) -> None:
+    """Also in an object that no manifest's validation has seen. No host's variable is looked at."""
+    spec = {"group": "pool", field: {"matchVariables": {name: "x"}} if field == "selector" else name}
+    with pytest.raises(
+        PoolError, match=rf"spec\.template\.spec\.{field}.* of the machine template is .*Nothing was done"
+    ):
+        read_pool(spec, GROUPS, {})
+
+
+@pytest.mark.parametrize(
+    ("variables", "found"),
+    [
+        ({"a": "10.0.0.5"}, ("10.0.0.5", "")),
+        ({"a": "FD00::5"}, ("fd00::5", "")),
+        ({"a": "correct horse"}, ("", "its variable a is no IP address")),
+        ({"a": ""}, ("", "its variable a is not set")),
+        ({}, ("", "its variable a is not set")),
+    ],
+)
+def test_an_address_is_one(variables: dict[str, str], found: tuple[str, str]) -> None:
+    assert inventory_pool.address_of({"addressVariable": "a"}, variables) == found
+    assert inventory_pool.address_of({}, variables) == ("", "")
 
 
 def stored(store: FileStore, name: str, **status: t.Any) -> dict[str, t.Any]:
