@@ -82,7 +82,7 @@ def _scalars() -> t.Any:
     if "scalars" in _classes:
         return _classes["scalars"]
 
-    class Scalars(yaml.constructor.SafeConstructor, yaml.resolver.Resolver):  # type: ignore[misc]
+    class Scalars(yaml.constructor.SafeConstructor, yaml.resolver.Resolver):
         """PyYAML's rules for plain scalars."""
 
         def __init__(self) -> None:
