@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import ssl
+import subprocess
 import threading
 import time
 import typing as t
@@ -186,7 +187,8 @@ def test_members_and_elections_are_noted(cluster: EtcdCluster, log: t.TextIO) ->
         until("the new leader is noted", lambda: _leader(watched) == other.name)
         summary = watched.stop()
     noted = next(each for each in watched.watcher.samples if each["what"] == "members")
-    assert noted["voters"] == 3 and noted["names"] == sorted(each.name for each in cluster.members)
+    names = sorted(each.name for each in cluster.members)
+    assert noted["voters"] == 3 and noted["names"] == noted["started"] == names
     assert summary["elections"][-1]["was"] == before.name
 
 
@@ -229,8 +231,22 @@ def test_an_api_whose_etcd_hangs_is_no_answering_endpoint(api: ApiServer, tmp_pa
         watched.until("endpoint", True)
         summary = watched.stop()
     assert [covers(gap, within) for gap in summary["endpoint"]["gaps"]].count(True) == 1
+    assert summary["writes"]["confirmed"] > 0 and summary["writes"]["lost"] == []
     for path in (tmp_path / "own").iterdir():
         assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_a_confirmed_write_that_is_not_there_any_more_is_lost(api: ApiServer, tmp_path: Path, log: t.TextIO) -> None:
+    """As after an etcd that was set back."""
+    (tmp_path / "own").mkdir()
+    source = StoreSource(store_of(api, tmp_path), "default", "c", tmp_path / "own")
+    with Watched(source, log) as watched:
+        writes = watched.watcher.writes
+        until("three writes are confirmed", lambda: len(writes.confirmed) >= 3)
+        taken = ["-n", "kube-system", "patch", "configmap", writes.name, "--type=merge", "-p", '{"data":{"1":null}}']
+        subprocess.run([api.kubectl, "--kubeconfig", str(api.kubeconfig), *taken], check=True)
+        summary = watched.stop()
+    assert summary["writes"]["lost"] == ["1"]
 
 
 def test_as_a_program_it_writes_its_summary_when_it_is_ended(api: ApiServer, tmp_path: Path) -> None:

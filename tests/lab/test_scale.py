@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from availability import Step, epoch, steps_of
+from availability import Step, epoch, faults, steps_of
 from etcd_cluster import until
 from machines import Machines
 from watcher import Watch
@@ -31,10 +31,6 @@ NEXT = "v1.21.0"
 DOMAINS = ("a", "b", "c")
 DELETE = "cluster.x-k8s.io/delete-machine"
 SNAPSHOTS = "/var/lib/kubeadm-control-plane/etcd-snapshots"
-# All gaps of a step added up. Joins: seen were 0 to 1.4 s with a load of 3 on two cores, 2.4 to 5.2 s with a load of 10, where the watcher
-# itself is late; `make bench` gives the figures. An endpoint that lost its servers would be without an answer for most of a join (40 s).
-JOIN_SECONDS = 15.0
-REMOVAL_SECONDS = 2.0
 Object = dict[str, t.Any]
 
 
@@ -251,15 +247,10 @@ def test_no_two_node_acts_overlap(workspace: Workspace, machines: Machines) -> N
     assert [each.action for each in steps(workspace)] == [*scaled, *rolled, *["remove"] * 2]
 
 
-def test_etcd_and_the_api_went_on_answering(watch: Watch, artefacts: Path) -> None:
-    """No second without quorum but in the step from one voter to two, and next to none without an answering endpoint."""
+def test_nothing_confirmed_was_lost(watch: Watch, artefacts: Path) -> None:
+    """What was written through the endpoint meanwhile is there, and at each look a majority ran that nobody worked on."""
     seen = watch.stop()
     (artefacts / "scale.json").write_text(json.dumps(seen, indent=2))
     changes = [each for each in seen["steps"] if each["action"] in ("join", "remove")]
     assert [each["exempt"] for each in changes] == [True] + [False] * 13, changes
-    for step in changes[1:]:
-        assert step["quorum"]["longest_gap_seconds"] <= 1.0, step
-        bound = JOIN_SECONDS if step["action"] == "join" else REMOVAL_SECONDS
-        assert step["endpoint"]["total_gap_seconds"] <= bound, step
-    for what in ("quorum", "endpoint"):
-        assert seen["between_steps"][what]["longest_gap_seconds"] <= 1.0, seen["between_steps"]
+    assert faults(seen) == []

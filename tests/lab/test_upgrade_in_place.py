@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from actions_on_nodes import NodeActions
+from availability import faults
 from host_pool import HostPool
 from machines import Machines
 from next_version import BINARIES, NextVersion
@@ -19,9 +20,6 @@ from workspace import Workspace, kill_run
 
 NEXT = "v1.21.0"
 SPEC = {"upgrade": {"targetVersion": NEXT, "binaries": BINARIES}}
-WITHOUT_QUORUM_SECONDS = 1.0
-# For each control plane node whose API server restarts.
-WITHOUT_ENDPOINT_SECONDS = 1.0
 IGNORE = "control_plane_ignore_worker_nodes=true"
 PAUSE = "k8s.gcr.io/pause:3.2"
 # One node's, which everything is tested with every time, is in test_in_place_on_one_node.py.
@@ -211,13 +209,14 @@ def test_no_rollout_follows(lab: Lab) -> None:
     assert lab.machines.boot_ids() == before
 
 
-def test_nothing_was_missed(lab: Lab, artefacts: Path, record_property: t.Callable[[str, object], None]) -> None:
-    """By the watcher's log: quorum was there all along, and the endpoint answered but for an API server's restart."""
+def test_nothing_confirmed_was_lost(
+    lab: Lab, artefacts: Path, record_property: t.Callable[[str, object], None]
+) -> None:
+    """By the watcher's log; how long quorum and endpoint didn't answer, by node, are figures."""
     seen = lab.watch.stop()
     (artefacts / f"{lab.name}.json").write_text(json.dumps(seen, indent=2))
     for what in ("quorum", "endpoint"):
         record_property(what, json.dumps({key: seen[what][key] for key in ("longest_gap_seconds", "asked", "failed")}))
-    assert seen["quorum"]["longest_gap_seconds"] <= WITHOUT_QUORUM_SECONDS, seen["quorum"]
     names = lab.machines.names()
     tasks = [each for each in seen["steps"] if each["action"] == "task" and each["target"] in names]
     assert {each["target"] for each in tasks} == set(names)
@@ -225,5 +224,4 @@ def test_nothing_was_missed(lab: Lab, artefacts: Path, record_property: t.Callab
     for each in tasks:
         without[each["target"]] += each["endpoint"]["unanswered_seconds"]
     record_property("seconds without the endpoint, by node", json.dumps(without))
-    assert max(without.values()) <= WITHOUT_ENDPOINT_SECONDS, [each["endpoint"] for each in tasks]
-    assert seen["endpoint"]["unanswered_seconds"] <= WITHOUT_ENDPOINT_SECONDS * len(names), seen["endpoint"]
+    assert faults(seen) == []

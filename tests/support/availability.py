@@ -4,7 +4,9 @@
 """What a watcher's samples say: how long etcd was without quorum and the endpoint without an answer, step by step. Pure.
 
 A sample is ``{"t": seconds since the epoch at which the answer was there, "what": "etcd" | "endpoint", "ok": bool, …}``; any
-member's linearizable read proves quorum. A gap is the time between two proofs, where it is longer than two intervals.
+member's linearizable read proves quorum. A gap is the time between two proofs, where it is longer than two intervals. Gaps are
+figures: they say as much of the host as of the cluster. ``votes`` is true on any host: at each look at the member list, a
+majority runs of which nothing is being done to anybody.
 """
 
 from __future__ import annotations
@@ -73,7 +75,7 @@ def summarize(
     """The figures of a watch that ended at ``end``.
 
     Returns:
-        ``quorum`` and ``endpoint`` of all but what is exempt, the same for each of ``steps``, and ``between_steps``. Exempt is the
+        ``votes``; ``quorum`` and ``endpoint`` of all but what is exempt, the same for each of ``steps``, and ``between_steps``. Exempt is the
         step from one voter to two: etcd has no quorum there until the second member serves, in any join. Where the run was killed
         before that, kubeadm goes on when the step has ended, and the gap itself is exempt.
     """
@@ -101,8 +103,19 @@ def summarize(
         rest = [each for each in ours if not any(step.overlaps(each["t"], each["t"]) for step in steps)]
         found.setdefault("between_steps", {})[key] = _figures(between, rest, late)
     found.setdefault("steps", [])
+    found["votes"] = _votes([each for each in samples if each["what"] == "members"], steps)
     found["elections"] = _elections(samples)
     return found
+
+
+def faults(found: t.Mapping[str, t.Any]) -> list[str]:
+    """What a summary holds against the cluster on any host, however slow: lost writes, votes that were short, nothing watched."""
+    writes, votes = found["writes"], found["votes"]
+    said = [f"write {number} was confirmed and is not there" for number in writes["lost"]]
+    said += [f"a majority hung on the machine that was worked on: {look}" for look in votes["short"]]
+    if not writes["confirmed"] or not votes["looks"]:
+        said.append(f"nothing was watched: {writes['confirmed']} writes, {votes['looks']} looks at the members")
+    return said
 
 
 def _figures(
@@ -161,6 +174,22 @@ def _from_one_to_two(begin: float, end: float, voters: t.Sequence[tuple[float, i
     before = [count for at, count in voters if at <= begin]
     within = [count for at, count in voters if begin < at <= end]
     return bool(before) and before[-1] == 1 and max(within, default=1) > 1
+
+
+def _votes(looks: t.Sequence[t.Mapping[str, t.Any]], steps: t.Sequence[Step]) -> Object:
+    """How often the member list was looked at, and each look at which the loss of one more machine could have been the quorum's.
+
+    The machine that a step is about counts as lost. With two voters any loss is the quorum's, whoever they are.
+    """
+    short = []
+    for look in looks:
+        about = [step for step in steps if step.overlaps(look["t"] - JOURNAL_SECONDS, look["t"] + JOURNAL_SECONDS)]
+        majority = look["voters"] // 2 + 1
+        stay = max(len(set(look["started"]) - {target}) for target in [each.target for each in about] or [""])
+        if look["voters"] > 2 and stay < majority:
+            said = ", ".join(f"{each.action} {each.target}" for each in about) or "no step"
+            short.append(f"{_readable(look['t'])}: {stay} of {look['voters']} votes ({said})")
+    return {"looks": len(looks), "short": short}
 
 
 def _elections(samples: t.Sequence[t.Mapping[str, t.Any]]) -> list[Object]:

@@ -1,12 +1,13 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An independent watcher: reads etcd and the API four times a second and writes down what answered. Nothing of the collection's code.
+"""An independent watcher: asks etcd and the API four times a second and writes down what answered. Nothing of the collection's code.
 
     python watcher.py --store STORE --cluster NAME --log watch.jsonl --summary watch.json [--kubeconfig FILE]
 
 Every member of etcd is asked for a linearizable read; the endpoint is asked for /readyz and for a Namespace over a new
-connection each time. Machines come and go as the store says. SIGTERM or SIGINT ends it, and the summary is written.
+connection each time, and something is written through it, which is looked for at the end. Machines come and go as the store
+says. SIGTERM or SIGINT ends it, and the summary is written.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from pathlib import Path
 
 import yaml
 from availability import summarize
+from confirmed_writes import ConfirmedWrites
 
 INTERVAL_SECONDS = 0.25
 TIMEOUT_SECONDS = 1.0
@@ -99,13 +101,16 @@ class Watcher:
         self.samples: list[Object] = []
         self.stopped = threading.Event()
         self._latest: dict[str, Object] = {}
+        self.writes = ConfirmedWrites()
 
     def run(self) -> Object:
         """Watch until stopped; return the summary."""
         members: dict[str, Target] = {}
         endpoint: t.Optional[Target] = None
         due = looked = time.monotonic()
-        with ThreadPoolExecutor(max_workers=64) as pool, ThreadPoolExecutor(max_workers=1) as looker:
+        alone = ThreadPoolExecutor(max_workers=1)
+        with ThreadPoolExecutor(max_workers=64) as pool, ThreadPoolExecutor(max_workers=1) as looker, alone as writer:
+            writing = writer.submit(lambda: None)
             # The store is read beside the asking, so that a slow disk or ssh delays no question.
             look = looker.submit(lambda: (self._source.members(), self._source.endpoint()))
             while not self.stopped.wait(max(0.0, due - time.monotonic())):
@@ -122,8 +127,13 @@ class Watcher:
                     pool.submit(self._ask_etcd, name, member)
                 if endpoint is not None:
                     pool.submit(self._ask_endpoint, endpoint)
+                    if writing.done():
+                        writing = writer.submit(self.writes.write, endpoint.connect)
             ended = time.monotonic() + self._offset
-        return summarize(self.samples, self._source.journal(), ended, self._interval)
+        found = summarize(self.samples, self._source.journal(), ended, self._interval)
+        lost = self.writes.lost(endpoint.connect) if endpoint else []
+        found["writes"] = {"confirmed": len(self.writes.confirmed), "failed": self.writes.failed, "lost": lost}
+        return found
 
     def _note(self, what: str, **fields: t.Any) -> None:
         sample = {"t": round(time.monotonic() + self._offset, 3), "what": what, **fields}
@@ -166,8 +176,9 @@ class Watcher:
                 listed = self._kept(member, "/v3/cluster/member/list", b"{}", end)["members"]
                 status = self._kept(member, "/v3/maintenance/status", b"{}", end)
                 names = {each["ID"]: each.get("name") or "(unstarted)" for each in listed}
-                voters = sum(1 for each in listed if not each.get("isLearner"))
-                self._note_change("members", voters=voters, names=sorted(names.values()))
+                voters = [each.get("name") or "" for each in listed if not each.get("isLearner")]
+                started = sorted(filter(None, voters))
+                self._note("members", voters=len(voters), started=started, names=sorted(names.values()))
                 leader = status.get("leader")
                 if leader:
                     self._note_change("leader", term=int(status["raftTerm"]), leader=names.get(leader, leader))

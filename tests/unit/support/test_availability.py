@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from availability import epoch, gaps, steps_of, summarize
+from availability import epoch, faults, gaps, steps_of, summarize
 
 pytestmark = pytest.mark.once
 
@@ -28,7 +28,8 @@ def every_quarter(what: str, begin: float, end: float) -> list[Object]:
 
 def voters(at: float, count: int) -> Object:
     """What the member list said."""
-    return {"t": BEGIN + at, "what": "members", "voters": count, "names": []}
+    started = [f"m{number}" for number in range(1, count + 1)]
+    return {"t": BEGIN + at, "what": "members", "voters": count, "started": started, "names": started}
 
 
 def step(number: int, action: str, begin: int, end: t.Optional[int] = None) -> list[Object]:
@@ -163,3 +164,48 @@ def test_elections_are_told() -> None:
     samples = [{"t": BEGIN + at, "what": "leader", "term": term, "leader": name} for at, term, name in leaders]
     [election] = summarize(samples, [], BEGIN + 9, 0.25)["elections"]
     assert election == {"time": "00:00:05.00", "term": 3, "leader": "m2", "was": "m1"}
+
+
+@pytest.mark.parametrize(
+    ("count", "unstarted", "action", "short"),
+    [
+        (3, 0, "remove", False),
+        (3, 1, "join m3", False),
+        (3, 1, "remove", True),
+        (4, 1, "remove", True),
+        (5, 1, "remove", False),
+        (5, 2, "remove", True),
+        # Of two voters both are needed, whatever is done to one of them.
+        (2, 1, "join m2", False),
+        (2, 0, "remove", False),
+    ],
+)
+def test_a_majority_stays_that_nobody_works_on(count: int, unstarted: int, action: str, short: bool) -> None:
+    """Counted at each look at the member list; the machine of the step that is under way is none of it."""
+    look = voters(5.0, count)
+    look["started"] = look["started"][: count - unstarted]
+    name, _space, target = action.partition(" ")
+    journal = step(1, name, 2, 9)
+    journal[0]["target"] = target or "m1"
+    found = summarize([look], journal, BEGIN + 20, 0.25)["votes"]
+    assert (found["looks"], bool(found["short"])) == (1, short)
+
+
+def test_at_the_edge_of_two_steps_a_look_belongs_to_either() -> None:
+    """The journal's times are whole seconds."""
+    look = {**voters(5.0, 3), "started": ["m1", "m2"]}
+    journal = step(1, "remove", 2, 4) + [{**each, "target": "m3"} for each in step(2, "join", 5, 9)]
+    assert summarize([look], journal, BEGIN + 20, 0.25)["votes"]["short"] == []
+
+
+@pytest.mark.parametrize(
+    ("writes", "votes", "count"),
+    [
+        ({"confirmed": 9, "lost": []}, {"looks": 3, "short": []}, 0),
+        ({"confirmed": 9, "lost": ["4", "7"]}, {"looks": 3, "short": ["then"]}, 3),
+        ({"confirmed": 0, "lost": []}, {"looks": 3, "short": []}, 1),
+        ({"confirmed": 9, "lost": []}, {"looks": 0, "short": []}, 1),
+    ],
+)
+def test_what_is_held_against_a_cluster(writes: Object, votes: Object, count: int) -> None:
+    assert len(faults({"writes": writes, "votes": votes})) == count
