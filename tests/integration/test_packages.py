@@ -24,7 +24,6 @@ NAMES = ("kubeadm", "kubectl")
 OLD, NEW = "1.20.2-1.1", "1.21.0-1.1"
 Object = dict[str, t.Any]
 pytestmark = [
-    pytest.mark.once,
     pytest.mark.skipif(os.geteuid() != 0, reason="dpkg and mounts need root"),
     pytest.mark.skipif(any(shutil.which(each) is None for each in TOOLS), reason="this host has no apt"),
 ]

@@ -8,14 +8,14 @@
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
-# The first version runs everything; what no version of ansible-core has to do with is not run again.
+# The first version runs everything; what no version of ansible-core has to do with is not run again (tests/unit/conftest.py).
 select=()
 for venv in "$VENV_LATEST" "$VENV_OLDEST"; do
   [ -e "$venv/.complete" ] || continue
   name="unit, ansible-core $(core_version "$venv")"
   say "$name"
   (use_venv "$venv" && run_pytest "$name" -n 2 --dist loadfile "${select[@]}" tests/unit)
-  select=(-m "not once")
+  select=(--with-ansible-only)
 done
 
 # What runs on nodes is compiled by every supported Python that this machine has.

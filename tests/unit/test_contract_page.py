@@ -12,8 +12,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-pytestmark = pytest.mark.once
-
 TESTS = Path(__file__).resolve().parents[1]
 PAGE = TESTS.parent / "docs" / "contract.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.once
-
 TESTS = Path(__file__).resolve().parents[1]
 PAGE = TESTS.parent / "docs" / "faults.md"
 SHORT = dict(re.findall(r"`([A-Z])` is\s+`([a-z_/]+)`", PAGE.read_text()))

@@ -15,8 +15,6 @@ import pytest
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import commands
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.catalogue import COMMANDS
 
-pytestmark = pytest.mark.once
-
 TESTS = Path(__file__).resolve().parents[1]
 OPERATOR = "unit/plugins/module_utils/operator"
 STORE = "unit/plugins/plugin_utils/test_operator_store.py"

@@ -10,8 +10,6 @@ import typing as t
 import pytest
 from availability import epoch, faults, gaps, steps_of, summarize
 
-pytestmark = pytest.mark.once
-
 BEGIN = epoch("2026-01-01T00:00:00Z")
 Object = dict[str, t.Any]
 

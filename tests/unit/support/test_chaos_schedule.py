@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from chaos.schedule import HOWS, LARGE, MOST_FAULTS, SMALL, WISHES, schedule
-
-pytestmark = pytest.mark.once
 
 MANY = [schedule(seed, number) for seed in range(20) for number in range(40)]
 

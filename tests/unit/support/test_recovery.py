@@ -5,10 +5,7 @@
 
 from __future__ import annotations
 
-import pytest
 from recovery import Passed, cost, offsets, parse
-
-pytestmark = pytest.mark.once
 
 UNDISTURBED = [
     Passed(100.0, "decide: after node node_observe"),

@@ -25,8 +25,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.journal import Journal
 
-pytestmark = pytest.mark.once
-
 PLUGINS = Path(failpoints.__file__).resolve().parents[1]
 # Four points; beside it a child in a session of its own, as Ansible's workers and modules have one. Says how far it came.
 RUN = """

@@ -11,8 +11,6 @@ from builders import Builder, healthy
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan import plan
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 
-pytestmark = pytest.mark.once
-
 
 def restored(count: int, ready: str = "Unknown", pods: bool = True) -> Builder:
     """A control plane of so many machines, of which m1 alone has a member; the others are dead, their Nodes what the snapshot knew."""

@@ -26,10 +26,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host_fa
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host_fitness import Wanted
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates
 
-pytestmark = [
-    pytest.mark.once,
-    pytest.mark.skipif(os.geteuid() != 0, reason="a claim is made by root"),
-]
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a claim is made by root")
 
 MINE = Claim("id-1", "prod", "default", "prod-1")
 OTHERS = Claim("id-2", "dev", "team", "dev-1")

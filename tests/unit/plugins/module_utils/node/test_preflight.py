@@ -20,7 +20,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstr
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host_facts import HostPlaces
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.preflight import Check, Wanted, look_at
 
-pytestmark = [pytest.mark.once, pytest.mark.skipif(os.geteuid() != 0, reason="one of the checks is for root")]
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="one of the checks is for root")
 
 WANTED = Wanted(version="v1.20.2", ports=(), node_name="localhost")
 # What depends on the host that the tests run on.

@@ -1,0 +1,73 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a file of the tests imports, directly or through the collection and the tests' own modules; told from its text alone."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import typing as t
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+COLLECTION = "ansible_collections.kubeadm.control_plane."
+# Where a module without a package is looked for, as pyproject.toml has it for pytest.
+PLACES = (ROOT / "tests" / "support", ROOT / "tests")
+
+
+def reaches_ansible(path: Path) -> bool:
+    """Return whether a test file, its fixtures, or anything that these import asks for ansible-core or runs one of its programs."""
+    found: set[Path] = set()
+    fixtures = (
+        folder / "conftest.py"
+        for folder in path.parents
+        if folder != ROOT and folder.is_relative_to(ROOT / "tests" / "unit")
+    )
+    waiting = [path, *(each for each in fixtures if each.is_file())]
+    while waiting:
+        each = waiting.pop()
+        if each in found:
+            continue
+        found.add(each)
+        asks, files = _read(each)
+        if asks:
+            return True
+        waiting.extend(files)
+    return False
+
+
+@functools.cache
+def _read(path: Path) -> tuple[bool, tuple[Path, ...]]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names = set(_names(tree))
+    programs = any(
+        isinstance(each, ast.Constant) and isinstance(each.value, str) and each.value.startswith("ansible-")
+        for each in ast.walk(tree)
+    )
+    # What is imported by a name that is made up at run time may be anything.
+    asks = programs or "importlib" in names or any(name == "ansible" or name.startswith("ansible.") for name in names)
+    return asks, tuple(file for name in names if (file := _file_of(name)) is not None)
+
+
+def _names(tree: ast.Module) -> t.Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
+            # What is imported from a package may be a module of it.
+            yield from (f"{node.module}.{each.name}" for each in node.names)
+
+
+def _file_of(name: str) -> t.Optional[Path]:
+    if name.startswith(COLLECTION):
+        places, parts = (ROOT,), name.removeprefix(COLLECTION).split(".")
+    else:
+        places, parts = PLACES, name.split(".")
+    for place in places:
+        stem = place.joinpath(*parts)
+        for file in (stem.with_suffix(".py"), stem / "__init__.py"):
+            if file.is_file():
+                return file
+    return None
