@@ -10,6 +10,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
+from evidence import evidence
 from workspace import Workspace
 
 
@@ -17,6 +18,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Keep the tests in the order of the files: a lab is shared within a file."""
     del config
     items.sort(key=lambda item: str(item.path))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> t.Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show beside a failure what its cluster was at."""
+    report = yield
+    if report.failed and call.when != "teardown":
+        for workspace in [each for each in Workspace.made if each.store.is_dir()][-1:]:
+            report.sections.append(("the cluster", "\n".join(evidence(workspace))))
+    return report
 
 
 @pytest.fixture(scope="session", autouse=True)

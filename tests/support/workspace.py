@@ -81,7 +81,11 @@ def consent_of(text: str, variable: str = "control_plane_restore_consent") -> st
 class Workspace:
     """One user's folder."""
 
+    # In the order in which they were made, for what is shown of a test that failed.
+    made: t.ClassVar[list[Workspace]] = []
+
     def __init__(self, folder: Path) -> None:
+        self.made.append(self)
         self.folder = folder
         self.program = "ansible-playbook"
         (folder / "clusters").mkdir(parents=True)
