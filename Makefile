@@ -57,7 +57,7 @@ test-lab: ## The core of the tests on real machines with real kubeadm (root; abo
 	@$(TOOLS)/test.sh lab
 
 .PHONY: test-lab-full
-test-lab-full: ## All tests on real machines (root)
+test-lab-full: ## All tests on real machines and all that `make test` leaves out; again: what has not passed yet (root; a night)
 	@$(TOOLS)/test.sh lab-full
 
 .PHONY: lint

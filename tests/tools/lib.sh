@@ -155,13 +155,14 @@ use_venv() {
 core_version() { "$1/bin/python" -c 'from ansible.release import __version__; print(__version__)'; }
 
 # run_pytest NAME ARGUMENT...: in the tree under test, with the results kept for the closing line. That nothing was
-# collected is a failure: a suite that lost its tests must not look green.
+# collected is a failure: a suite that lost its tests must not look green. PYTEST_SECONDS ends one that would hang for ever.
 run_pytest() {
-  local name="$1" begin status=0 report
+  local name="$1" begin status=0 report bound=()
+  [ -z "${PYTEST_SECONDS:-}" ] || bound=(timeout --signal=INT --kill-after=120 "$PYTEST_SECONDS")
   shift
   begin="$(date +%s.%N)"
   report="$RESULTS/$(printf '%s' "$name" | tr -c 'a-zA-Z0-9.' '-').xml"
-  (cd "$INSTALLED" && python -m pytest --quiet --junitxml="$report" "$@" </dev/null) || status=$?
+  (cd "$INSTALLED" && "${bound[@]}" python -m pytest --quiet --junitxml="$report" "$@" </dev/null) || status=$?
   python "$REPO/tests/tools/summary.py" --junit "$report" --name "$name" --seconds "$(seconds_since "$begin")" \
     --status "$status" >>"$RESULTS/steps.tsv"
   return "$status"

@@ -18,7 +18,7 @@ status=0
 run_step() { # run_step STEP
   case "$1" in
     lint | sanity | unit | model | integration | lab) "$here/$1.sh" ;;
-    lab-full) "$here/lab.sh" --full ;;
+    lab-full) "$here/lab_full.sh" ;;
     *) die "no such step: $1" ;;
   esac
 }

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Everything that `make test` leaves out, and all of the lab, in pieces: each file of tests/lab, what tests/integration marks full,
+# etcd's and the store's tests against newer releases, the complete model checker, Molecule. A piece that passed on this tree is
+# not run again; one that failed or was interrupted is. What came out is in $CACHE/lab-full/summary.md.
+
+set -euo pipefail
+source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+here="$REPO/tests/tools"
+
+[ "$(id -u)" -eq 0 ] || die "the lab needs root: it makes machines, a network bridge and mounts" "Run it as root, or run: make test-quick"
+use_venv "$(main_venv)"
+"$here/image.sh"
+
+# A tree is what is shipped and its tests. Pages may be written of a run without making another tree of it.
+tree="$(cd "$CACHE/build/source" && find . -name '*.md' -prune -o -path ./changelogs -prune -o -type f -print0 | sort -z |
+  xargs -0 sha256sum -- | sha256sum | cut -c 1-16)"
+passed="$CACHE/lab-full/$tree"
+summary="$CACHE/lab-full/summary.md"
+mkdir -p "$passed"
+# Above what the longest piece takes on a busy machine: it ends one that would hang for ever.
+export PYTEST_SECONDS=$((4 * 3600))
+
+summarize() {
+  {
+    printf '# The full lab, %s\n\nCommit %s, tree %s, as of %s.\n\n' "$1" "$(git -C "$REPO" describe --always --dirty 2>/dev/null || echo unknown)" \
+      "$tree" "$(date -u +%Y-%m-%dT%H:%MZ)"
+    printf '| piece | passed | failed | skipped | seconds |\n| --- | --- | --- | --- | --- |\n'
+    awk -F '\t' '{ printf "| %s | %d | %d | %d | %.0f |\n", $1, $3, $4, $5, $2; p += $3; f += $4; s += $5; t += $2 }
+      END { printf "| **all** | %d | %d | %d | %.0f |\n", p, f, s, t }' "$RESULTS/steps.tsv"
+  } >"$summary"
+}
+
+FAILED_PIECES=()
+piece() { # piece NAME COMMAND...
+  local name="$1" kept before
+  kept="$passed/$(printf '%s' "$1" | tr -c 'a-zA-Z0-9.\n' '-')"
+  shift
+  if [ -e "$kept" ]; then
+    say "passed on this tree before: $name"
+    cat "$kept" >>"$RESULTS/steps.tsv"
+    return
+  fi
+  heading "$name"
+  before="$(wc -l <"$RESULTS/steps.tsv")"
+  if "$@"; then
+    tail -n "+$((before + 1))" "$RESULTS/steps.tsv" >"$kept.new"
+    mv "$kept.new" "$kept"
+  else
+    FAILED_PIECES+=("$name")
+  fi
+  summarize "not at its end yet"
+}
+
+newer_etcd() { ETCD="$CACHE/newer/etcd/etcd" run_pytest "etcd, a newer release" -n 2 --dist loadfile tests/integration/etcd; }
+newer_api_server() {
+  KUBEADM_CONTROL_PLANE_NEWER=yes run_pytest "store, a newer API server" -n 2 --dist loadfile tests/integration/store -m "not full"
+}
+
+cd "$INSTALLED"
+for file in tests/lab/test_*.py; do
+  piece "${file#tests/}" run_pytest "${file#tests/}" "$file"
+done
+while IFS= read -r file; do
+  piece "${file#tests/}, full" run_pytest "${file#tests/}, full" "$file" -m full
+done < <(grep -rlE 'mark\.full\b' tests/integration --include='test_*.py' | sort)
+if "$here/newer.sh"; then
+  piece "etcd, a newer release" newer_etcd
+  piece "store, a newer API server" newer_api_server
+else
+  skip "newer releases of etcd and Kubernetes" "they could not be had from Debian's mirror; what was said is above"
+fi
+piece "model checker" "$here/model.sh"
+piece "molecule" "$here/molecule.sh"
+
+if [ "${#FAILED_PIECES[@]}" -gt 0 ]; then
+  summarize "failed: $(printf '%s; ' "${FAILED_PIECES[@]}")"
+  die "of the full lab ${#FAILED_PIECES[@]} pieces failed: ${FAILED_PIECES[*]}" "Run it again: only these are run. The summary: $summary"
+fi
+summarize "complete"
+say "The summary: $summary"
