@@ -19,11 +19,8 @@ PLACES = (ROOT / "tests" / "support", ROOT / "tests")
 def reaches_ansible(path: Path) -> bool:
     """Return whether a test file, its fixtures, or anything that these import asks for ansible-core or runs one of its programs."""
     found: set[Path] = set()
-    fixtures = (
-        folder / "conftest.py"
-        for folder in path.parents
-        if folder != ROOT and folder.is_relative_to(ROOT / "tests" / "unit")
-    )
+    unit = ROOT / "tests" / "unit"
+    fixtures = (folder / "conftest.py" for folder in path.parents if unit in folder.parents)
     waiting = [path, *(each for each in fixtures if each.is_file())]
     while waiting:
         each = waiting.pop()
@@ -46,7 +43,7 @@ def _read(path: Path) -> tuple[bool, tuple[Path, ...]]:
         for each in ast.walk(tree)
     )
     # What is imported by a name that is made up at run time may be anything.
-    asks = programs or "importlib" in names or any(name == "ansible" or name.startswith("ansible.") for name in names)
+    asks = programs or any(name.partition(".")[0] in ("ansible", "importlib") for name in names)
     return asks, tuple(file for name in names if (file := _file_of(name)) is not None)
 
 

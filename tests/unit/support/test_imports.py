@@ -1,0 +1,30 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which tests run with every ansible-core: none is left out that has to do with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from imports import reaches_ansible
+
+UNIT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize(
+    ("file", "reaches"),
+    [
+        # Itself, through an action plugin, through a module utility, through a fixture, by a name made up at run time.
+        ("plugins/filter/test_kubeadm.py", True),
+        ("plugins/action/test_plan.py", True),
+        ("plugins/plugin_utils/test_machine_connection.py", True),
+        ("plugins/module_utils/nspawn/test_images.py", True),
+        ("test_collection.py", True),
+        ("plugins/module_utils/decision/test_decide.py", False),
+        ("support/test_availability.py", False),
+    ],
+)
+def test_what_reaches_ansible(file: str, reaches: bool) -> None:
+    assert reaches_ansible(UNIT / file) is reaches
