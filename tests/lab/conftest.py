@@ -40,18 +40,9 @@ def root() -> None:
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[Workspace]:
     """A user's folder; whatever cluster is left in its store at the end is deleted."""
-    folder = tmp_path_factory.mktemp("workspace")
-    made = Workspace(folder)
+    made = Workspace(tmp_path_factory.mktemp("workspace"))
     yield made
-    _delete_clusters(made)
-
-
-def _delete_clusters(made: Workspace) -> None:
-    left = [each["metadata"]["name"] for each in made.objects("Cluster")] if made.store.is_dir() else []
-    if left:
-        arguments = ("-e", f"control_plane_delete={','.join(left)}", "-e", "control_plane_ignore_worker_nodes=true")
-        run = made.playbook("delete", "--limit", ",".join(left), *arguments)
-        assert run.returncode == 0, run.output[-4000:]
+    made.delete_clusters()
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 import recovery
 from aftermath import problems
 from availability import faults
-from killed_runs import KilledRuns, Record
+from killed_runs import OUTWARD, KilledRuns, Record
 from machines import Machines
 from watcher import Watch
 from workspace import Workspace
@@ -24,8 +24,8 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.failpoints i
 NAME = "lab-killed"
 DOMAINS = ("a", "b", "c")
 NEXT = "v1.21.0"
-# What an entry of the journal, a call of a machine, and a provider's task leave behind them.
-OUTWARD = r"after (journal|node|task)"
+# Growing with every run killed is in test_scale.py.
+pytestmark = pytest.mark.full
 # Calls of machines that every rollout to another version needs.
 CALLS = {
     "bootstrap_token",
@@ -42,8 +42,8 @@ ACTIONS = ("machine", "machine_bootstrap", "machine_removal", "api_endpoints", "
 
 @pytest.fixture(scope="module")
 def machines(workspace: Workspace) -> Machines:
-    """The machines of a control plane that begins with one, made by a run that nobody stops."""
-    wants(workspace, replicas=1)
+    """The machines of a control plane of three, made by a run that nobody stops."""
+    wants(workspace)
     workspace.playbook("reconcile", "--limit", NAME).succeeded()
     return Machines(workspace, NAME)
 
@@ -67,41 +67,13 @@ def killed(workspace: Workspace, what: str, how: str = "kill", only: str = "") -
     return KilledRuns(workspace, command, workspace.folder / "runs" / what, how, only).until_converged()
 
 
-def met_all(record: Record, only: str) -> None:
-    """Runs were stopped once at every point at which one may be stopped and that any of them met."""
-    missed = [point for point in record.met if re.search(only, point) and point not in record.points]
-    assert missed == [] and len(set(record.points)) == len(record.points)
-
-
 def nothing_lost(workspace: Workspace, machines: Machines, count: int) -> None:
     """As many machines as wanted, all whole, and nothing else; a second run changes nothing."""
     assert problems(workspace, machines, NAME, count) == []
     assert workspace.playbook("reconcile", "--limit", NAME).succeeded().recap(NAME)["changed"] == 0
 
 
-def test_growing_with_every_run_killed(workspace: Workspace, machines: Machines, watch: Watch) -> None:
-    """One machine becomes three; each run is killed after the next entry, call or task after which none was killed before."""
-    del watch
-    wants(workspace)
-    record = killed(workspace, "grow", only=OUTWARD)
-    met_all(record, OUTWARD)
-    assert record.failures == [], "a rerun failed instead of going on"
-    assert {"join > machine_bootstrap: after node node_bootstrap", "decide: after journal intent join"} <= {*record.met}
-    nothing_lost(workspace, machines, 3)
-
-
-def test_nothing_secret_is_left_by_killed_runs(workspace: Workspace, machines: Machines) -> None:
-    """Not in what they printed, not as files of modules on the machines."""
-    secrets = machines.secret_values()
-    for output in sorted((workspace.folder / "runs").rglob("output-*")):
-        text = output.read_text()
-        assert not [key for key, value in secrets.items() if value in text], output
-    for name in machines.names():
-        command = "find /run/kubeadm /run/kubeadm-control-plane/tmp /root/.ansible -type f 2>/dev/null || true"
-        assert machines.ssh(name, command).strip() == ""
-
-
-@pytest.mark.full
+@pytest.mark.usefixtures("watch")
 def test_a_rollout_with_every_run_killed_at_its_next_point(
     workspace: Workspace, machines: Machines, record_property: t.Callable[[str, object], None]
 ) -> None:
@@ -115,7 +87,7 @@ def test_a_rollout_with_every_run_killed_at_its_next_point(
 
     wants(workspace, version=NEXT)
     record = killed(workspace, "rollout")
-    met_all(record, "")
+    assert record.missed("") == []
     met_every_kind(record.met)
     assert record.failures == [], "a rerun failed instead of going on"
     nothing_lost(workspace, machines, 3)
@@ -159,14 +131,14 @@ def met_every_kind(points: t.Sequence[str]) -> None:
         assert any(f" > {action}: before action" in each for each in points), action
 
 
-@pytest.mark.full
+@pytest.mark.usefixtures("watch")
 @pytest.mark.parametrize("how", ["kill-main", "terminate"])
 def test_a_rollout_whose_runs_are_not_killed_whole(workspace: Workspace, machines: Machines, how: str) -> None:
     """The main process alone dies, and its worker goes on beside the next run; or the run is asked to end."""
     before = machines.names()
     wants(workspace, version=NEXT, kubeadm={"preKubeadmCommands": ["true", f"echo {how}"]})
     record = killed(workspace, how, how, OUTWARD)
-    met_all(record, OUTWARD)
+    assert record.missed(OUTWARD) == []
     nothing_lost(workspace, machines, 3)
     assert not set(machines.names()) & set(before)
 

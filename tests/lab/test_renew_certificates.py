@@ -24,7 +24,7 @@ from workspace import Workspace, kill_run
 NAME = "lab-renew"
 GROUP = "lab_renew_workers"
 SPEC: dict[str, t.Any] = {"renewCertificates": {}}
-# One node's, which everything is tested with every time, is in test_in_place_on_one_node.py.
+# One node's, which everything is tested with every time, is in one_machine/test_in_place.py.
 pytestmark = pytest.mark.full
 # Starting everything anew with them takes the first two of them.
 MINUTES = timedelta(seconds=180)

@@ -22,7 +22,7 @@ NEXT = "v1.21.0"
 SPEC = {"upgrade": {"targetVersion": NEXT, "binaries": BINARIES}}
 IGNORE = "control_plane_ignore_worker_nodes=true"
 PAUSE = "k8s.gcr.io/pause:3.2"
-# One node's, which everything is tested with every time, is in test_in_place_on_one_node.py.
+# One node's, which everything is tested with every time, is in one_machine/test_in_place.py.
 pytestmark = pytest.mark.full
 
 

@@ -12,6 +12,7 @@ import contextlib
 import dataclasses
 import json
 import os
+import re
 import subprocess
 import time
 import typing as t
@@ -22,6 +23,8 @@ from workspace import Run, Workspace
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils import failpoints
 
+# What an entry of the journal, a call of a machine, and a provider's task leave behind them.
+OUTWARD = r"after (journal|node|task)"
 CALLBACKS = Path(__file__).resolve().parent / "callbacks"
 MOUNT = Path("/sys/fs/cgroup")
 END_SECONDS = 30.0
@@ -57,6 +60,10 @@ class Record:
     def points(self) -> list[str]:
         """The points at which a run was stopped, in their order."""
         return [each.point for each in self.stops if each.point]
+
+    def missed(self, only: str) -> list[str]:
+        """The points that any run met, at which one may be stopped and none was."""
+        return [point for point in self.met if re.search(only, point) and point not in self.points]
 
     @property
     def failures(self) -> list[str]:

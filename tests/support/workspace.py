@@ -159,6 +159,21 @@ class Workspace:
         )
         return Run(done.returncode, done.stdout)
 
+    def delete_clusters(self) -> None:
+        """Delete whatever cluster is left in the store."""
+        left = ",".join(each["metadata"]["name"] for each in self.objects("Cluster")) if self.store.is_dir() else ""
+        if left:
+            consent = ("-e", f"control_plane_delete={left}", "-e", "control_plane_ignore_worker_nodes=true")
+            self.playbook("delete", "--limit", left, *consent).succeeded()
+
+    def backup(self, name: str, *arguments: str) -> Path:
+        """Take a backup of a cluster as a timer does, and return the newest copy."""
+        folder = self.folder / "backups"
+        self.playbook(
+            "backup", "--limit", name, "-e", f"control_plane_backup_directory={folder}", *arguments
+        ).succeeded()
+        return sorted((folder / "default" / name).glob("*.db"))[-1]
+
     def status(self, name: str) -> dict[str, t.Any]:
         """The status of a cluster as data."""
         self.playbook("status_data.yml", "--limit", name).succeeded()

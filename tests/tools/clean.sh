@@ -30,7 +30,7 @@ fi
 [ ! -d "$(dirname "$machines")" ] || rmdir --ignore-fail-on-non-empty "$(dirname "$machines")"
 rm -rf "$REPO/demo"
 rm -rf "$CACHE/molecule" "$CACHE/importer" "$CACHE/results" "$CACHE/sanity" "$CACHE/ansible-lint" "$CACHE/build"
-rm -rf "$ARTEFACTS" "$UNDER_TEST" "$CHECKOUT_TREE" "$CACHE/mypy" "$CACHE/pythons" "$CACHE/hypothesis"
+rm -rf "$ARTEFACTS" "$UNDER_TEST" "$CHECKOUT_TREE" "$CACHE/mypy" "$CACHE/pythons" "$CACHE/hypothesis" "$CACHE/pycache"
 if [ "${1:-}" = --cache ]; then
   rm -rf "$CACHE"
   say "Every trace is removed, and the cache folder $CACHE too."

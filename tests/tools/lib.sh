@@ -11,7 +11,7 @@ set -euo pipefail
 # Ansible refuses to start without a UTF-8 locale, and a bare machine has this one.
 export LC_ALL=C.UTF-8 LANG=C.UTF-8
 # Nothing that these scripts start may leave files in the checkout or in the collection under test, or ask a question.
-export PYTHONDONTWRITEBYTECODE=1 ANSIBLE_NOCOLOR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
+export ANSIBLE_NOCOLOR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
 export ANSIBLE_DEPRECATION_WARNINGS="${ANSIBLE_DEPRECATION_WARNINGS:-true}"
 unset PYTHONPATH ANSIBLE_CONFIG ANSIBLE_COLLECTIONS_PATH VIRTUAL_ENV
 
@@ -19,6 +19,8 @@ REPO="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)"
 CACHE="${KUBEADM_CONTROL_PLANE_CACHE:-${HOME:?}/.cache/kubeadm-control-plane}"
 # The roles and the tests look for cached machine images and binaries under the same name.
 export KUBEADM_CONTROL_PLANE_CACHE="$CACHE"
+# Compiled once, and not by each of some thousand processes: reading the tests alone takes a third of the time.
+export PYTHONPYCACHEPREFIX="$CACHE/pycache"
 
 NAMESPACE=kubeadm
 NAME=control_plane

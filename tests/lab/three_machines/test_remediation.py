@@ -9,50 +9,19 @@ import time
 import typing as t
 
 import pytest
-from inflicted import Cluster
+from inflicted import Cluster, grow_old
 from machines import Machines
 from traces import left_of
 from workspace import Workspace
 
-NAME = "lab-heal"
-DOMAINS = ("a", "b", "c")
-GRACE = {"name": "node-monitor-grace-period", "value": "20s"}
-KUBEADM: dict[str, t.Any] = {"clusterConfiguration": {"controllerManager": {"extraArgs": [GRACE]}}}
-
-
-def health_check(**spec: t.Any) -> dict[str, t.Any]:
-    """A MachineHealthCheck with timeouts that a test can wait for."""
-    conditions = [{"type": "Ready", "status": status, "timeout": "5s"} for status in ("Unknown", "False")]
-    return {
-        "apiVersion": "cluster.x-k8s.io/v1beta1",
-        "kind": "MachineHealthCheck",
-        "metadata": {"name": f"{NAME}-control-plane", "namespace": "default"},
-        "spec": {
-            "clusterName": NAME,
-            "selector": {"matchLabels": {"cluster.x-k8s.io/control-plane": ""}},
-            "nodeStartupTimeout": "10m",
-            "unhealthyConditions": conditions,
-            **spec,
-        },
-    }
+from .conftest import NAME, wants
 
 
 @pytest.fixture(scope="module")
-def cluster(workspace: Workspace) -> Cluster:
-    """Three machines with a health check, of which the store says that they are an hour old."""
-    wants(workspace)
-    return Cluster.grown_old(workspace, NAME)
-
-
-@pytest.fixture(scope="module")
-def machines(cluster: Cluster) -> Machines:
-    """The cluster's machines."""
-    return cluster.machines
-
-
-def wants(workspace: Workspace, **spec: t.Any) -> None:
-    """Write the manifest."""
-    workspace.manifest(NAME, replicas=3, failure_domains=DOMAINS, kubeadm=KUBEADM, secrets=[health_check(**spec)])
+def cluster(workspace: Workspace, three: Machines) -> Cluster:
+    """The three, of which the store says that they are an hour old."""
+    grow_old(workspace)
+    return Cluster(workspace, three, NAME)
 
 
 def marks(workspace: Workspace) -> dict[str, dict[str, tuple[str, str]]]:
@@ -113,8 +82,9 @@ def test_two_of_three_are_down(cluster: Cluster) -> None:
     assert cluster.members() == members
 
 
-def test_a_machine_whose_power_is_cut_is_marked_and_replaced(workspace: Workspace, machines: Machines) -> None:
+def test_a_machine_whose_power_is_cut_is_marked_and_replaced(workspace: Workspace, cluster: Cluster) -> None:
     """Etcd's leader dies: its Node falls silent, health_check marks it, reconcile removes it safely and makes another one."""
+    machines = cluster.machines
     run = workspace.playbook("health_check").succeeded()
     assert "3 of 3 checked machines are healthy" in run.text
     before, victim = machines.names(), machines.etcd_leader()
@@ -126,8 +96,9 @@ def test_a_machine_whose_power_is_cut_is_marked_and_replaced(workspace: Workspac
     replaced(workspace, machines, victim, before)
 
 
-def test_a_machine_that_a_person_names_is_replaced(workspace: Workspace, machines: Machines) -> None:
+def test_a_machine_that_a_person_names_is_replaced(workspace: Workspace, cluster: Cluster) -> None:
     """It works, and goes all the same; a name that nobody has is refused, and check mode only tells."""
+    machines = cluster.machines
     before = machines.names()
     victim = before[0]
     run = workspace.playbook("remediate", "-e", "control_plane_machines=no-such-machine").failed()
@@ -141,12 +112,13 @@ def test_a_machine_that_a_person_names_is_replaced(workspace: Workspace, machine
 
 @pytest.mark.full
 def test_a_machine_that_nobody_reaches_is_replaced_once_its_health_check_allows_it(
-    workspace: Workspace, machines: Machines
+    workspace: Workspace, cluster: Cluster
 ) -> None:
     """Its link is down: it can be neither drained nor asked, though it runs. maxUnhealthy 0 holds it back, with 1 it goes."""
+    machines = cluster.machines
     before = machines.names()
     victim = before[-1]
-    wants(workspace, maxUnhealthy=0)
+    wants(workspace, {"maxUnhealthy": 0})
     assert "change MachineHealthCheck" in workspace.playbook("reconcile", "-v").succeeded().text
     machines.cut_network(victim)
     end = time.monotonic() + 240
@@ -154,7 +126,7 @@ def test_a_machine_that_nobody_reaches_is_replaced_once_its_health_check_allows_
         assert time.monotonic() < end
         run = workspace.playbook("health_check").succeeded()
     assert "unhealthyLessThanOrEqualTo: 0" in run.text and "OwnerRemediated" not in marks(workspace)[victim]
-    wants(workspace, maxUnhealthy=1)
+    wants(workspace, {"maxUnhealthy": 1})
     # Bringing the manifest in does not wait for the silent machine: nothing else is to be done.
     workspace.playbook("reconcile", "-e", "control_plane_wait_timeout=5")
     check_until_marked(workspace, victim)

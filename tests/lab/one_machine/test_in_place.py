@@ -18,7 +18,8 @@ from next_version import BINARIES, NextVersion
 from running_configuration import RunningConfiguration
 from workspace import Workspace
 
-NAME = "lab-one"
+from .conftest import NAME
+
 NEXT = "v1.21.0"
 SAN = "api.lab-one.example"
 PAUSE = "k8s.gcr.io/pause:3.2"
@@ -47,11 +48,8 @@ class Lab(t.NamedTuple):
 
 
 @pytest.fixture(name="lab", scope="module")
-def _lab(workspace: Workspace) -> Lab:
+def _lab(workspace: Workspace, machines: Machines) -> Lab:
     """The node, with the next version's programs and images at hand."""
-    workspace.manifest(NAME, replicas=1)
-    workspace.playbook("reconcile", "--limit", NAME).succeeded()
-    machines = Machines(workspace, NAME)
     [node] = machines.names()
     machines.kubectl("taint", "nodes", node, "node-role.kubernetes.io/master-")
     machines.kubectl("create", "deployment", "web", f"--image={PAUSE}")

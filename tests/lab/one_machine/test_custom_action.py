@@ -17,7 +17,8 @@ from killed_runs import locks_held
 from machines import Machines
 from workspace import Workspace, kill_run
 
-NAME = "lab-own"
+from .conftest import NAME
+
 MARKS = "/root/marks"
 LOGS = "/var/lib/kubeadm-control-plane/commands"
 
@@ -40,10 +41,8 @@ class Lab(t.NamedTuple):
 
 
 @pytest.fixture(name="lab", scope="module")
-def _lab(workspace: Workspace) -> Lab:
-    workspace.manifest(NAME, replicas=1)
-    workspace.playbook("reconcile", "--limit", NAME).succeeded()
-    return Lab(workspace, Machines(workspace, NAME), NodeActions(workspace, NAME))
+def _lab(workspace: Workspace, machines: Machines) -> Lab:
+    return Lab(workspace, machines, NodeActions(workspace, NAME))
 
 
 def own(*commands: t.Any) -> dict[str, t.Any]:

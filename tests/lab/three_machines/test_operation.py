@@ -1,0 +1,75 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What status and inventory tell of three machines, and who may not touch them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+
+from etcd_cluster import until
+from machines import Machines
+from workspace import Workspace
+
+from .conftest import NAME
+
+
+def test_status_is_true(workspace: Workspace, three: Machines) -> None:
+    """The table and the data say what etcd, nodes and endpoint really are."""
+    run = workspace.playbook("status").succeeded()
+    status = workspace.status(NAME)
+    assert status["replicas"] == {"desired": 3, "existing": 3, "ready": 3, "upToDate": 3}
+    assert status["endpoint"]["answers"] is True
+    assert status["etcd"]["leader"] == three.etcd_leader()
+    assert status["etcd"]["alarms"] == [] and status["etcd"]["agrees"] is True
+    assert status["addons"]["nodeRegistration"]["works"] is True
+    assert status["addons"]["kubeProxy"]["works"] is True
+    for name in three.names():
+        assert re.search(rf"{name}\s.*ok", run.output)
+    assert "nothing to do" in run.output
+
+
+def test_inventory_has_clusters_machines_and_groups(workspace: Workspace, three: Machines) -> None:
+    """The cluster and its machines are hosts, in groups that say what they are."""
+    command = ["ansible-inventory", "-i", "inventory.clusters.yml", "--list"]
+    groups = json.loads(Workspace.run(command, workspace.folder).succeeded().output)
+    assert groups["control_planes"]["hosts"] == [NAME]
+    assert (
+        sorted(groups["lab_life_machines"]["hosts"])
+        == sorted(groups["control_plane_machines"]["hosts"])
+        == three.names()
+    )
+    assert groups["etcd_leader"]["hosts"] == [three.etcd_leader()]
+    assert [len(groups[f"failure_domain_{each}"]["hosts"]) for each in "abc"] == [1, 1, 1]
+    assert not {"unhealthy", "outdated", "provisioning"} & set(groups)
+
+
+def test_second_reconcile_leaves_with_the_holders_name(workspace: Workspace) -> None:
+    """Two runs at once: the second changes nothing and names the first."""
+    log = workspace.folder / "first.log"
+    first = workspace.start("reconcile", output=log)
+    until("the first run has the lock", lambda: "Bring the manifest" in log.read_text())
+    os.kill(first.pid, signal.SIGSTOP)
+    try:
+        second = workspace.playbook("reconcile").failed()
+    finally:
+        os.kill(first.pid, signal.SIGCONT)
+    assert "held by" in second.text and str(first.pid) in second.text
+    assert first.wait(timeout=300) == 0, log.read_text()[-4000:]
+
+
+def test_a_call_that_lands_on_the_wrong_machine_is_refused(workspace: Workspace, three: Machines) -> None:
+    """Two machines that answer at each other's address: nothing is done on either."""
+    with three.swapped_addresses(workspace):
+        run = workspace.playbook("reconcile", "-e", "control_plane_wait_timeout=5").failed()
+    assert "machine-id" in run.text
+    assert len(three.etcd_members()) == 3
+
+
+def test_a_machines_name_is_no_cluster(workspace: Workspace, three: Machines) -> None:
+    """--limit to a machine selects no cluster: an error, not success."""
+    run = workspace.playbook("reconcile", "--limit", three.names()[0]).failed()
+    assert "No cluster is selected" in run.text

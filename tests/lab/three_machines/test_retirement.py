@@ -1,0 +1,48 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Three machines are deleted, with consent, and nothing is left of them."""
+
+from __future__ import annotations
+
+from machines import Machines
+from traces import traces
+from workspace import Workspace
+
+from .conftest import NAME
+
+
+def test_delete_needs_the_clusters_name(workspace: Workspace, three: Machines) -> None:
+    """Deleting without consent does nothing."""
+    run = workspace.playbook("delete").failed()
+    assert f"control_plane_delete={NAME}" in run.text
+    assert len(three.etcd_members()) == 3
+
+
+def test_workers_block_a_delete(workspace: Workspace, three: Machines) -> None:
+    """A registered worker Node blocks the deletion and is named."""
+    three.register_worker("worker-1")
+    run = workspace.playbook("delete", "-e", f"control_plane_delete={NAME}").failed()
+    assert "worker-1" in run.text
+    assert len(three.etcd_members()) == 3
+
+
+def test_delete_leaves_nothing(workspace: Workspace, three: Machines) -> None:
+    """Told to ignore the worker, everything goes: processes, mounts, links, cgroups, folders, objects."""
+    names = three.names()
+    workspace.playbook(
+        "delete", "-e", f"control_plane_delete={NAME}", "-e", "control_plane_ignore_worker_nodes=true"
+    ).succeeded()
+    assert traces(NAME, *names) == []
+    for kind in (
+        "Cluster",
+        "KubeadmControlPlane",
+        "Machine",
+        "KubeadmConfig",
+        "Secret",
+        "NspawnMachine",
+        "NspawnCluster",
+    ):
+        assert workspace.objects(kind) == [], kind
+    again = workspace.playbook("delete", "-e", f"control_plane_delete={NAME}").succeeded()
+    assert again.recap(NAME)["changed"] == 0
