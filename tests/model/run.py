@@ -14,12 +14,14 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from model.configuration import BOUNDED, FULL, Configuration, named
 from model.explore import Explorer, Result
 from model.mutants import MUTANTS, Mutant, NotApplicable
 from model.mutants import hunt as hunt_in
 
+_WIDTH = 160
 _HEADER = (
     f"{'configuration':<34}{'states':>10}{'transitions':>13}{'decisions':>11}{'depth':>7}{'seconds':>9}  ends with"
 )
@@ -85,6 +87,19 @@ def hunt(processes: int) -> int:
     return 1 if missed else 0
 
 
+def written(value: Any, indent: int = 0) -> str:
+    """JSON in which whatever fits on a line is on one: a snapshot is read by people, too."""
+    line = json.dumps(value, sort_keys=True)
+    if len(line) + indent <= _WIDTH or not isinstance(value, (dict, list)) or not value:
+        return line
+    inside = " " * (indent + 1)
+    if isinstance(value, dict):
+        entries = [f"{inside}{json.dumps(key)}: {written(each, indent + 1)}" for key, each in sorted(value.items())]
+    else:
+        entries = [f"{inside}{written(each, indent + 1)}" for each in value]
+    return ("{\n%s\n%s}" if isinstance(value, dict) else "[\n%s\n%s]") % (",\n".join(entries), " " * indent)
+
+
 def main(arguments: Sequence[str]) -> int:
     """The command line; returns 1 where a counter-example was found."""
     parser = argparse.ArgumentParser(prog="python -m model", description=__doc__)
@@ -111,7 +126,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.write:
         for number, failure in enumerate(failures, 1):
             document = {"assertion": failure.problem, "trace": failure.trace, "snapshot": failure.snapshot}
-            (options.write / f"found-{number}.json").write_text(json.dumps(document, indent=1, sort_keys=True) + "\n")
+            (options.write / f"found-{number}.json").write_text(written(document) + "\n")
     states, decisions = (sum(getattr(each, key) for each in results) for key in ("states", "decisions"))
     print(f"{states} states, {decisions} decisions, {time.monotonic() - begin:.0f} s, {len(failures)} counter-examples")
     if not all(result.complete for result in results):
