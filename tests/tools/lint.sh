@@ -55,6 +55,13 @@ shell_scripts() {
   shellcheck --external-sources --source-path="$here" "${scripts[@]}"
 }
 
+# Two at a time: what takes longest goes beside everything else.
+(
+  check "ansible-lint, profile production" ansible_content
+  finish_checks lint
+) &
+longest=$!
+trap 'kill "$longest" 2>/dev/null || true' EXIT
 check "repository rules" python "$here/check_tree.py" "$REPO"
 check "ruff check" ruff check --no-cache .
 check "ruff format" ruff format --no-cache --check .
@@ -67,6 +74,6 @@ for part in plugin_utils action inventory modules; do
 done
 check "antsibull-changelog lint" antsibull-changelog lint
 check "antsibull-docs lint-collection-docs" docs
-check "ansible-lint, profile production" ansible_content
 check "galaxy-importer" importer
+wait "$longest" || FAILED_CHECKS+=("ansible-lint")
 finish_checks lint
