@@ -42,12 +42,11 @@ def _status(workspace: Workspace, cluster: str) -> list[str]:
         text = workspace.playbook("status", "--limit", cluster, timeout=STATUS_SECONDS).output
     except subprocess.TimeoutExpired:
         return [f"it did not come within {STATUS_SECONDS} s"]
-    # Between the first line that names the cluster and the recap: banners and timings of tasks say nothing of it.
+    # Banners and timings of tasks say nothing of the cluster; conditions are told by each machine's line.
     text = text.partition("PLAY RECAP")[0]
-    lines = [
-        line for line in text.splitlines() if line.strip() and not re.match(r"(PLAY|TASK|ok:|skipping:|\s*[{}]$)", line)
-    ]
-    return lines[-STATUS_LINES:]
+    left_out = r"(PLAY|TASK|ok:|skipping:|included:|\s*[{}]$|\* |\s+\S+: \S+ (False|Unknown): Waiting)"
+    lines = [line for line in text.splitlines() if line.strip() and not re.match(left_out, line)]
+    return lines[:STATUS_LINES]
 
 
 def _step(entry: t.Mapping[str, t.Any]) -> str:

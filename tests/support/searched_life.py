@@ -64,7 +64,7 @@ class SearchedLife:
 
     def tokens(self) -> Tokens:
         """The bootstrap tokens that there are from now on."""
-        return Tokens(self.machines, self.machines.names()[0], self.workspace.folder)
+        return Tokens(self.machines, self.machines.ready_nodes()[0], self.workspace.folder)
 
     def search_machines(self) -> None:
         """Learn every secret that there is now, and look through all that a machine's end would take away."""

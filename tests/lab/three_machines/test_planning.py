@@ -69,7 +69,7 @@ def test_a_plan_that_does_not_hold_any_more_is_refused_with_the_difference(
     marked = three.names()[0]
     with three.annotated(marked, "cluster.x-k8s.io/delete-machine"):
         run = workspace.playbook("reconcile", "-e", f"control_plane_plan_file={PLAN}").failed()
-    assert f"three.{marked}.marks: expected none, observed cluster.x-k8s.io/delete-machine" in run.text
+    assert f"machines.{marked}.marks: expected none, observed cluster.x-k8s.io/delete-machine" in run.text
     wants(workspace)
     other = workspace.playbook("reconcile", "-e", f"control_plane_plan_file={PLAN}").failed()
     assert "KubeadmControlPlane.spec.replicas" in other.text
