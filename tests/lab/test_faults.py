@@ -9,6 +9,7 @@ import base64
 import contextlib
 import json
 import os
+import shlex
 import socket
 import subprocess
 import tempfile
@@ -90,7 +91,7 @@ def own_ca() -> dict[str, t.Any]:
     """A user's own CA Secret, made with openssl."""
     with tempfile.TemporaryDirectory() as folder:
         subject = ["-subj", f"/CN={OWN_CA}", "-addext", "keyUsage=critical,keyCertSign,cRLSign,digitalSignature"]
-        command = "openssl req -x509 -newkey rsa:2048 -nodes -days 30 -keyout key -out crt".split()
+        command = shlex.split("openssl req -x509 -newkey rsa:2048 -nodes -days 30 -keyout key -out crt")
         subprocess.run([*command, *subject], cwd=folder, check=True, capture_output=True)
         content = {name: (Path(folder) / name).read_text() for name in ("crt", "key")}
     return {
