@@ -87,7 +87,7 @@ copy_tree() { # copy_tree FOLDER
     --exclude=/examples/manifests/ --exclude=/examples/existing_hosts/clusters/ --exclude=/extensions/molecule/clusters/ "$INSTALLED/" "$1/"
 }
 
-run_sanity() { # run_sanity VENV PIP_VERSION
+run_sanity() { # run_sanity VENV PIP_VERSION OTHER_PYTHON...
   local venv="$1" core tree
   core="$(core_version "$venv")"
   # ansible-test writes into the tree that it checks.
@@ -95,16 +95,18 @@ run_sanity() { # run_sanity VENV PIP_VERSION
   copy_tree "$tree"
   (
     use_venv "$venv"
+    pip_version="$2"
+    shift 2
     # The collection is found by where it lies. Tools that have their own place in PATH (shellcheck) come from the main venv.
     unset PYTHONPATH ANSIBLE_COLLECTIONS_PATH ANSIBLE_COLLECTIONS_SCAN_SYS_PATH
-    pip_bootstrap "$2"
+    pip_bootstrap "$pip_version"
     # Shims of a version manager answer only where their version is switched on, and make ansible-test stop.
     PATH="$venv/bin:$real_interpreters:$(main_venv)/bin:$(printf '%s' "$PATH" | tr ':' '\n' | { grep -v '/shims$' || true; } | paste -sd:)"
     export PATH
     here_python="$(python -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
     cd "$tree"
     check "sanity, ansible-core $core" sanity "$here_python"
-    for version in "${versions[@]}"; do
+    for version in "$@"; do
       [ "$version" != "$here_python" ] || continue
       check "sanity compile, import $version, ansible-core $core" sanity "$version" --test compile --test import
     done
@@ -121,11 +123,13 @@ say "(the first time, ansible-test makes venvs of its own: a few minutes)"
 set -m
 running=()
 trap 'kill -- "${running[@]/#/-}" 2>/dev/null || true' EXIT
+# What compiles and imports on a Python does so whichever ansible-core asks: the newest one asks every Python of this machine.
 if [ -e "$VENV_LATEST/.complete" ]; then
-  run_sanity "$VENV_LATEST" 25.2 &
+  run_sanity "$VENV_LATEST" 25.2 "${versions[@]}" &
   running+=("$!")
+  versions=()
 fi
-run_sanity "$VENV_OLDEST" 24.2 &
+run_sanity "$VENV_OLDEST" 24.2 "${versions[@]}" &
 running+=("$!")
 failed=0
 for each in "${running[@]}"; do

@@ -4,7 +4,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # test.sh STEP...: runs the steps in this order, stops at the first that fails, and ends with one line that sums up.
-# Steps: lint sanity unit model integration lab lab-full. With A+B, step A gets what CPU step B leaves and prints at its end.
+# Steps: lint sanity unit unit-first unit-rest model integration lab lab-full. With A,B+C, the steps A and B get what CPU step C
+# leaves, and print at its end.
 
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -18,28 +19,36 @@ status=0
 run_step() { # run_step STEP
   case "$1" in
     lint | sanity | unit | model | integration | lab) "$here/$1.sh" ;;
+    unit-*) "$here/unit.sh" "--${1#unit-}" ;;
     lab-full) "$here/lab_full.sh" ;;
     *) die "no such step: $1" ;;
   esac
 }
 
+hurry() { # hurry PROCESS: it and all below it are scheduled as everything else
+  local child
+  chrt --other --pid 0 "$1" 2>/dev/null || true
+  for child in $(pgrep -P "$1"); do hurry "$child"; done
+}
+
 # A lab waits for its machines most of the time, and its bounds are of its machines: what runs beside it must not slow it down.
-run_beside() { # run_beside STEP_IN_THE_BACKGROUND STEP
-  local log="$LOGS/step-$1.log" background status=0
+run_beside() { # run_beside STEPS_IN_THE_BACKGROUND STEP
+  local log="$LOGS/steps-beside.log" background status=0 step
   set -m
   (
     chrt --idle --pid 0 "$BASHPID"
-    run_step "$1"
+    for step in ${1//,/ }; do heading "$step" && run_step "$step" || exit; done
   ) >"$log" 2>&1 </dev/null &
   background=$!
   set +m
   # shellcheck disable=SC2064  # the number of this background process
   trap "kill -- -$background 2>/dev/null || true" EXIT
-  heading "$2 (beside it, with the CPU that it leaves: $1)"
+  heading "$2 (beside it, with the CPU that it leaves: ${1//,/, })"
   run_step "$2" || status=$?
+  # Nothing is left that they could slow down; on a machine that is busy otherwise they would wait for ever.
+  hurry "$background"
   wait "$background" || status=$?
   trap - EXIT
-  heading "$1"
   cat "$log"
   return "$status"
 }
