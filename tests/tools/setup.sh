@@ -22,6 +22,7 @@ need rsync rsync
 need flock util-linux
 need openssl openssl
 need ssh openssh-client
+need pgrep procps
 real_python 11 12 13 14 >/dev/null || missing+=(python3 python3-venv)
 
 if [ "${#missing[@]}" -gt 0 ]; then
