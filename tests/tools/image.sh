@@ -11,5 +11,5 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 [ "$(id -u)" -eq 0 ] || die "building a machine image needs root"
 use_venv "$(main_venv)"
 cd "$CACHE"
-long image.log "the machine image with Kubernetes v1.20.2" "4 s, or 6 to 10 minutes the first time" \
+long "${1:-image.log}" "the machine image with Kubernetes v1.20.2" "4 s, or 6 to 10 minutes the first time" \
   ansible-playbook -i localhost, "$REPO/tests/tools/image.yml"

@@ -53,12 +53,23 @@ run_beside() { # run_beside STEPS_IN_THE_BACKGROUND STEP
   return "$status"
 }
 
+# Where the machine image isn't there yet, it is built while the first steps run; who needs it waits for it.
+build_image_ahead() {
+  [ "$(id -u)" -eq 0 ] || return 0
+  set -m
+  "$here/image.sh" image-ahead.log >/dev/null 2>&1 </dev/null &
+  # shellcheck disable=SC2064  # the number of this background process
+  trap "kill -- -$! 2>/dev/null || true" EXIT
+  set +m
+}
+
 # Every command says itself that a failure ends the steps: bash ignores errexit in a function whose status is looked at.
 run_steps() {
   local step
   heading "set up"
   "$here/setup.sh" || return
   "$here/build.sh" || return
+  case " $* " in *integration* | *lab*) build_image_ahead ;; esac
   for step in "$@"; do
     case "$step" in
       *+*) run_beside "${step%+*}" "${step#*+}" || return ;;
