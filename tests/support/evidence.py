@@ -20,7 +20,7 @@ STATUS_SECONDS = 120
 MACHINES = Path("/var/lib/kubeadm-control-plane/nspawn/machines")
 # What bootstraps, removals and commands of Actions print on a machine is kept below this folder.
 STATE = Path("upper/var/lib/kubeadm-control-plane")
-KEPT = ("bootstrap/output*", "commands/*.log", "commands/*/*.log")
+KEPT = "**/*output"
 
 
 def evidence(workspace: Workspace, machines: Path = MACHINES) -> list[str]:
@@ -62,7 +62,7 @@ def _unit(workspace: Workspace, named: list[str], machines: Path) -> list[str]:
     }
     for names in (named, [each["metadata"]["name"] for each in workspace.objects("Machine")]):
         folders = [machines / (claims.get(name) or name) / STATE for name in names]
-        outputs = [path for folder in folders for pattern in KEPT for path in folder.glob(pattern) if path.is_file()]
+        outputs = [path for folder in folders for path in folder.glob(KEPT) if path.is_file()]
         if outputs:
             newest = max(outputs, key=lambda path: path.stat().st_mtime)
             text = newest.read_text(encoding="utf-8", errors="replace")

@@ -34,18 +34,14 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.creden
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kube_config import NoKubeconfig
 
 try:
-    import kubernetes.client as kubernetes_client
-    import kubernetes.config as kubernetes_config
     from urllib3 import disable_warnings
     from urllib3.exceptions import HTTPError, InsecureRequestWarning
     from urllib3.util import make_headers
     from urllib3.util.ssl_ import create_urllib3_context
-except ImportError as error:
-    MISSING: t.Optional[str] = str(error)
-    kubernetes_client = kubernetes_config = disable_warnings = make_headers = create_urllib3_context = None  # type: ignore[assignment]
+except ImportError:
+    # It comes with the Kubernetes client: who makes a connection is told.
+    disable_warnings = make_headers = create_urllib3_context = None  # type: ignore[assignment]
     HTTPError = InsecureRequestWarning = OSError  # type: ignore[assignment, misc]
-else:
-    MISSING = None
 
 
 class _Target(t.NamedTuple):
@@ -61,6 +57,21 @@ class _Target(t.NamedTuple):
     impersonated: t.Sequence[tuple[str, str]] = ()
 
 
+def _library() -> tuple[t.Any, t.Any]:
+    """Import the Kubernetes client, with the first connection: reading it is a quarter of a run that has its objects in files."""
+    try:
+        import kubernetes.client
+        import kubernetes.config
+    except ImportError as error:
+        raise base.StoreError(
+            "the store is a Kubernetes API and the Python package kubernetes is missing",
+            "store.type kubernetes",
+            f"the controller talks to that API with it; nodes never need it ({error})",
+            "Install it for the Python that runs Ansible: pip install kubernetes.",
+        ) from error
+    return kubernetes.client, kubernetes.config
+
+
 class Connection:
     """The way to one API server (or what balances several).
 
@@ -73,13 +84,7 @@ class Connection:
     """
 
     def __init__(self, options: t.Mapping[str, t.Any]) -> None:
-        if kubernetes_client is None:
-            raise base.StoreError(
-                "the store is a Kubernetes API and the Python package kubernetes is missing",
-                "store.type kubernetes",
-                f"the controller talks to that API with it; nodes never need it ({MISSING})",
-                "Install it for the Python that runs Ansible: pip install kubernetes.",
-            )
+        self._client, self._config = _library()
         self._options = options
         # What messages name: the kubeconfig, or what is given in its place.
         self.where = "store.in_cluster" if options.get("in_cluster") else named(options)
@@ -124,7 +129,7 @@ class Connection:
     def _connections(self, pair: tuple[str, str]) -> t.Any:
         if self._pool is None or pair != self._pool_for:
             try:
-                pool = kubernetes_client.ApiClient(self._configuration).rest_client.pool_manager
+                pool = self._client.ApiClient(self._configuration).rest_client.pool_manager
             except (ImportError, HTTPError, ValueError) as error:
                 # Only a SOCKS proxy needs a further Python package.
                 raise NoKubeconfig(f"the proxy {self._configuration.proxy} can't be used: {short(error)}") from error
@@ -169,20 +174,20 @@ class Connection:
         given = [name for name in OF_POD if self._options.get(name) not in (None, "")]
         if given:
             raise NoKubeconfig(f"store.in_cluster takes everything from the pod, and store.{given[0]} is given too")
-        made = kubernetes_client.Configuration()
+        made = self._client.Configuration()
         with _of_client():
-            kubernetes_config.load_incluster_config(client_configuration=made)
+            self._config.load_incluster_config(client_configuration=made)
         authority = kube_config.read_text(str(made.ssl_ca_cert), "the pod's certificate authority")
         of_pod = credentials.Provider(Proof(), lambda: _token_of(made), "the pod's service account")
         return _Target(str(made.host), "the pod's API server", of_pod, authority)
 
     def _provider(self, context: str) -> t.Callable[[], str]:
-        made = kubernetes_client.Configuration()
+        made = self._client.Configuration()
         # It reads the whole kubeconfig, and makes files of its certificates.
         with tempfile.TemporaryDirectory(prefix="kubeadm-store-") as folder:
             try:
                 with _of_client():
-                    kubernetes_config.load_kube_config(
+                    self._config.load_kube_config(
                         config_file=os.pathsep.join(kube_config.paths_of(setting(self._options, "kubeconfig"))),
                         context=context,
                         client_configuration=made,
@@ -191,7 +196,7 @@ class Connection:
                     )
             finally:
                 # It remembers what it wrote where, and would look there the next time.
-                remembered = getattr(kubernetes_config.kube_config, "_temp_files", {})
+                remembered = getattr(self._config.kube_config, "_temp_files", {})
                 for content in [each for each, path in remembered.items() if path.startswith(folder)]:
                     del remembered[content]
         return lambda: _token_of(made)
@@ -223,7 +228,7 @@ class Connection:
         return [("Impersonate-User", str(user)), *(("Impersonate-Group", each) for each in listed if each)]
 
     def _configured(self, target: _Target) -> t.Any:
-        made = kubernetes_client.Configuration()
+        made = self._client.Configuration()
         made.host = self.host
         made.verify_ssl = flag(self._options, "validate_certs", target.verify)
         if not made.verify_ssl:
