@@ -88,6 +88,7 @@ def test_an_upgrade_that_is_killed_and_gone_on_with(workspace: OperatorWorkspace
     assert [each[0] for each in kubelets] == [*workspace.control_planes, *WORKERS]
 
 
+@pytest.mark.full
 def test_an_upgrade_whose_files_are_missing_on_a_node(workspace: OperatorWorkspace) -> None:
     """It pauses there with the ways out; the others are as they were. Put there, and retried, it goes on to the end."""
     world = workspace.world()

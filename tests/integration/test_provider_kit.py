@@ -18,6 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SKELETON = ROOT / "examples" / "provider_skeleton"
 CLOUD = ROOT / "tests" / "support" / "stand_in_cloud.py"
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture
 def provider(tmp_path: Path) -> Path:
@@ -72,7 +74,6 @@ def test_the_provider_to_copy_passes(provider: Path) -> None:
     assert "13 passed" in done.stdout
 
 
-@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "old", "new", "says"),
     [

@@ -61,8 +61,9 @@ newer_api_server() {
 }
 
 cd "$INSTALLED"
-for file in tests/lab/test_*.py; do
-  piece "${file#tests/}" run_pytest "${file#tests/}" "$file"
+# The tests of a folder share its cluster.
+for part in tests/lab/*_machine{,s} tests/lab/test_*.py; do
+  piece "${part#tests/}" run_pytest "${part#tests/}" "$part"
 done
 while IFS= read -r file; do
   piece "${file#tests/}, full" run_pytest "${file#tests/}, full" "$file" -m full

@@ -52,8 +52,9 @@ def everything(workspace: ManagementWorkspace) -> list[str]:
     ]
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("collector")
-@pytest.mark.parametrize(("replicas", "more"), [(1, 10), pytest.param(3, 15, marks=pytest.mark.full)])
+@pytest.mark.parametrize(("replicas", "more"), [(1, 10), (3, 15)])
 def test_nothing_of_a_living_cluster_is_garbage_and_nothing_of_a_deleted_one_is_left(
     workspace: ManagementWorkspace, replicas: int, more: int
 ) -> None:
