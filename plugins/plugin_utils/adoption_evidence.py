@@ -9,8 +9,8 @@ import typing as t
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.skew import read_version
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import documents
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import read_version
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import sealed
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.bounded_yaml import read_json
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError
@@ -222,7 +222,7 @@ def _versions(hosts: t.Sequence[Host], hub: t.Mapping[str, t.Any]) -> list[Probl
             ("kube-apiserver", image.rpartition(":")[2]),
         ):
             version = read_version(own.replace("_", "+"))
-            if version is not None and (version.major != wanted.major or abs(version.minor - wanted.minor) > 1):
+            if version is not None and not version.within_one_minor(wanted):
                 said = f"its {what} has version {version}, and kubeadm-config says {wanted}: they are more than one minor version apart"
                 fix = "Bring the machines within one minor version of each other with kubeadm upgrade, then adopt."
                 found.append(Problem("VersionSkew", host.name, said, fix))

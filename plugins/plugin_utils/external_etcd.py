@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.skew import read_version
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import read_version
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import (
     ETCD_CLIENT,

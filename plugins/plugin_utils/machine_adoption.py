@@ -8,8 +8,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.skew import read_version
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.rebuild import has_configuration, rebuild
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import read_version
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds, names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import ClusterManifest
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import controller_reference
@@ -88,7 +88,7 @@ def _candidate(objects: ClusterObjects, control_plane: Object, name: str) -> Obj
     wanted, own = (
         read_version(str(each.get("version") or "")) for each in (control_plane["spec"], machine.get("spec") or {})
     )
-    if wanted and own and (own.major != wanted.major or abs(own.minor - wanted.minor) > 1):
+    if wanted and own and not own.within_one_minor(wanted):
         raise ControlPlaneFailure(
             f"{what} has version {own} and spec.version is {wanted}: they are more than one minor version apart. {_NOTHING_DONE} "
             "Set spec.version to what runs, adopt, then upgrade."

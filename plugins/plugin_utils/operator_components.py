@@ -14,7 +14,7 @@ import json
 import typing as t
 from dataclasses import dataclass
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import versions
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import configuration_patch
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import (
@@ -94,7 +94,7 @@ class Change:
 
 def kubelet_reads(version: str) -> tuple[compare_and_swap.Read, ...]:
     """What to read for :func:`kubelet_plan`."""
-    names = kubelet_config.sources(versions.parse(version))
+    names = facts.kubelet_config_map_names(version)
     return (
         *kubeadm_config.READS,
         *(compare_and_swap.Read(f"{kubelet_config.CONFIG_MAPS}/{name}", ("data",)) for name in names),
@@ -107,11 +107,10 @@ def kubelet_plan(change: Change, version: str) -> t.Callable[[Objects], Plan]:
 
 
 def _kubelet_plan(objects: Objects, change: Change, version: str) -> Plan:
-    parsed = versions.parse(version)
     item = objects.get(kubeadm_config.PATH) or {}
     stored = str((item.get("data") or {}).get(kubeadm_config.CLUSTER_CONFIGURATION) or "")
     gates = configuration_patch.read_cluster_configuration(stored).hub.get("featureGates") or {} if stored else {}
-    name = kubelet_config.config_map_name(parsed, gates)
+    name = facts.kubelet_config_map_name(version, gates)
     return _config_map_plan(objects, f"{kubelet_config.CONFIG_MAPS}/{name}", "kubelet", change)
 
 

@@ -9,7 +9,7 @@ import dataclasses
 import re
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.skew import read_version
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import read_version
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.names import is_dns_subdomain
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import freeze, objects
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.matching import NodeNow
@@ -103,6 +103,7 @@ class Facts:
             kubelet_configuration=str(own_kubelet),
             kube_proxy_configuration=str(data[_CONFIG + "kube-proxy"].get("config.conf") or ""),
             external_etcd=self._external_etcd(),
+            etcd_versions=_etcd_versions(workload.get("etcd") or {}),
             extra={
                 **self._extra(),
                 "unschedulable": sorted(held),
@@ -265,6 +266,15 @@ def _image_version(pods: Object) -> str:
     image = str((pods.get("kube-apiserver") or {}).get("image") or "")
     found = re.search(r":(v\d+\.\d+\.\d+[^@]*)", image)
     return found.group(1).replace("_", "+") if found else ""
+
+
+def _etcd_versions(etcd: Object) -> dict[str, str]:
+    """The version that each member gave, by the member's name, which is its Node's."""
+    statuses = etcd.get("statuses") or {}
+    found = {
+        str(each.get("name")): (statuses.get(each["id"]) or {}).get("version") for each in etcd.get("members") or []
+    }
+    return {name: str(version) for name, version in found.items() if name and version}
 
 
 def _lowest(versions: t.Sequence[str]) -> str:

@@ -15,9 +15,9 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.out
     reason,
     target,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.skew import read_version
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import read_version
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 
 Object = dict[str, Any]
@@ -49,7 +49,7 @@ def adopt(context: Context) -> Optional[Outcome]:
         version = read_version(machine.version)
         if version is None or wanted is None:
             continue
-        if version.major != wanted.major or abs(version.minor - wanted.minor) > 1:
+        if not version.within_one_minor(wanted):
             text = f"machine {machine.name} has version {version} and {wanted} is wanted: more than one minor version apart; no machine is adopted"
             return block("AdoptionFailed", text, "Set spec.version to what runs, adopt, then upgrade.")
     listed = [machine.name for machine in free]

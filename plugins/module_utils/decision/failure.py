@@ -34,7 +34,7 @@ _INVALID = frozenset(
         "InfrastructureClusterNotFound",
     }
 )
-_UNSUPPORTED = frozenset({"VersionDowngrade", "VersionSkew", "EtcdLeftBehind"})
+_UNSUPPORTED = frozenset({"VersionDowngrade", "VersionSkew", "EtcdTooOld", "EtcdLeftBehind"})
 # The retries that the spec allows are used up, or what there was is lost: a person decides what becomes of the cluster.
 _LOST = frozenset({"CannotBeRemediated", "ControlPlaneLost", "ControlPlaneDeleted", "EtcdQuorumLost"})
 

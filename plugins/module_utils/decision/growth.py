@@ -40,12 +40,10 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.sna
     annotations_of,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import parse
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 
 HEALS = Step(heals=True)
-_LEARNER_DEFAULT_MINOR = 29
-_LEARNER_KNOWN_MINOR = 27
 
 
 def foreign_control_plane(view: View) -> Optional[Outcome]:
@@ -143,7 +141,7 @@ def join(
         outcome = Outcome(names.JOIN, [reason("ScalingUp", f"{_counts(view)}: kubeadm join is under way")])
         _place(context, outcome, machine)
         return outcome
-    result = preflight(context, adding=True, step=step, machine=machine, fresh=machine is None)
+    result = preflight(context, adding=True, step=step, machine=machine, fresh=True)
     certificate = (
         result.verdict.certificate(view.leader_title, _why(view, result.verdict))
         if result.verdict is not None
@@ -209,15 +207,11 @@ def _why(view: View, verdict: quorum.Verdict) -> str:
 
 
 def _joins_as_learner(view: View) -> bool:
+    configuration = (view.spec.get("kubeadmConfigSpec") or {}).get("clusterConfiguration") or {}
     try:
-        version = parse(view.version)
+        return facts.gate_on(view.version, "EtcdLearnerMode", configuration.get("featureGates"))
     except ValueError:
         return False
-    configuration = (view.spec.get("kubeadmConfigSpec") or {}).get("clusterConfiguration") or {}
-    gate = (configuration.get("featureGates") or {}).get("EtcdLearnerMode")
-    if version.at_least(_LEARNER_DEFAULT_MINOR):
-        return gate is not False
-    return gate is True and version.at_least(_LEARNER_KNOWN_MINOR)
 
 
 def go_on(context: Context, machine: MachineView) -> Outcome:

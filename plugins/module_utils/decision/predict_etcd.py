@@ -9,6 +9,8 @@ import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.etcd_releases import release_of
+
 Object = dict[str, Any]
 
 
@@ -22,9 +24,9 @@ def with_member(etcd: Object, name: str, begun: str) -> Object:
     statuses = {each["id"]: (etcd.get("statuses") or {}).get(each["id"]) or {"healthy": False} for each in known}
     leader = etcd.get("leader") if any(each["id"] == etcd.get("leader") for each in members) else members[0]["id"]
     status: Object = {"healthy": True, "message": "", "leader": leader}
-    versions = sorted(str(each["version"]) for each in statuses.values() if each.get("version"))
+    versions = [str(each["version"]) for each in statuses.values() if each.get("version")]
     if versions:
-        status["version"] = versions[0]
+        status["version"] = min(versions, key=lambda text: (release_of(text) or (0, 0, 0), text))
     return {
         "reachable": True,
         "message": "",

@@ -70,7 +70,7 @@ def preflight(
     """Run every check; nothing is cut short, so that all that fails is seen at once.
 
     `adding` is True before a join, False before a working machine goes; `machine` is the one that joins or goes, and is not
-    judged. `fresh`: the step makes a machine, or leads to one, of the wanted version. `step` is what the gates read.
+    judged. `fresh`: the step starts a machine of the wanted version, or leads to one. `step` is what the gates read.
     """
     view, result = context.view, Preflight()
     excluding = {machine.name} if machine is not None else set()

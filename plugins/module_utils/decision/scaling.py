@@ -33,8 +33,6 @@ SCALING_UP = "ScalingUp"
 SCALING_DOWN = "ScalingDown"
 _SURGELESS_REPLICAS = 3
 _SHOWN = 3
-# The ClusterRoleBinding that API servers need towards kubelets is kubeadm's own from this minor version on (kcp-behaviour.md §1.5).
-_OWN_BINDING_MINOR = 38
 
 
 def roll_or_scale(context: Context) -> Optional[Outcome]:
@@ -138,14 +136,14 @@ def _prerequisites(context: Context) -> list[Object]:
         return []
     wanted = parse(view.version)
     found = []
-    if not wanted.at_least(_OWN_BINDING_MINOR):
+    if not facts.makes_kubelet_client_binding(view.version):
         text = "ClusterRoleBinding kubeadm:apiserver-kubelet-client exists"
         found.append({"name": "kubeletClientBinding", "message": text})
     text = f"ConfigMap kube-system/kubeadm-config says what the spec says, {view.version} included"
     found.append({"name": "kubeadmConfig", "message": text})
-    minors = {parse(machine.version).minor for machine in view.live if machine.version and machine not in context.old}
-    if wanted.minor not in minors and any(machine.version != view.version for machine in context.old):
-        name = facts.kubelet_config_map_names(view.version)[0]
+    new = [parse(machine.version) for machine in view.live if machine.version and machine not in context.old]
+    if not any(wanted.same_minor(each) for each in new) and any(each.version != view.version for each in context.old):
+        name = facts.kubelet_config_map_name(view.version)
         text = f"ConfigMap kube-system/{name} and the RBAC that lets Nodes read it exist"
         found.append({"name": "kubeletConfigMap", "message": text})
     return found

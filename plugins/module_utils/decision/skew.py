@@ -5,22 +5,23 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Any
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import View, annotations_of
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.trouble import Trouble
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import Version, parse
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import etcd_releases, facts
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import Version, read_version
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 
 VERSION_SKEW = "VersionSkew"
-# How many minor versions a kubelet may be older than an API server, since Kubernetes 1.28 and before (Kubernetes' version skew policy).
-_KUBELET_SKEW = (3, 2)
-_KUBELET_SKEW_SINCE = 28
 
 
 def version_troubles(view: View) -> list[Trouble]:
-    """What speaks against a new machine of the wanted version: a downgrade, a skipped minor version, workers out of step."""
+    """Return the reasons to refuse a new machine of the wanted version.
+
+    They are a downgrade, a skipped minor version, an etcd too old for the one that the machine brings, and workers out of step.
+    """
     wanted = read_version(view.version)
     if wanted is None:
         text = f"spec.version {clip(view.version, 60)!r} is not a Kubernetes version"
@@ -32,21 +33,13 @@ def version_troubles(view: View) -> list[Trouble]:
         if version is not None
     )
     found = _machines(view, wanted, own) if own else []
-    return found + _workers(view, wanted)
-
-
-def read_version(text: str) -> Optional[Version]:
-    """The version, None where the text is none."""
-    try:
-        return parse(text)
-    except ValueError:
-        return None
+    return found + _etcd(view) + _workers(view, wanted)
 
 
 def _machines(view: View, wanted: Version, own: list[tuple[Version, str]]) -> list[Trouble]:
     (oldest, first), (newest, last) = own[0], own[-1]
     if wanted < newest:
-        same = (wanted.major, wanted.minor) == (newest.major, newest.minor)
+        same = wanted.same_minor(newest)
         allowed = kinds.ANNOTATION_ALLOW_PATCH_DOWNGRADE
         if same and annotations_of(view.control_plane).get(allowed) == "true":
             return []
@@ -55,25 +48,52 @@ def _machines(view: View, wanted: Version, own: list[tuple[Version, str]]) -> li
         if same:
             fix += f' If only the patch level is lower and you know that it is safe, say so with the annotation {allowed}: "true" on the KubeadmControlPlane.'
         return [Trouble(VERSION_SKEW, "VersionDowngrade", text, fix, False)]
-    if wanted.major != oldest.major or wanted.minor - oldest.minor > 1:
+    if not wanted.follows(oldest):
         text = f"machine {first} runs {oldest} and {wanted} is wanted: API servers may differ by one minor version only"
         fix = f"Set spec.version to a {oldest.major}.{oldest.minor + 1} version first, reconcile, then go on."
         return [Trouble(VERSION_SKEW, "VersionSkew", text, fix, False)]
     return []
 
 
+def _etcd(view: View) -> list[Trouble]:
+    """A member too old for the etcd that a new machine brings.
+
+    A member that gives no version counts as the release that its machine was made with; one without a machine is a stray, whose
+    own check fails.
+    """
+    if not view.managed_etcd:
+        return []
+    running = {}
+    for machine in view.machines:
+        if machine.member is None:
+            continue
+        status = (view.etcd.get("statuses") or {}).get(machine.member.id) or {}
+        made = (machine.config or {}).get("spec") or {}
+        release = etcd_releases.release_of(status.get("version"))
+        release = release or etcd_releases.brought_by(machine.version, _etcd_tag(made))
+        if release is not None:
+            running[machine.name] = release
+    refused = etcd_releases.refusal(view.version, _etcd_tag(view.spec.get("kubeadmConfigSpec") or {}), running)
+    return [Trouble(VERSION_SKEW, "EtcdTooOld", *refused, False)] if refused is not None else []
+
+
+def _etcd_tag(config: dict[str, Any]) -> str:
+    local = ((config.get("clusterConfiguration") or {}).get("etcd") or {}).get("local") or {}
+    return str(local.get("imageTag") or "")
+
+
 def _workers(view: View, wanted: Version) -> list[Trouble]:
-    limit = _KUBELET_SKEW[0] if wanted.at_least(_KUBELET_SKEW_SINCE) else _KUBELET_SKEW[1]
+    limit = facts.kubelet_skew(wanted)
     found = []
     for text, count in sorted((view.workload.get("workerVersions") or {}).items()):
         version = read_version(text)
-        if version is None or version.major != wanted.major:
+        if version is None:
             continue
         who = f"{count} worker Node{'' if count == 1 else 's'} with kubelet {version}"
-        if version.minor > wanted.minor:
+        if version.minors_after(wanted) > 0:
             said = f"{who}: a kubelet must not be newer than the API servers, {wanted} is wanted"
             found.append(Trouble(VERSION_SKEW, "VersionSkew", said, f"Set spec.version to {version} or newer.", False))
-        elif wanted.minor - version.minor > limit:
+        elif wanted.minors_after(version) > limit:
             said = f"{who}: with API servers of {wanted} a kubelet may be at most {limit} minor versions older"
             found.append(Trouble(VERSION_SKEW, "VersionSkew", said, "Upgrade these workers first.", False))
     return found

@@ -18,8 +18,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm impo
 _Object = t.Mapping[str, t.Any]
 
 KUBE_PROXY, COREDNS = "kube-proxy", "coredns"
-OLD_REGISTRY = "k8s.gcr.io"
-DEFAULT_REGISTRIES = ("registry.k8s.io", OLD_REGISTRY)
 # From 1.8.0 on the default registries have CoreDNS one folder deeper.
 _DEEPER_SINCE = (1, 8, 0)
 
@@ -86,7 +84,7 @@ def coredns_image(before: images.Image, wanted: CorednsWanted) -> images.Image:
     elif wanted.kubernetes_version:
         repository = moved_repository(repository, wanted.kubernetes_version)
     name = before.name
-    if repository in DEFAULT_REGISTRIES and name == COREDNS and release_key(tag) >= _DEEPER_SINCE:
+    if repository in facts.DEFAULT_REGISTRIES and name == COREDNS and release_key(tag) >= _DEEPER_SINCE:
         repository = f"{repository}/{COREDNS}"
     return images.parse(f"{repository}/{name}:{tag}" if repository else f"{name}:{tag}")
 
@@ -102,7 +100,7 @@ def release_key(tag: str) -> tuple[int, ...]:
 def moved_repository(repository: str, version: str) -> str:
     """A repository that nobody configured: the frozen registry is replaced where kubeadm of this version does (kubeadm.md B6)."""
     host, slash, rest = repository.partition("/")
-    return f"{facts.default_image_repository(version)}{slash}{rest}" if host == OLD_REGISTRY else repository
+    return f"{facts.default_image_repository(version)}{slash}{rest}" if host == facts.OLD_REGISTRY else repository
 
 
 def _configuration(control_plane: _Object) -> _Object:

@@ -13,7 +13,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, Callable, Optional
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts, render, versions, yaml_text
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts, render, yaml_text
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import (
     ManifestError,
     Violation,
@@ -145,10 +145,8 @@ def cluster_defaults(
             networking[name] = value
     if networking:
         result["networking"] = networking
-    parsed = versions.parse(version)
-    first, gone = facts.KUBELET_LOCAL_MODE_MINORS
-    if parsed.at_least(first) and not parsed.at_least(gone):
-        gates = {facts.KUBELET_LOCAL_MODE_GATE: True}
+    gates = facts.cluster_api_gates(version)
+    if gates:
         result["featureGates"] = {**gates, **(result.get("featureGates") or {})}
     return result
 

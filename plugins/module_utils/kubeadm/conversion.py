@@ -78,7 +78,7 @@ def convert(
     result = _write(found.hub, version, api, chosen, False, tuple(allowed_losses), report)
     if report.violations:
         raise ManifestError(report.violations)
-    return Written(result.documents, result.flags, result.api, (*found.warnings, *result.warnings))
+    return Written(result.documents, result.flags, result.api, (*found.warnings, *report.warnings, *result.warnings))
 
 
 def write(

@@ -1,22 +1,24 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Facts that differ between Kubernetes versions, as data with their source. Nothing else decides by a version's number.
+"""Facts that differ between Kubernetes versions, as data with their source.
 
-The tables are kubeadm.md B4 to B8 (the ConfigMaps and RBAC, labels and taints, defaults, feature gates, images). A table lists
+Nothing else decides by a Kubernetes version's number, but for the tables of fields (fields.py) and of etcd's releases (etcd_releases.py).
+
+The tables are kubeadm.md B4 to B7 (the ConfigMaps and RBAC, labels and taints, defaults, feature gates). A table lists
 (first minor of 1.x, value), the newest first; pre-releases are judged by their minor. What that document marks as not re-read in the
 sources is marked with ~ here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import Version, parse
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 DEFAULT_CERTIFICATES_DIR = "/etc/kubernetes/pki"
 DEFAULT_ETCD_DATA_DIR = "/var/lib/etcd"
@@ -24,61 +26,51 @@ DEFAULT_BIND_PORT = 6443
 MINIMUM_SERVICE_ADDRESSES = 10
 MINIMUM_POD_ADDRESSES = 14
 
-# --- B4: stored objects, RBAC, files, ports ---
+# --- B4: stored objects, RBAC, files ---
 
-KUBEADM_CONFIG_MAP = "kubeadm-config"
-CLUSTER_CONFIGURATION_KEY = "ClusterConfiguration"
-CLUSTER_STATUS_KEY = "ClusterStatus"
 _KUBELET_CONFIG = "kubelet-config"
-# The feature gate UnversionedKubeletConfigMap decides from 1.22 to 1.25, so both names are looked for there (D.2).
-_KUBELET_CONFIG_NAMES: tuple[tuple[int, tuple[str, ...]], ...] = (
-    (26, ("{plain}",)),
-    (24, ("{plain}", "{versioned}")),
-    (22, ("{versioned}", "{plain}")),
-    (0, ("{versioned}",)),
-)
+_KUBELET_CONFIG_GATE = "UnversionedKubeletConfigMap"
 _CLUSTER_STATUS_UNTIL = 21
-KUBELET_CONFIG_SUBJECTS = ("system:nodes", "system:bootstrappers:kubeadm:default-node-token")
-# RBAC objects that kubeadm makes in any cluster.
-RBAC_NAMES = (
-    *("kubeadm:get-nodes", "kubeadm:kubelet-bootstrap", "kubeadm:node-proxier", "kubeadm:kubeadm-certs"),
-    *("kubeadm:node-autoapprove-bootstrap", "kubeadm:node-autoapprove-certificate-rotation"),
-    "kubeadm:bootstrap-signer-clusterinfo",
-)
-# KEP-4214: (first minor, (organization of admin.conf, whether super-admin.conf exists on the node of init)).
-_ADMIN: tuple[tuple[int, tuple[str, bool]], ...] = (
-    (29, ("kubeadm:cluster-admins", True)),
-    (0, ("system:masters", False)),
-)
-CLUSTER_ADMINS_BINDING = "kubeadm:cluster-admins"
-KUBELET_CLIENT_BINDING = "kubeadm:apiserver-kubelet-client"
-KUBELET_CLIENT_ROLE = "system:kubelet-api-admin"
-KUBELET_CLIENT_USER = "kube-apiserver-kubelet-client"
-# From this minor on the certificate apiserver-kubelet-client has no organization system:masters, the binding replaces it.
-_KUBELET_CLIENT_UNPRIVILEGED = 37
-KUBELET_CONFIG_FILE = "/var/lib/kubelet/config.yaml"
-KUBELET_FLAGS_FILE = "/var/lib/kubelet/kubeadm-flags.env"
-KUBELET_INSTANCE_CONFIG_FILE = "/var/lib/kubelet/instance-config.yaml"
-PORTS: dict[str, int] = {
-    "kube-apiserver": 6443,
-    "kubelet": 10250,
-    "kubelet-healthz": 10248,
-    "kube-controller-manager": 10257,
-    "kube-scheduler": 10259,
-    "etcd-client": 2379,
-    "etcd-peer": 2380,
-    "etcd-metrics": 2381,
+# KEP-4214: since then `kubeadm init` makes super-admin.conf on its node.
+_SUPER_ADMIN_SINCE = 29
+# From this minor on every kubeadm makes ClusterRoleBinding kubeadm:apiserver-kubelet-client itself (kcp-behaviour.md §1.5).
+_KUBELET_CLIENT_BINDING_SINCE = 38
+# `kubeadm alpha certs renew` before, `kubeadm certs renew` since (A6; 1.20.2 has both).
+_CERTS_SINCE = 20
+
+# --- What may stand beside what (kubeadm.md A4.2, A4.3: the Kubernetes version skew policy) ---
+
+# How many minor versions a kubelet may be older than the API servers.
+_KUBELET_SKEW: tuple[tuple[int, int], ...] = ((28, 3), (0, 2))
+# How many minor versions a kubelet may be older than kubeadm lets an upgrade begin with.
+_KUBELET_UPGRADE_SKEW: tuple[tuple[int, int], ...] = ((28, 3), (0, 1))
+
+# --- What a machine must have ---
+
+# Programs and the kernel's settings (which have to be 1) that kubeadm insists on: from which minor to before which.
+_ALWAYS = (0, 1000)
+_HOST_PROGRAMS: dict[str, tuple[int, int]] = {
+    "ip": _ALWAYS,
+    "iptables": _ALWAYS,
+    "mount": _ALWAYS,
+    "nsenter": _ALWAYS,
+    "conntrack": (18, 32),
+    "crictl": (0, 31),
 }
-# kubeadm.md B2.2: what replaces ClusterStatus, as annotations of the static pods.
-ANNOTATION_API_ENDPOINT = "kubeadm.kubernetes.io/kube-apiserver.advertise-address.endpoint"
-ANNOTATION_ETCD_URLS = "kubeadm.kubernetes.io/etcd.advertise-client-urls"
+_HOST_SYSCTLS: dict[str, tuple[int, int]] = {
+    "net/ipv4/ip_forward": _ALWAYS,
+    "net/bridge/bridge-nf-call-iptables": (0, 30),
+}
+# The kubelet warns about cgroup v1 and later refuses it by default (Kubernetes release notes).
+_CGROUP_V1: tuple[tuple[int, str], ...] = ((35, "refused"), (31, "deprecated"), (0, ""))
+# Options of `kubectl drain` (kubectl's release notes).
+_DRAIN_EMPTYDIR: tuple[tuple[int, str], ...] = ((20, "--delete-emptydir-data"), (0, "--delete-local-data"))
+_DRAIN_NO_WAIT: tuple[tuple[int, str], ...] = ((18, "--skip-wait-for-delete-timeout=1"), (0, ""))
 
 # --- B5: labels and taints (KEP-2067) ---
 
 LABEL_MASTER = "node-role.kubernetes.io/master"
 LABEL_CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
-LABEL_EXCLUDE_FROM_LB = "node.kubernetes.io/exclude-from-external-load-balancers"
-_EXCLUDE_FROM_LB_SINCE = 21  # ~; absent in the source of 1.20.2
 _ROLE_LABELS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (24, (LABEL_CONTROL_PLANE,)),
     (20, (LABEL_MASTER, LABEL_CONTROL_PLANE)),
@@ -97,8 +89,8 @@ _DNS_TOLERATIONS: tuple[tuple[int, tuple[str, ...]], ...] = (
 
 # --- B6: other defaults ---
 
-OLD_REGISTRY, NEW_REGISTRY = "k8s.gcr.io", "registry.k8s.io"
-DEFAULT_REGISTRIES = (OLD_REGISTRY, NEW_REGISTRY)
+OLD_REGISTRY, _NEW_REGISTRY = "k8s.gcr.io", "registry.k8s.io"
+DEFAULT_REGISTRIES = (OLD_REGISTRY, _NEW_REGISTRY)
 _NEW_REGISTRY_SINCE = 25
 # Backports: minor -> first patch level with the new registry.
 _NEW_REGISTRY_PATCHES = {24: 9, 23: 15, 22: 17}
@@ -106,22 +98,11 @@ _CRI_SOCKETS: tuple[tuple[int, str], ...] = (
     (24, "unix:///var/run/containerd/containerd.sock"),
     (0, "/var/run/dockershim.sock"),
 )
-KNOWN_CRI_SOCKETS = (
-    "unix:///var/run/containerd/containerd.sock",
-    "unix:///var/run/crio/crio.sock",
-    "unix:///var/run/cri-dockerd.sock",
-)
 ANNOTATION_CRI_SOCKET = "kubeadm.alpha.kubernetes.io/cri-socket"
-# D.2: for 1.21 only a new init sets systemd, from 1.22 on an upgrade does too. Before, the kubelet's own default holds.
-_CGROUP_DRIVERS: tuple[tuple[int, tuple[str, str]], ...] = (
-    (22, ("systemd", "systemd")),
-    (21, ("systemd", "cgroupfs")),
-    (0, ("cgroupfs", "cgroupfs")),
-)
+# D.2: from here on kubeadm sets the kubelet's cgroup driver to systemd where nobody says otherwise, at an upgrade too.
+_SYSTEMD_CGROUPS_SINCE = 22
 # External etcd: kubeadm 1.20 and the newest are known; in between it was not checked.
 _EXTERNAL_ETCD: tuple[tuple[int, str | None], ...] = ((35, "3.5.24"), (21, None), (0, "3.2.18"))
-# An etcd 3.6 is reached from a recent 3.5 only ~.
-ETCD_36_NEEDS = "3.5.20"
 # B2.1, B2.5: the flag for patches where the API has no field, and what can be patched.
 _PATCHES_FLAGS: tuple[tuple[int, str], ...] = ((22, "--patches"), (19, "--experimental-patches"), (0, ""))
 _PATCH_TARGETS: tuple[tuple[int, tuple[str, ...]], ...] = (
@@ -132,7 +113,7 @@ _PATCH_TARGETS: tuple[tuple[int, tuple[str, ...]], ...] = (
 _STATIC_PODS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
 
 # kubeadm.md B2.2: encryptionAlgorithm -> first minor whose kubeadm knows it.
-ENCRYPTION_ALGORITHMS: dict[str, int] = {
+_ENCRYPTION_ALGORITHMS: dict[str, int] = {
     "RSA-2048": 31,
     "RSA-3072": 31,
     "RSA-4096": 31,
@@ -142,14 +123,14 @@ ENCRYPTION_ALGORITHMS: dict[str, int] = {
 
 # In-tree cloud providers that kubelet, kube-apiserver and kube-controller-manager of a release still accept; the components exit
 # with "unknown cloud provider" for others. Removed: openstack 1.26, aws 1.27, the rest 1.31 (Kubernetes release notes).
-CLOUD_PROVIDERS: dict[str, int] = {"aws": 27, "azure": 31, "gce": 31, "openstack": 26, "vsphere": 31}
-CLOUD_PROVIDERS_ALWAYS = ("", "external")
+_CLOUD_PROVIDERS: dict[str, int] = {"aws": 27, "azure": 31, "gce": 31, "openstack": 26, "vsphere": 31}
+_CLOUD_PROVIDERS_ALWAYS = ("", "external")
 
 # --- B7: feature gates of kubeadm ---
 
 
 @dataclass(frozen=True)
-class Gate:
+class _Gate:
     """Minors: `since` kubeadm knows the gate, `on` it is on by default (None = never), `ga`, `gone` its name is an error again."""
 
     since: int
@@ -159,94 +140,25 @@ class Gate:
 
 
 # WaitForAllControlPlaneComponents' removal was not checked, so it stays known.
-FEATURE_GATES: dict[str, Gate] = {
-    "IPv6DualStack": Gate(16, on=21, ga=23, gone=24),
-    "PublicKeysECDSA": Gate(19, gone=37),
-    "RootlessControlPlane": Gate(22),
-    "UnversionedKubeletConfigMap": Gate(22, on=24, ga=25, gone=26),
-    "EtcdLearnerMode": Gate(27, on=29, ga=32, gone=33),
-    "UpgradeAddonsBeforeControlPlane": Gate(28, gone=31),
-    "WaitForAllControlPlaneComponents": Gate(30, on=33, ga=34),
-    "ControlPlaneKubeletLocalMode": Gate(31, on=33, ga=36, gone=36),
-    "NodeLocalCRISocket": Gate(32, on=34, ga=36, gone=37),
+_FEATURE_GATES: dict[str, _Gate] = {
+    "IPv6DualStack": _Gate(16, on=21, ga=23, gone=24),
+    "PublicKeysECDSA": _Gate(19, gone=37),
+    "RootlessControlPlane": _Gate(22),
+    "UnversionedKubeletConfigMap": _Gate(22, on=24, ga=25, gone=26),
+    "EtcdLearnerMode": _Gate(27, on=29, ga=32, gone=33),
+    "UpgradeAddonsBeforeControlPlane": _Gate(28, gone=31),
+    "WaitForAllControlPlaneComponents": _Gate(30, on=33, ga=34),
+    "ControlPlaneKubeletLocalMode": _Gate(31, on=33, ga=36, gone=36),
+    "NodeLocalCRISocket": _Gate(32, on=34, ga=36, gone=37),
 }
 
 # kcp-behaviour.md §1.2: Cluster API switches this gate on for 1.31 <= version < 1.36 unless the user says false.
 KUBELET_LOCAL_MODE_GATE = "ControlPlaneKubeletLocalMode"
-KUBELET_LOCAL_MODE_MINORS = (31, 36)
-
-# --- B8: images that kubeadm chooses ---
-# Component -> minor -> ((first patch level, tag), ...). Patch levels move: on a node ask `kubeadm config images list`; this is for
-# planning and offline checks. `None` as patch level: some later one, not known which.
-_Tags = tuple[tuple["int | None", str], ...]
-_ETCD: dict[int, _Tags] = {
-    16: ((0, "3.3.15-0"),),  # ~; the map says 3.3.17-0
-    17: ((0, "3.4.3-0"),),
-    18: ((0, "3.4.3-0"),),
-    19: ((0, "3.4.9-1"), (None, "3.4.13-0")),  # ~
-    20: ((0, "3.4.13-0"),),
-    21: ((0, "3.4.13-0"),),
-    22: ((0, "3.5.0-0"), (17, "3.5.6-0")),
-    23: ((0, "3.5.1-0"), (14, "3.5.5-0"), (15, "3.5.6-0")),
-    24: ((0, "3.5.3-0"), (8, "3.5.5-0"), (9, "3.5.6-0")),
-    25: ((0, "3.5.4-0"), (4, "3.5.5-0"), (5, "3.5.6-0"), (15, "3.5.9-0")),
-    26: ((0, "3.5.6-0"), (10, "3.5.9-0"), (13, "3.5.10-0")),
-    27: ((0, "3.5.7-0"), (7, "3.5.9-0"), (10, "3.5.10-0"), (12, "3.5.12-0")),
-    28: ((0, "3.5.9-0"), (6, "3.5.10-0"), (8, "3.5.12-0"), (14, "3.5.15-0")),
-    29: ((0, "3.5.10-0"), (3, "3.5.12-0"), (9, "3.5.15-0")),
-    30: ((0, "3.5.12-0"), (5, "3.5.15-0")),
-    31: ((0, "3.5.15-0"),),
-    32: ((0, "3.5.16-0"), (None, "3.5.24-0")),
-    33: ((0, "3.5.21-0"), (None, "3.5.24-0")),
-    34: ((0, "3.6.4-0"), (None, "3.6.5-0")),
-    35: ((0, "3.6.6-0"),),
-    36: ((0, "3.6.8-0"),),
-    37: ((0, "3.7.0-0"),),  # as of its release candidate
-}
-_COREDNS: dict[int, _Tags] = {
-    16: ((0, "1.6.2"),),  # ~
-    17: ((0, "1.6.5"),),
-    18: ((0, "1.6.7"),),
-    19: ((0, "1.7.0"),),
-    20: ((0, "1.7.0"),),
-    21: ((0, "v1.8.0"),),
-    22: ((0, "v1.8.4"),),
-    23: ((0, "v1.8.6"),),
-    24: ((0, "v1.8.6"),),
-    25: ((0, "v1.9.3"),),
-    26: ((0, "v1.9.3"),),
-    27: ((0, "v1.10.1"),),
-    28: ((0, "v1.10.1"),),
-    29: ((0, "v1.11.1"),),
-    30: ((0, "v1.11.1"), (5, "v1.11.3")),
-    31: ((0, "v1.11.1"), (1, "v1.11.3")),
-    32: ((0, "v1.11.3"),),
-    33: ((0, "v1.12.0"),),
-    34: ((0, "v1.12.1"),),
-    35: ((0, "v1.13.1"),),  # D.2: kubespray has 1.12.4
-    36: ((0, "v1.14.2"),),
-    37: ((0, "v1.14.6"),),  # as of its release candidate
-}
-# First minor -> tag; 3.9 for 1.27 to 1.30 ~; 1.37's is not known.
-_PAUSE: tuple[tuple[int, str | None], ...] = (
-    (37, None),
-    (36, "3.10.2"),
-    (34, "3.10.1"),
-    (31, "3.10"),
-    (26, "3.9"),
-    (25, "3.8"),
-    (24, "3.7"),
-    (23, "3.6"),
-    (22, "3.5"),
-    (21, "3.4.1"),
-    (18, "3.2"),
-    (0, "3.1"),
-)
-# From this version of CoreDNS on the default registries have it as coredns/coredns, others keep REPOSITORY/coredns.
-_COREDNS_NESTED_SINCE = (1, 8, 0)
+_KUBELET_LOCAL_MODE_MINORS = (31, 36)
 
 
-def _pick(table: Iterable[tuple[int, T]], version: str) -> T:
+def _pick(table: Iterable[tuple[int, _T]], version: str) -> _T:
+    """Return the value of a table ((first minor of 1.x, value), the newest first) for a version."""
     at = parse(version)
     return next(value for minor, value in table if at.at_least(minor))
 
@@ -266,22 +178,19 @@ def dns_toleration_keys(version: str) -> tuple[str, ...]:
     return _pick(_DNS_TOLERATIONS, version)
 
 
-def excluded_from_load_balancers(version: str) -> bool:
-    """Whether kubeadm puts LABEL_EXCLUDE_FROM_LB on control plane nodes (kubeadm.md B5)."""
-    return parse(version).at_least(_EXCLUDE_FROM_LB_SINCE)
+def kubelet_config_map_name(version: str, gates: Mapping[str, object] | None = None) -> str:
+    """Return the name of the kubelet ConfigMap that kubeadm of this version reads, with these feature gates (kubeadm.md B4, D.2)."""
+    at = parse(version)
+    plain = gate_on(version, _KUBELET_CONFIG_GATE, gates)
+    return _KUBELET_CONFIG if plain else f"{_KUBELET_CONFIG}-{at.major}.{at.minor}"
 
 
 def kubelet_config_map_names(version: str) -> tuple[str, ...]:
-    """The kubelet ConfigMap's possible names, the likelier first (kubeadm.md B4, D.2)."""
+    """Return the names that the kubelet ConfigMap may have up to this version, the likelier first (kubeadm.md B4)."""
     at = parse(version)
-    versioned = f"{_KUBELET_CONFIG}-{at.major}.{at.minor}"
-    names = _pick(_KUBELET_CONFIG_NAMES, version)
-    return tuple(name.format(plain=_KUBELET_CONFIG, versioned=versioned) for name in names)
-
-
-def kubelet_config_role(config_map: str) -> str:
-    """The Role and RoleBinding with which nodes read the kubelet ConfigMap of that name (kubeadm.md B4)."""
-    return f"kubeadm:{config_map}"
+    names = [f"{_KUBELET_CONFIG}-{at.major}.{minor}" for minor in (at.minor, at.minor - 1)]
+    plain_first = _gate_default(version, _KUBELET_CONFIG_GATE)
+    return (_KUBELET_CONFIG, *names) if plain_first else (*names, _KUBELET_CONFIG)
 
 
 def has_cluster_status(version: str) -> bool:
@@ -289,19 +198,14 @@ def has_cluster_status(version: str) -> bool:
     return not parse(version).at_least(_CLUSTER_STATUS_UNTIL + 1)
 
 
-def admin_organization(version: str) -> str:
-    """The organization in admin.conf's certificate (kubeadm.md B4)."""
-    return _pick(_ADMIN, version)[0]
-
-
 def has_super_admin(version: str) -> bool:
     """Whether `kubeadm init` makes super-admin.conf on its node (kubeadm.md B4)."""
-    return _pick(_ADMIN, version)[1]
+    return parse(version).at_least(_SUPER_ADMIN_SINCE)
 
 
-def kubelet_client_needs_binding(version: str) -> bool:
-    """Whether the API server may talk to kubelets only by KUBELET_CLIENT_BINDING (kubeadm.md B4)."""
-    return parse(version).at_least(_KUBELET_CLIENT_UNPRIVILEGED)
+def makes_kubelet_client_binding(version: str) -> bool:
+    """Whether kubeadm itself makes the ClusterRoleBinding kubeadm:apiserver-kubelet-client (kcp-behaviour.md §1.5)."""
+    return parse(version).at_least(_KUBELET_CLIENT_BINDING_SINCE)
 
 
 def patches_flag(version: str) -> str:
@@ -319,36 +223,11 @@ def default_cri_socket(version: str) -> str:
     return _pick(_CRI_SOCKETS, version)
 
 
-def cri_socket_in_instance_config(version: str) -> bool:
-    """Whether kubeadm keeps a node's CRI socket in instance-config.yaml by default, not in the annotation (kubeadm.md B6)."""
-    return gate_default(version, "NodeLocalCRISocket")
-
-
-def default_cgroup_driver(version: str, upgraded: bool = False) -> str:
-    """The kubelet's cgroup driver where the configuration has none; `upgraded`: the cluster was made earlier (kubeadm.md B6)."""
-    return _pick(_CGROUP_DRIVERS, version)[1 if upgraded else 0]
-
-
 def default_image_repository(version: str) -> str:
     """kubeadm's default registry (kubeadm.md B6)."""
     at = parse(version)
     backported = at.patch >= _NEW_REGISTRY_PATCHES.get(at.minor, 1 << 30)
-    return NEW_REGISTRY if at.at_least(_NEW_REGISTRY_SINCE) or backported else OLD_REGISTRY
-
-
-def coredns_image_name(repository: str, tag: str) -> str:
-    """ "coredns" or "coredns/coredns" below a repository, for CoreDNS of that tag (kubeadm.md B6)."""
-    try:
-        at = parse(tag)
-    except ValueError:
-        return "coredns"
-    nested = (at.major, at.minor, at.patch) >= _COREDNS_NESTED_SINCE
-    return "coredns/coredns" if nested and repository in DEFAULT_REGISTRIES else "coredns"
-
-
-def minimum_control_plane_minor(version: str) -> int:
-    """The oldest minor whose control plane kubeadm of this version sets up or upgrades (kubeadm.md B6)."""
-    return parse(version).minor - 1
+    return _NEW_REGISTRY if at.at_least(_NEW_REGISTRY_SINCE) or backported else OLD_REGISTRY
 
 
 def minimum_external_etcd(version: str) -> str | None:
@@ -356,43 +235,120 @@ def minimum_external_etcd(version: str) -> str | None:
     return _pick(_EXTERNAL_ETCD, version)
 
 
-def feature_gate_known(version: Version, gate: str) -> bool:
-    """Whether this version's kubeadm accepts the feature gate; an unknown name makes kubeadm fail (kubeadm.md B7)."""
-    one = FEATURE_GATES.get(gate)
-    return one is not None and version.at_least(one.since) and not (one.gone is not None and version.at_least(one.gone))
+def feature_gates(version: Version) -> tuple[str, ...]:
+    """Return the feature gates that kubeadm of this version is known to have (kubeadm.md B7)."""
+    return tuple(
+        name
+        for name, one in _FEATURE_GATES.items()
+        if version.at_least(one.since) and not (one.gone is not None and version.at_least(one.gone))
+    )
 
 
-def gate_default(version: str, gate: str) -> bool:
+def feature_gate_refused(version: Version, gate: str) -> bool:
+    """Whether kubeadm of this version fails for the feature gate's name (kubeadm.md B7).
+
+    Of a version newer than these tables only a gate that was removed is refused: it may have gates that are not in them.
+    """
+    return gate not in feature_gates(version) and (version.known or gate in _FEATURE_GATES)
+
+
+def _gate_default(version: str, gate: str) -> bool:
     """Whether the gate is on where nobody says otherwise; what went GA stays on (kubeadm.md B7)."""
-    one = FEATURE_GATES[gate]
+    one = _FEATURE_GATES[gate]
     return one.on is not None and parse(version).at_least(one.on)
 
 
-def cloud_provider_known(version: Version, name: str) -> bool:
-    """Whether the components of this version start with `--cloud-provider=name`."""
-    if name in CLOUD_PROVIDERS_ALWAYS:
-        return True
-    return name in CLOUD_PROVIDERS and not version.at_least(CLOUD_PROVIDERS[name])
+def gate_on(version: str, gate: str, gates: Mapping[str, object] | None) -> bool:
+    """Whether the gate is on with these feature gates; false for a version that has none of this name (kubeadm.md B7)."""
+    one, at = _FEATURE_GATES[gate], parse(version)
+    default = _gate_default(version, gate)
+    if not at.at_least(one.since) or (one.ga is not None and at.at_least(one.ga)):
+        return default
+    return bool((gates or {}).get(gate, default))
 
 
-@dataclass(frozen=True)
-class Images:
-    """Tags that kubeadm chooses, the likelier first; more than one where the patch level of a change is not known."""
-
-    etcd: tuple[str, ...]
-    coredns: tuple[str, ...]
-    pause: str | None
-
-
-def images(version: str) -> Images | None:
-    """The tags kubeadm of this version chooses; None for minors that are not in the table (kubeadm.md B8)."""
+def cluster_api_gates(version: str) -> dict[str, bool]:
+    """Return the feature gates that Cluster API sets unless the user says otherwise (kcp-behaviour.md §1.2)."""
+    first, gone = _KUBELET_LOCAL_MODE_MINORS
     at = parse(version)
-    if at.major != 1 or at.minor not in _ETCD:
-        return None
-    return Images(_tags(_ETCD[at.minor], at), _tags(_COREDNS[at.minor], at), _pick(_PAUSE, version))
+    return {KUBELET_LOCAL_MODE_GATE: True} if at.at_least(first) and not at.at_least(gone) else {}
 
 
-def _tags(table: _Tags, at: Version) -> tuple[str, ...]:
-    known = [tag for patch, tag in table if patch is not None and patch <= at.patch]
-    later = [tag for patch, tag in table if patch is None and at.patch > 0]
-    return (known[-1], *later)
+def encryption_algorithms(version: Version) -> tuple[str, ...]:
+    """Return the values of encryptionAlgorithm that kubeadm of this version is known to have, none before v1beta4 (kubeadm.md B2.2)."""
+    return tuple(name for name, minor in _ENCRYPTION_ALGORITHMS.items() if version.at_least(minor))
+
+
+def encryption_algorithm_refused(version: Version, name: str) -> bool:
+    """Whether kubeadm of this version fails for the encryption algorithm.
+
+    Older kubeadm has no such field at all, which the conversion reports; a newer one may have algorithms that are not in the table.
+    """
+    known = encryption_algorithms(version)
+    return bool(known) and name not in known and version.known
+
+
+def unknown_names(version: Version, cluster_configuration: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return path and name of the gates and the algorithm of a ClusterConfiguration (hub) that only a newer table can tell about."""
+    if version.known:
+        return []
+    gates = cluster_configuration.get("featureGates") or {}
+    found = [(f"featureGates.{name}", str(name)) for name in gates if name not in _FEATURE_GATES]
+    algorithm = cluster_configuration.get("encryptionAlgorithm")
+    if algorithm and algorithm not in _ENCRYPTION_ALGORITHMS:
+        found.append(("encryptionAlgorithm", str(algorithm)))
+    return sorted(found)
+
+
+def cloud_providers(version: Version) -> tuple[str, ...]:
+    """Return the values of `--cloud-provider` with which the components of this version start."""
+    return (
+        *_CLOUD_PROVIDERS_ALWAYS,
+        *(name for name, gone in _CLOUD_PROVIDERS.items() if not version.at_least(gone)),
+    )
+
+
+def kubelet_skew(version: Version) -> int:
+    """Return how many minor versions a kubelet may be older than API servers of this version (kubeadm.md A4.3)."""
+    return _pick(_KUBELET_SKEW, str(version))
+
+
+def kubelet_upgrade_skew(version: Version) -> int:
+    """Return how many minor versions a kubelet may be older than an upgrade's target (kubeadm.md A4.2)."""
+    return _pick(_KUBELET_UPGRADE_SKEW, str(version))
+
+
+def certs_command(version: str) -> tuple[str, ...]:
+    """Return kubeadm's words before `renew` (kubeadm.md A6)."""
+    return ("certs",) if parse(version).at_least(_CERTS_SINCE) else ("alpha", "certs")
+
+
+def host_programs(version: str) -> tuple[str, ...]:
+    """Return the programs that kubeadm of this version insists on."""
+    return _within(_HOST_PROGRAMS, version)
+
+
+def host_sysctls(version: str) -> tuple[str, ...]:
+    """Return the kernel's settings, as paths below /proc/sys, that kubeadm of this version wants to be 1."""
+    return _within(_HOST_SYSCTLS, version)
+
+
+def cgroup_v1(version: str) -> str:
+    """Return what the kubelet of this version says of cgroup v1: "", "deprecated" or "refused"."""
+    return _pick(_CGROUP_V1, version)
+
+
+def sets_systemd_cgroups(version: str) -> bool:
+    """Whether kubeadm gives kubelets the cgroup driver systemd where nobody says otherwise (kubeadm.md B6)."""
+    return parse(version).at_least(_SYSTEMD_CGROUPS_SINCE)
+
+
+def drain_options(kubectl: str, unreachable: bool) -> tuple[str, ...]:
+    """Return the options of `kubectl drain` of this version for pods' own data, and for a Node whose kubelet is silent."""
+    quick = _pick(_DRAIN_NO_WAIT, kubectl) if unreachable else ""
+    return (_pick(_DRAIN_EMPTYDIR, kubectl), *((quick,) if quick else ()))
+
+
+def _within(table: Mapping[str, tuple[int, int]], version: str) -> tuple[str, ...]:
+    at = parse(version)
+    return tuple(name for name, (since, gone) in table.items() if at.at_least(since) and not at.at_least(gone))

@@ -59,11 +59,19 @@ def _cluster(cluster: Mapping[str, Any], path: str, version: Version | None, rep
             _volume(volume, item(child(where, "extraVolumes"), index), report)
     _tag((cluster.get("dns") or {}).get("imageTag"), child(path, "dns", "imageTag"), report)
     for gate in sorted(cluster.get("featureGates") or {}):
-        if version is not None and not facts.feature_gate_known(version, gate):
+        if version is not None and facts.feature_gate_refused(version, gate):
             rule = f"kubeadm of Kubernetes {version} has no feature gate of this name and would refuse to run"
-            known = ", ".join(g for g in facts.FEATURE_GATES if facts.feature_gate_known(version, g)) or "none"
+            known = ", ".join(facts.feature_gates(version)) or "none"
             fix = f"Remove it (it knows: {known}). Gates of other components go into their extraArgs."
             report.add(child(child(path, "featureGates"), gate), None, rule, fix)
+    algorithm = cluster.get("encryptionAlgorithm")
+    if algorithm and version is not None and facts.encryption_algorithm_refused(version, algorithm):
+        rule = f"kubeadm of Kubernetes {version} has no encryption algorithm of this name"
+        fix = f"Use one of {', '.join(facts.encryption_algorithms(version))}."
+        report.add(child(path, "encryptionAlgorithm"), algorithm, rule, fix)
+    for field, name in facts.unknown_names(version, cluster) if version is not None else ():
+        text = f"{name} is not known here, and Kubernetes {version} is newer than what is: whether its kubeadm has it shows on the machine"
+        report.warn(child(path, *field.split(".", 1)), text)
     endpoint = cluster.get("controlPlaneEndpoint")
     if endpoint and not _host_port(endpoint):
         rule = "this is not host or host:port"
@@ -168,17 +176,11 @@ def arguments(written: Any, path: str, version: Version | None, report: Report) 
                 child(where, "value"), None, f"the argument {name!r} has no value", 'Give it one ("" is a value).'
             )
         elif (
-            name == "cloud-provider"
-            and version is not None
-            and not facts.cloud_provider_known(version, argument["value"])
+            name == "cloud-provider" and version is not None and argument["value"] not in facts.cloud_providers(version)
         ):
-            known = [
-                repr(n)
-                for n in (*facts.CLOUD_PROVIDERS_ALWAYS, *facts.CLOUD_PROVIDERS)
-                if facts.cloud_provider_known(version, n)
-            ]
             rule = f"Kubernetes {version} has no cloud provider of this name: the component would exit at once"
-            report.add(where, argument["value"], rule, f"Remove it, or use one of {', '.join(known)}.")
+            known = ", ".join(map(repr, facts.cloud_providers(version)))
+            report.add(where, argument["value"], rule, f"Remove it, or use one of {known}.")
 
 
 def _volume(volume: Mapping[str, Any], path: str, report: Report) -> None:

@@ -55,13 +55,12 @@ def _certificate_key(part: Mapping[str, Any], path: str, report: Report) -> None
 
 def _cluster(cluster: Mapping[str, Any], path: str, version: versions.Version, report: Report) -> None:
     networking, gates = cluster.get("networking") or {}, cluster.get("featureGates") or {}
-    dual_stack = gates.get("IPv6DualStack", facts.gate_default(str(version), "IPv6DualStack"))
+    dual_stack = facts.gate_on(str(version), "IPv6DualStack", gates)
     for name in ("serviceSubnet", "podSubnet"):
         if "," in (networking.get(name) or "") and not dual_stack:
             rule = f"two networks need the feature gate IPv6DualStack with Kubernetes {version}"
             fix = "Set clusterConfiguration.featureGates.IPv6DualStack: true, or give one network."
             report.add(child(path, "networking", name), networking[name], rule, fix)
-    _algorithm(cluster.get("encryptionAlgorithm"), child(path, "encryptionAlgorithm"), version, report)
     _kubernetes_version(cluster.get("kubernetesVersion"), child(path, "kubernetesVersion"), version, report)
     external = (cluster.get("etcd") or {}).get("external") or {}
     for index, endpoint in enumerate(external.get("httpEndpoints") or []):
@@ -71,25 +70,16 @@ def _cluster(cluster: Mapping[str, Any], path: str, version: versions.Version, r
             report.add(where, endpoint, "an etcd endpoint is a URL", 'Write it like "https://10.0.0.5:2382".')
 
 
-def _algorithm(algorithm: Any, path: str, version: versions.Version, report: Report) -> None:
-    known = [name for name, minor in facts.ENCRYPTION_ALGORITHMS.items() if version.at_least(minor)]
-    # Older kubeadm has no such field at all, which the conversion reports.
-    if algorithm and known and algorithm not in known:
-        rule = "this kubeadm has no encryption algorithm of this name"
-        report.add(path, algorithm, rule, f"Use one of {', '.join(known)}.")
-
-
 def _kubernetes_version(written: Any, path: str, kubeadm: versions.Version, report: Report) -> None:
     try:
         wanted = versions.parse(written or str(kubeadm))
     except ValueError:
         # "stable-1" and the like are channels, which kubeadm asks the internet for.
         return
-    oldest = facts.minimum_control_plane_minor(str(kubeadm))
-    if not wanted.at_least(oldest):
-        rule = f"kubeadm of Kubernetes {kubeadm} sets up control planes from v1.{oldest}.0 on"
+    if not kubeadm.follows(wanted):
+        rule = f"kubeadm of Kubernetes {kubeadm} sets up control planes from v{kubeadm.major}.{kubeadm.minor - 1}.0 on"
         report.add(path, written, rule, f"Write {kubeadm}, or convert for the version that the machines run.")
-    elif wanted.minor > kubeadm.minor:
+    elif wanted.minors_after(kubeadm) > 0:
         rule = f"kubeadm of Kubernetes {kubeadm} does not know a newer minor"
         report.add(path, written, rule, f"Write {kubeadm}, or convert for the version that the machines run.")
 

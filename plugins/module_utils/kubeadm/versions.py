@@ -16,6 +16,8 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.erro
 _VERSION = re.compile(r"v?(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)([-0-9a-zA-Z_.+]*)")
 
 OLDEST_MINOR = 16
+# More than any major version has.
+_MINORS_OF_A_MAJOR = 1 << 40
 NEWEST_KNOWN_MINOR = 37
 # First minor of 1.x in whose kubeadm the API version is the preferred one.
 _PREFERRED_FROM: tuple[tuple[int, int], ...] = ((31, 4), (22, 3), (15, 2), (13, 1))
@@ -58,6 +60,32 @@ class Version:
         """Whether this is 1.`minor` or newer, pre-releases judged by their minor."""
         return (self.major, self.minor) >= (1, minor)
 
+    def minors_after(self, other: Version) -> int:
+        """Return how many minor versions this is newer than another; below 0 where it is older. A major version is beyond any."""
+        return (self.major - other.major) * _MINORS_OF_A_MAJOR + self.minor - other.minor
+
+    def same_minor(self, other: Version) -> bool:
+        """Whether both differ in nothing but the patch level."""
+        return self.minors_after(other) == 0
+
+    def follows(self, other: Version) -> bool:
+        """Whether no minor version is skipped on the way from another one, which is not newer, to this."""
+        return self.minors_after(other) <= 1
+
+    def within_one_minor(self, other: Version) -> bool:
+        """Whether both are at most one minor version apart."""
+        return abs(self.minors_after(other)) <= 1
+
+    @property
+    def supported(self) -> bool:
+        """Whether there is a kubeadm API for this version here; a minor newer than the tables counts as having the newest."""
+        return self.major == 1 and self.at_least(OLDEST_MINOR)
+
+    @property
+    def known(self) -> bool:
+        """Whether the tables of facts.py reach as far as this version; a newer one may have what they don't."""
+        return (self.major, self.minor) <= (1, NEWEST_KNOWN_MINOR)
+
 
 @dataclass(frozen=True)
 class ApiChoice:
@@ -87,13 +115,21 @@ def parse(text: str) -> Version:
     return Version(int(match.group(1)), int(match.group(2)), int(match.group(3)), core[1:], build)
 
 
+def read_version(text: str) -> Version | None:
+    """Return the version, None where the text is none."""
+    try:
+        return parse(text)
+    except ValueError:
+        return None
+
+
 def api_version_for(version: str) -> ApiChoice:
     """The kubeadm API that kubeadm of this Kubernetes version writes (kubeadm.md B1).
 
     Newer than known: the newest API, flagged. Older than 1.16: ManifestError.
     """
     parsed = parse(version)
-    if parsed.major != 1 or parsed.minor < OLDEST_MINOR:
+    if not parsed.supported:
         raise ManifestError(
             [
                 Violation(
@@ -106,7 +142,7 @@ def api_version_for(version: str) -> ApiChoice:
             ]
         )
     number = next(api for minor, api in _PREFERRED_FROM if parsed.minor >= minor)
-    return ApiChoice(number, parsed.minor <= NEWEST_KNOWN_MINOR)
+    return ApiChoice(number, parsed.known)
 
 
 def readable_by(version: str, api: int) -> bool:

@@ -14,6 +14,8 @@ import shutil
 import typing as t
 from dataclasses import dataclass
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import parse
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import units
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import (
     NodeError,
@@ -123,22 +125,19 @@ class DrainUnit:
         shutil.rmtree(self._work, ignore_errors=True)
 
     def _options(self, unreachable: bool) -> list[str]:
-        minor = self._minor()
-        options = ["--ignore-daemonsets", "--force"]
-        options.append("--delete-emptydir-data" if minor >= 20 else "--delete-local-data")
+        options = ["--ignore-daemonsets", "--force", *facts.drain_options(self._version(), unreachable)]
         if unreachable:
             # No kubelet is there to end the pods: they get no time, and those that are ending are not waited for.
             options.append("--grace-period=1")
-            if minor >= 18:
-                options.append("--skip-wait-for-delete-timeout=1")
         return options
 
-    def _minor(self) -> int:
+    def _version(self) -> str:
         done = self.runner([self.kubectl[0], "version", "--client", "--output=json"])
         try:
-            found = re.fullmatch(r"v1\.(\d+)\..*", str(json.loads(done.stdout)["clientVersion"]["gitVersion"]))
+            version = str(json.loads(done.stdout)["clientVersion"]["gitVersion"])
+            parse(version)
         except (ValueError, KeyError, TypeError):
-            found = None
-        if found is None:
-            raise NodeError(f"kubectl does not tell its version: {(done.stderr or done.stdout).strip()[:200]}")
-        return int(found.group(1))
+            raise NodeError(
+                f"kubectl does not tell its version: {(done.stderr or done.stdout).strip()[:200]}"
+            ) from None
+        return version

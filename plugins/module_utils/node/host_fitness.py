@@ -10,11 +10,12 @@ later, when it is claimed already.
 from __future__ import annotations
 
 import os
-import re
 import time
 import typing as t
 from dataclasses import dataclass, field
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import read_version
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import guard, host_facts, images
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host_facts import HostPlaces
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.image_check import Images
@@ -27,18 +28,6 @@ IMAGES = "ImagePull"
 # This collection's own need, which no preflight error of kubeadm's stands for.
 KUBECTL = "FileExisting-kubectl"
 DEFAULT_PORTS = (6443, 10250, 10257, 10259, 2379, 2380)
-# Programs that kubeadm insists on, and from which minor version to before which.
-PROGRAMS = {
-    "ip": (0, 1000),
-    "iptables": (0, 1000),
-    "mount": (0, 1000),
-    "nsenter": (0, 1000),
-    "conntrack": (18, 32),
-    "crictl": (0, 31),
-}
-# The same of the kernel's settings that have to be 1.
-SYSCTLS = {"net/ipv4/ip_forward": (0, 1000), "net/bridge/bridge-nf-call-iptables": (0, 30)}
-_MINOR = re.compile(r"v1\.(\d+)\.")
 
 
 @dataclass(frozen=True)
@@ -149,17 +138,17 @@ def _versions(wanted: Wanted, places: HostPlaces) -> list[Missing]:
 
 
 def _kubeadm_needs(wanted: Wanted, places: HostPlaces) -> list[Missing]:
-    minor = _MINOR.match(wanted.version)
-    # An unknown version's kubeadm says itself what it needs.
-    version = int(minor.group(1)) if minor else -1
+    if read_version(wanted.version) is None:
+        # An unknown version's kubeadm says itself what it needs.
+        return []
     found = []
-    for name, (since, before) in PROGRAMS.items():
-        if since <= version < before and not host_facts.program(name, places):
+    for name in facts.host_programs(wanted.version):
+        if not host_facts.program(name, places):
             fix = f"Install the package that has {name} (iproute2, iptables, util-linux, conntrack, cri-tools)."
             found.append(Missing(f"FileExisting-{name}", f"{name} is not there", fix))
-    for name, (since, before) in SYSCTLS.items():
+    for name in facts.host_sysctls(wanted.version):
         value = host_facts.sysctl(name, places)
-        if since <= version < before and value != "1":
+        if value != "1":
             check = f"FileContent--proc-sys-{name.replace('/', '-')}"
             text = f"{name.replace('/', '.')} is {value or 'not there'}, and has to be 1"
             module = " with the module br_netfilter in /etc/modules-load.d" if "bridge" in name else ""

@@ -19,6 +19,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.external import ExternalEtcd, look
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import read_version
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import (
     guard,
     host_facts,
@@ -36,9 +38,6 @@ MINIMUM_CPUS, MINIMUM_MEMORY_MB = 2, 1700
 ETCD_BYTES, ETCD_LEAST_BYTES = 2 << 30, script.LEAST_ROOM_BYTES
 # The kubelet evicts pods below this share of the disk (nodefs.available).
 KUBELET_SHARE = 0.10
-# The kubelet warns about cgroup v1 since 1.31 and refuses it by default since 1.35.
-CGROUP_V1_DEPRECATED, CGROUP_V1_REFUSED = 31, 35
-SYSTEMD_DRIVER_SINCE = 22
 CONTROLLERS = ("cpu", "cpuset", "memory", "pids")
 HOLDERS = {
     6443: "kube-apiserver",
@@ -48,7 +47,6 @@ HOLDERS = {
     10257: "kube-controller-manager",
     10259: "kube-scheduler",
 }
-_MINOR = re.compile(r"v1\.(\d+)\.")
 # RFC 1123 as Kubernetes wants it of a Node's name.
 _NODE_NAME = re.compile(r"(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _COMM_LENGTH = 15
@@ -111,13 +109,11 @@ def look_at(wanted: Wanted, places: t.Optional[HostPlaces] = None) -> list[Check
     # No etcd of its own listens where etcd is external.
     ports = tuple(port for port in wanted.ports if not (wanted.etcd and HOLDERS.get(port) == "etcd"))
     wanted = replace(wanted, version=version, ports=ports)
-    minor = _MINOR.match(version)
-    number = int(minor.group(1)) if minor else -1
     # Each group waits for programs or for other hosts: together they take as long as the slowest.
     groups: list[t.Callable[[], list[Check]]] = [
         lambda: [_python(), *_fitness(wanted, where)],
         lambda: _whose(wanted, where),
-        lambda: _cgroups(number, where) + _size(where) + _disks(where) + _names(wanted),
+        lambda: _cgroups(version, where) + _size(where) + _disks(where) + _names(wanted),
         lambda: [] if wanted.existing else _images(wanted, where),
         lambda: [_endpoint(wanted)] if wanted.endpoint else [],
         lambda: [] if wanted.etcd is None else [_external_etcd(wanted.etcd, wanted.timeout)],
@@ -236,7 +232,8 @@ def _holder(port: int, where: HostPlaces) -> str:
     return ""
 
 
-def _cgroups(minor: int, where: HostPlaces) -> list[Check]:
+def _cgroups(version: str, where: HostPlaces) -> list[Check]:
+    known = read_version(version) is not None
     root = os.path.join(os.path.dirname(where.proc.rstrip("/")) or "/", "sys", "fs", "cgroup")
     unified = guard.read_text(os.path.join(root, "cgroup.controllers"))
     fix = "Boot with systemd.unified_cgroup_hierarchy=1, or use an operating system that has cgroup v2."
@@ -246,11 +243,12 @@ def _cgroups(minor: int, where: HostPlaces) -> list[Check]:
     else:
         table = guard.read_text(os.path.join(where.proc, "cgroups")).splitlines()[1:]
         has = {line.split()[0] for line in table if line.split()[-1:] == ["1"]}
-        if minor >= CGROUP_V1_REFUSED:
-            text = f"cgroup v1, which the kubelet of 1.{minor} refuses by default"
+        said = facts.cgroup_v1(version) if known else ""
+        if said == "refused":
+            text = f"cgroup v1, which the kubelet of {version} refuses by default"
             checks = [Check("CgroupVersion", False, ERROR, text, fix)]
-        elif minor >= CGROUP_V1_DEPRECATED:
-            text = f"cgroup v1, which is in maintenance mode since 1.{CGROUP_V1_DEPRECATED}"
+        elif said:
+            text = f"cgroup v1, which is in maintenance mode with the kubelet of {version}"
             checks = [Check("CgroupVersion", False, WARNING, text, fix)]
         else:
             checks = [_ok("CgroupVersion", "v1")]
@@ -264,7 +262,7 @@ def _cgroups(minor: int, where: HostPlaces) -> list[Check]:
         checks.append(_ok("SystemVerification"))
     runtime = guard.read_text(_CONTAINERD)
     driver = re.search(r"^\s*SystemdCgroup\s*=\s*(true|false)", runtime, re.MULTILINE)
-    if runtime and minor >= SYSTEMD_DRIVER_SINCE and (driver is None or driver.group(1) == "false"):
+    if runtime and known and facts.sets_systemd_cgroups(version) and (driver is None or driver.group(1) == "false"):
         text = f"{_CONTAINERD} does not set SystemdCgroup = true, and kubeadm gives the kubelet the cgroup driver systemd since 1.22"
         checks.append(
             Check("CgroupDriver", False, WARNING, text, "Set it, or set cgroupDriver in the kubelet's configuration.")

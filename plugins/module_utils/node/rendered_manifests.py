@@ -16,6 +16,8 @@ import shlex
 import typing as t
 from dataclasses import dataclass
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import read_version
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import command, guard
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
@@ -146,7 +148,7 @@ class Renderer:
         guard.write_atomically(config, "\n---\n".join(json.dumps(each) for each in documents).encode(), 0o600)
         words = [self.tools.kubeadm, "init", "phase", *phase, "--config", config]
         if self.patches and phase[0] != "certs" and _api_number(configuration) < 3:
-            words += ["--experimental-patches" if _minor(configuration) < 22 else "--patches", self.patches]
+            words += [_patches_flag(configuration), self.patches]
         guard.write_atomically(os.path.join(folder, "environment"), self._environment().encode(), 0o600)
         isolated = [self.tools.unshare, "--mount", "--propagation", "private", "--"]
         done = command.run([*isolated, "/bin/sh", "-c", _SCRIPT, "sh", place, folder, made, *words], seconds=_SECONDS)
@@ -311,9 +313,9 @@ def _api_number(configuration: t.Mapping[str, t.Any]) -> int:
     return int(found.group(1)) if found else 99
 
 
-def _minor(configuration: t.Mapping[str, t.Any]) -> int:
-    found = re.match(r"v?1\.(\d+)\.", str(configuration.get("kubernetesVersion")))
-    return int(found.group(1)) if found else 99
+def _patches_flag(configuration: t.Mapping[str, t.Any]) -> str:
+    version = str(configuration.get("kubernetesVersion"))
+    return (facts.patches_flag(version) if read_version(version) is not None else "") or "--patches"
 
 
 def _whole_text(path: str) -> str:

@@ -128,6 +128,7 @@ class Report:
     def __init__(self, name: str, locate: Callable[[str], str] | None = None) -> None:
         self.name = name
         self.violations: list[Violation] = []
+        self.warnings: list[str] = []
         self.origins: list[tuple[str, str]] = []
         self._locate = locate
         self._unreadable: set[str] = set()
@@ -158,6 +159,12 @@ class Report:
         if any(written == bad or written.startswith((bad + ".", bad + "[")) for bad in self._unreadable):
             return
         self._append(written, value, rule, fix)
+
+    def warn(self, path: str, text: str) -> None:
+        """Add a warning about a field of the hub form, which keeps nothing from being used."""
+        said = f"{self.name}: {self.written(path)}: {text}"
+        if said not in self.warnings and len(self.warnings) < MAX_VIOLATIONS:
+            self.warnings.append(said)
 
     def unreadable(self, path: str, value: Any, rule: str, fix: str) -> None:
         """Add a violation of the form as written; later rules on the same field are not reported on top of it."""

@@ -191,7 +191,7 @@ def _read(document: Document, index: Index, reading: _Reading) -> ClusterManifes
     if control_plane is None or infrastructure is None or template is None:
         return None
     reports = {report.name: report for report in reading.reports}
-    warnings = _warnings(control_plane)
+    warnings = (*_warnings(control_plane), *(reports[found.label].warnings if found is not None else ()))
     return ClusterManifest(
         cluster, control_plane, template, infrastructure, secrets, warnings, left_out, reports, checks
     )

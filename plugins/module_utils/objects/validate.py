@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts, render, versions
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import render, versions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import validate as kubeadm_rules
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds, names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import Report, child
@@ -93,7 +93,7 @@ def _version(spec: Mapping[str, Any], report: Report) -> versions.Version | None
         fix = 'Write major, minor and patch level, like "v1.20.2"; a channel or a minor alone would change under your feet.'
         report.add(path, text, "this is not a Kubernetes version of the form vX.Y.Z", fix)
         return None
-    if version.major != 1 or not version.at_least(versions.OLDEST_MINOR):
+    if not version.supported:
         rule = f"there is no kubeadm API for this version here: the oldest is v1.{versions.OLDEST_MINOR}.0"
         report.add(path, text, rule, "Use a newer version.")
         return None
@@ -206,12 +206,6 @@ def _certificates(
     if days is not None and days > (_DEFAULT_CA_DAYS if ca_days is None else ca_days):
         rule = "a certificate cannot live longer than its CA (caCertificateValidityPeriodDays)"
         report.add(child(path, "certificateValidityPeriodDays"), days, rule, "Use fewer days.")
-    algorithm = config.get("encryptionAlgorithm")
-    known = [name for name, minor in facts.ENCRYPTION_ALGORITHMS.items() if version is None or version.at_least(minor)]
-    # Older kubeadm has no such field at all, which the conversion reports.
-    if algorithm is not None and known and algorithm not in known:
-        rule = "this kubeadm has no encryption algorithm of this name"
-        report.add(child(path, "encryptionAlgorithm"), algorithm, rule, f"Use one of {', '.join(known)}.")
 
 
 def _timeouts(config: Mapping[str, Any], report: Report) -> None:

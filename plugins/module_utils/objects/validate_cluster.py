@@ -12,8 +12,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts, versions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import validate as kubeadm_rules
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import versions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds, names, validate_inventory
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import Report, child, item
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.user_annotations import validate_annotations
@@ -107,8 +107,7 @@ def _dual_stack(config: Mapping[str, Any], control_plane: Mapping[str, Any] | No
         version = versions.parse(text)
     except ValueError:
         return
-    # kubeadm.md B7: the gate is off by default up to 1.20.
-    if not version.at_least(21) and not (config.get("featureGates") or {}).get("IPv6DualStack"):
+    if not facts.gate_on(str(version), "IPv6DualStack", config.get("featureGates")):
         fix = "Set clusterConfiguration.featureGates.IPv6DualStack, give one block, or use Kubernetes 1.21."
         report.add(path, None, f"Kubernetes {version} accepts two blocks only with a feature gate", fix)
 

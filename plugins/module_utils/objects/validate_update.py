@@ -257,7 +257,7 @@ def _version(stored: Object, desired: Object, report: Report) -> None:
     who = "which some of its machines still run" if running != [before] else "the stored version"
     if after < newest:
         _downgrade(newest, after, desired, report)
-    elif (after.major, after.minor) > (oldest.major, oldest.minor + 1):
+    elif not after.follows(oldest):
         fix = f"Go to 1.{oldest.minor + 1} first, and on when all machines run it."
         report.add(path, new, f"this is more than one minor version above {oldest}, {who}", fix)
 
@@ -284,7 +284,7 @@ def _running(stored: Object, before: versions.Version) -> list[versions.Version]
 
 def _downgrade(newest: versions.Version, after: versions.Version, desired: Object, report: Report) -> None:
     annotations = desired["metadata"].get("annotations") or {}
-    same_minor = (newest.major, newest.minor) == (after.major, after.minor)
+    same_minor = newest.same_minor(after)
     if same_minor and annotations.get(kinds.ANNOTATION_ALLOW_PATCH_DOWNGRADE) == "true":
         return
     rule = f"this is older than {newest}, the newest that is there, and Kubernetes does not support downgrades"

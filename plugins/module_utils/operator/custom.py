@@ -6,10 +6,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import catalogue, objects, selectors
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import (
+    catalogue,
+    objects,
+    selectors,
+    upgrade,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import (
     PARALLEL,
     SERIAL,
@@ -111,6 +116,7 @@ def plan(spec: Mapping[str, Any], facts: ClusterFacts) -> tuple[GroupPlan, ...]:
 def group_plan(name: str, spec: Mapping[str, Any], facts: ClusterFacts, path: str) -> GroupPlan:
     """One TaskGroup with the Nodes that it means now. Raises RefusedAction where it means none."""
     nodes = _nodes(spec, facts, path)
+    _require_etcd(spec["template"]["spec"]["commands"], facts, f"{path}.template.spec")
     policy = str(spec.get("policy", SERIAL))
     return GroupPlan(
         name=name,
@@ -126,6 +132,7 @@ def task_plan(spec: Mapping[str, Any], facts: ClusterFacts) -> GroupPlan:
     name = str(spec["nodeName"])
     if facts.node(name) is None:
         raise _no_node("spec.nodeName", name, facts)
+    _require_etcd(spec["commands"], facts, "spec")
     return GroupPlan(name=name, nodes=(name,), commands=tuple(spec["commands"]))
 
 
@@ -147,6 +154,15 @@ def _nodes(spec: Mapping[str, Any], facts: ClusterFacts, path: str) -> tuple[Nod
             f"{path}.nodeSelector", None, rule, f"The cluster's Nodes are: {have}. Correct the selector."
         )
     return tuple(chosen)
+
+
+def _require_etcd(commands: Sequence[Mapping[str, Any]], facts: ClusterFacts, path: str) -> None:
+    """What an Action upgrade refuses holds for its commands in a workflow too (upgrade.require_etcd)."""
+    for index, each in enumerate(commands):
+        for name in ("kubeadmUpgradeApply", "kubeadmUpgradeNode"):
+            parameters = each.get(name) or {}
+            if parameters.get("version") and parameters.get("etcdUpgrade") is not False:
+                upgrade.require_etcd(str(parameters["version"]), facts, f"{path}.commands[{index}].{name}.version")
 
 
 def _no_node(path: str, name: str, facts: ClusterFacts) -> RefusedAction:

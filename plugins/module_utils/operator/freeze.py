@@ -83,6 +83,7 @@ def freeze(root: Mapping[str, Any], facts: ClusterFacts, now: str = "") -> Objec
             "externalEtcd": facts.external_etcd,
             "apiAnswers": facts.api_answers,
             "certificates": dict(facts.certificates),
+            "etcdVersions": dict(facts.etcd_versions),
             "extra": dict(facts.extra),
         },
     }

@@ -58,7 +58,8 @@ class ClusterFacts:
 
     ``kubernetes_version`` is the lowest API server's ("v1.20.2"); ``nodes`` are all Nodes by name; the three configurations are
     YAML text as the cluster keeps it ("" where it could not be read: no API answers); ``certificates`` maps
-    "<node>/<certificate>" to its notAfter (RFC 3339) as far as it is known; ``extra`` is what one kind of Action needs besides.
+    "<node>/<certificate>" to its notAfter (RFC 3339) as far as it is known; ``etcd_versions`` has the version that each member of the
+    Nodes' own etcd gave, by its name; ``extra`` is what one kind of Action needs besides.
     """
 
     cluster: str
@@ -70,6 +71,7 @@ class ClusterFacts:
     external_etcd: bool = False
     api_answers: bool = True
     certificates: Mapping[str, str] = field(default_factory=dict)
+    etcd_versions: Mapping[str, str] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property

@@ -8,7 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import documents, facts, kinds, versions
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import (
+    documents,
+    etcd_releases,
+    facts,
+    kinds,
+    versions,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import Version, parse
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import (
@@ -34,8 +40,6 @@ TARGET = f"{PATH}.targetVersion"
 EXTRA_IGNORED, EXTRA_PATCHES, EXTRA_WITHOUT_DNS = "ignorePreflightErrors", "patches", "withoutDns"
 # kubeadm leaves a DNS that is not there alone, but for these, which take it for one of an unknown version.
 _DNS_CHECKS = ("CoreDNSMigration", "CoreDNSUnsupportedPlugins")
-# How many minor versions a kubelet may be older than kubeadm lets an upgrade begin with (kubeadm.md A4.2).
-_KUBELET_BEHIND, _KUBELET_BEHIND_SINCE_28 = 1, 3
 
 _FIELDS: Mapping[str, Parameter] = {
     "targetVersion": catalogue_upgrade.version_parameter(),
@@ -98,6 +102,8 @@ def plan(spec: Mapping[str, Any], cluster: ClusterFacts) -> tuple[GroupPlan, ...
         raise RefusedAction(PATH, None, "no API server tells its version", fix)
     configured = _require_configuration(target, cluster)
     _require_versions(target, cluster)
+    if spec.get("etcdUpgrade") is not False:
+        require_etcd(str(target), cluster, TARGET)
     selected = _selected(spec, cluster)
     _require_kubelets(target, cluster)
     _require_ready(target, selected)
@@ -185,9 +191,9 @@ class _Steps:
         """As the spec says; else where a kubelet changes its minor version (kubeadm.md A4 #7), and its pods have somewhere to go."""
         if self._spec.get("drain") is not None:
             return bool(self._spec["drain"])
-        minor = parse(self._target).minor
+        target = parse(self._target)
         kubelets = [_version(each.kubelet_version) for each in nodes]
-        return not self._lone and any(each is None or each.minor != minor for each in kubelets)
+        return not self._lone and any(each is None or not each.same_minor(target) for each in kubelets)
 
 
 def _version(text: str) -> Version | None:
@@ -228,7 +234,7 @@ def _require_configuration(target: Version, cluster: ClusterFacts) -> Version | 
         raise RefusedAction(TARGET, str(target), rule, fix)
     configuration = read.hub.get("clusterConfiguration") or {}
     for gate in sorted(configuration.get("featureGates") or {}):
-        if not facts.feature_gate_known(target, gate):
+        if facts.feature_gate_refused(target, gate):
             rule = f"kubeadm of {target} does not know the feature gate {gate} of the cluster's configuration"
             fix = f"Take {gate} out of ClusterConfiguration.featureGates first (an Action changeConfiguration)."
             raise RefusedAction(TARGET, str(target), rule, fix)
@@ -245,10 +251,37 @@ def _require_versions(target: Version, cluster: ClusterFacts) -> None:
     if target < lowest:
         rule = f"the cluster runs {lowest}, and Kubernetes can't go back"
         raise RefusedAction(TARGET, str(target), rule, f"Give {lowest} or newer.")
-    if target.major != lowest.major or target.minor - lowest.minor > 1:
+    if not target.follows(lowest):
         rule = f"no minor version may be skipped, and an API server of {lowest} still runs"
         fix = f"Upgrade to a v{lowest.major}.{lowest.minor + 1} version first, on every control plane Node."
         raise RefusedAction(TARGET, str(target), rule, fix)
+
+
+def require_etcd(version: str, cluster: ClusterFacts, path: str) -> None:
+    """Refuse kubeadm's upgrade to a Kubernetes version whose etcd the cluster's members are too old for (docs/upgrade_in_place.md).
+
+    A member that gave no version counts as the one that its Node's kubeadm chose. ``path`` is the field that asks for the version.
+
+    Raises:
+        RefusedAction: a member is too old.
+    """
+    if cluster.external_etcd:
+        return
+    try:
+        read = documents.read(cluster.cluster_configuration, "ConfigMap kube-system/kubeadm-config").hub
+    except ManifestError:
+        read = {}
+    local = ((read.get("clusterConfiguration") or {}).get("etcd") or {}).get("local") or {}
+    tag = str(local.get("imageTag") or "")
+    running = {}
+    for node in cluster.control_plane_nodes:
+        release = etcd_releases.release_of(cluster.etcd_versions.get(node.name))
+        release = release or etcd_releases.brought_by(node.api_server_version, tag)
+        if release is not None:
+            running[node.name] = release
+    refused = etcd_releases.refusal(version, tag, running)
+    if refused is not None:
+        raise RefusedAction(path, version, *refused)
 
 
 def _selected(spec: Mapping[str, Any], cluster: ClusterFacts) -> list[NodeFacts]:
@@ -263,7 +296,7 @@ def _selected(spec: Mapping[str, Any], cluster: ClusterFacts) -> list[NodeFacts]
 
 
 def _require_kubelets(target: Version, cluster: ClusterFacts) -> None:
-    limit = _KUBELET_BEHIND_SINCE_28 if target.at_least(28) else _KUBELET_BEHIND
+    limit = facts.kubelet_upgrade_skew(target)
     for node in cluster.nodes:
         kubelet = _version(node.kubelet_version)
         if kubelet is None:
@@ -271,7 +304,7 @@ def _require_kubelets(target: Version, cluster: ClusterFacts) -> None:
         if kubelet > target:
             rule = f"the kubelet of {node.name} is {kubelet}, and none may be newer than the API servers"
             raise RefusedAction(TARGET, str(target), rule, f"Give {kubelet} or newer.")
-        if target.minor - kubelet.minor > limit:
+        if target.minors_after(kubelet) > limit:
             rule = (
                 f"the kubelet of {node.name} is {kubelet}, too old for API servers of {target} (at most {limit} minor)"
             )
@@ -303,4 +336,4 @@ def _require_api_servers_first(
         raise RefusedAction(f"{PATH}.nodeSelector", None, rule, "Select the control plane's Nodes as well, or first.")
 
 
-__all__ = ["EXTRA_IGNORED", "EXTRA_PATCHES", "EXTRA_WITHOUT_DNS", "plan", "target_of", "validate"]
+__all__ = ["EXTRA_IGNORED", "EXTRA_PATCHES", "EXTRA_WITHOUT_DNS", "plan", "require_etcd", "target_of", "validate"]

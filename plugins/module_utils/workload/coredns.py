@@ -18,7 +18,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm impo
     coredns_releases,
     facts,
     images,
-    versions,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import (
     compare_and_swap,
@@ -60,7 +59,6 @@ READS = (
 # From 1.8.1 on it watches EndpointSlices, which kubeadm's ClusterRole allows only from Kubernetes 1.22 on.
 _SLICES_SINCE = (1, 8, 1)
 _SLICES_RULE = {"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], "verbs": ["list", "watch"]}
-_MASTER_UNTIL_MINOR, _CONTROL_PLANE_SINCE_MINOR = 26, 20
 
 
 Wanted = addons.CorednsWanted
@@ -230,12 +228,7 @@ def _pod_patch(**content: t.Any) -> dict[str, t.Any]:
 def _tolerations(deployment: t.Mapping[str, t.Any], version: t.Optional[str]) -> t.Optional[list[dict[str, t.Any]]]:
     """All tolerations where one of the control plane's taints has none yet, else None (kubeadm.md B5)."""
     there = list(_pod(deployment).get("tolerations") or [])
-    at = versions.parse(version) if version else None
-    keys = []
-    if at is None or at.at_least(_CONTROL_PLANE_SINCE_MINOR):
-        keys.append(facts.LABEL_CONTROL_PLANE)
-    if at is not None and not at.at_least(_MASTER_UNTIL_MINOR):
-        keys.append(facts.LABEL_MASTER)
+    keys = facts.dns_toleration_keys(version) if version else (facts.LABEL_CONTROL_PLANE,)
     missing = [key for key in keys if not any(_tolerates(each, key) for each in there)]
     return [*there, *({"key": key, "effect": "NoSchedule"} for key in missing)] if missing else None
 

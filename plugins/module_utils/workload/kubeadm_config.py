@@ -24,7 +24,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.pla
 PATH = "/api/v1/namespaces/kube-system/configmaps/kubeadm-config"
 CLUSTER_CONFIGURATION, CLUSTER_STATUS = "ClusterConfiguration", "ClusterStatus"
 READS = (compare_and_swap.Read(PATH, (f"data.{CLUSTER_CONFIGURATION}", f"data.{CLUSTER_STATUS}")),)
-_OLD_REGISTRY = "k8s.gcr.io"
 _STRUCTS = fields.CLUSTER_CONFIGURATION.by_name
 # Arguments whose value is a secret itself rather than the path of a file.
 _SECRET_ARGUMENT = re.compile(r"(token|secret|passw|credential|key)", re.IGNORECASE)
@@ -133,13 +132,13 @@ def _edited(stored: t.Mapping[str, t.Any], wanted: Wanted, warnings: list[str]) 
 def _image_repository(hub: dict[str, t.Any], wanted: Wanted, warnings: list[str]) -> None:
     if wanted.image_repository:
         hub["imageRepository"] = wanted.image_repository
-    elif wanted.kubernetes_version and hub.get("imageRepository") == _OLD_REGISTRY:
+    elif wanted.kubernetes_version and hub.get("imageRepository") == facts.OLD_REGISTRY:
         # As kubeadm's own upgrade does: the old registry gets no new images (kubeadm.md B6).
         moved = facts.default_image_repository(wanted.kubernetes_version)
-        if moved != _OLD_REGISTRY:
+        if moved != facts.OLD_REGISTRY:
             hub["imageRepository"] = moved
             warnings.append(
-                f"imageRepository: {_OLD_REGISTRY} is frozen; {moved} takes its place, as in kubeadm upgrade."
+                f"imageRepository: {facts.OLD_REGISTRY} is frozen; {moved} takes its place, as in kubeadm upgrade."
             )
 
 
@@ -161,15 +160,8 @@ def _feature_gates(hub: dict[str, t.Any], wanted: Wanted, warnings: list[str]) -
 
 
 def _unknown_gates(gates: t.Mapping[str, t.Any], version: t.Optional[versions.Version]) -> list[str]:
-    """The gates that kubeadm of this version refuses. Of a version newer than the table only gates known to be gone are."""
-    if version is None:
-        return []
-    newer = version.minor > versions.NEWEST_KNOWN_MINOR
-    return sorted(
-        gate
-        for gate in gates
-        if not facts.feature_gate_known(version, gate) and not (newer and gate not in facts.FEATURE_GATES)
-    )
+    """Return the gates that kubeadm of this version refuses."""
+    return [] if version is None else sorted(gate for gate in gates if facts.feature_gate_refused(version, gate))
 
 
 def _etcd(before: t.Mapping[str, t.Any], after: dict[str, t.Any]) -> None:

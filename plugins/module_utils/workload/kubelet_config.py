@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import versions
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import (
     compare_and_swap,
     kubeadm_config,
@@ -28,32 +28,12 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.pla
 CONFIG_MAPS = "/api/v1/namespaces/kube-system/configmaps"
 _ROLES = f"{rbac.RBAC}/namespaces/kube-system/roles"
 _BINDINGS = f"{rbac.RBAC}/namespaces/kube-system/rolebindings"
-UNVERSIONED = "kubelet-config"
-GATE = "UnversionedKubeletConfigMap"
-# The gate is off in 1.22 and 1.23, where it exists, and on from 1.24 (kubeadm.md B4, D.2).
-_GATE_MINORS, _UNVERSIONED_MINOR = (22, 25), 24
 _KEY = "kubelet"
-
-
-def config_map_name(version: versions.Version, gates: t.Mapping[str, t.Any]) -> str:
-    """The name that kubeadm of this version looks for, with the feature gates of the cluster's kubeadm-config."""
-    first, gone = _GATE_MINORS
-    unversioned = version.at_least(_UNVERSIONED_MINOR)
-    if version.at_least(first) and not version.at_least(gone):
-        unversioned = bool(gates.get(GATE, unversioned))
-    return UNVERSIONED if unversioned else f"kubelet-config-{version.major}.{version.minor}"
-
-
-def sources(version: versions.Version) -> tuple[str, ...]:
-    """The names that the configuration may have until now, the likelier first."""
-    names = [f"kubelet-config-{version.major}.{minor}" for minor in (version.minor, version.minor - 1)]
-    return (UNVERSIONED, *names) if version.at_least(_UNVERSIONED_MINOR) else (*names, UNVERSIONED)
 
 
 def reads(version: str) -> tuple[compare_and_swap.Read, ...]:
     """What to read for :func:`plan`. Raises ValueError where this is no version."""
-    parsed = versions.parse(version)
-    names = sources(parsed)
+    names = facts.kubelet_config_map_names(version)
     return (
         *kubeadm_config.READS,
         *(
@@ -74,13 +54,12 @@ def plan(objects: Objects, version: str) -> Plan:
         WorkloadError: there is no ConfigMap to copy, or a RoleBinding leads elsewhere.
         ValueError: ``version`` is no Kubernetes version.
     """
-    parsed = versions.parse(version)
-    name = config_map_name(parsed, _gates(objects))
+    name = facts.kubelet_config_map_name(version, _gates(objects))
     writes: list[compare_and_swap.Write] = []
     changes: list[Change] = []
     done: list[str] = []
     if objects.get(f"{CONFIG_MAPS}/{name}") is None:
-        source, document = _copy(objects, parsed, name)
+        source, document = _copy(objects, version, name)
         writes.append(compare_and_swap.Write(CONFIG_MAPS, compare_and_swap.CREATE, document))
         changes.append(Change(f"ConfigMap kube-system/{name}", "", f"a copy of {source}\n"))
         done.append(f"ConfigMap {name} copied from {source}")
@@ -101,8 +80,8 @@ def plan(objects: Objects, version: str) -> Plan:
     return Plan(message, tuple(writes), tuple(changes), facts={"config_map": name})
 
 
-def _copy(objects: Objects, version: versions.Version, name: str) -> tuple[str, dict[str, t.Any]]:
-    looked_for = [source for source in sources(version) if source != name]
+def _copy(objects: Objects, version: str, name: str) -> tuple[str, dict[str, t.Any]]:
+    looked_for = [source for source in facts.kubelet_config_map_names(version) if source != name]
     for source in looked_for:
         item = objects.get(f"{CONFIG_MAPS}/{source}")
         content = (item or {}).get("data") or {}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import versions
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import compare_and_swap
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.plan import (
     Change,
@@ -25,8 +25,6 @@ BOOTSTRAPPERS_GROUP = "system:bootstrappers:kubeadm:default-node-token"
 KUBELET_CLIENT = "kubeadm:apiserver-kubelet-client"
 KUBELET_CLIENT_PATH = f"{RBAC}/clusterrolebindings/{KUBELET_CLIENT}"
 KUBELET_CLIENT_READS = (compare_and_swap.Read(KUBELET_CLIENT_PATH, ("roleRef", "subjects")),)
-# From here on every kubeadm makes it itself: Cluster API stops, and so does this (kcp-behaviour.md §1.5).
-KUBELET_CLIENT_UNTIL_MINOR = 38
 ROLE_KEEP, BINDING_KEEP = ("rules",), ("roleRef", "subjects")
 
 _Object = t.Mapping[str, t.Any]
@@ -51,7 +49,7 @@ def kubelet_client_plan(objects: Objects, version: t.Optional[str]) -> Plan:
                 f"ClusterRoleBinding {KUBELET_CLIENT} is bound to {role}, not to {wanted['name']}; it was left alone.",
             )
         return Plan(f"ClusterRoleBinding {KUBELET_CLIENT} exists", warnings=warnings)
-    if version and versions.parse(version).at_least(KUBELET_CLIENT_UNTIL_MINOR):
+    if version and facts.makes_kubelet_client_binding(version):
         return Plan(f"Kubernetes {version}: kubeadm makes ClusterRoleBinding {KUBELET_CLIENT} itself")
     user = {"apiGroup": GROUP, "kind": "User", "name": "kube-apiserver-kubelet-client"}
     document = _object("ClusterRoleBinding", {"name": KUBELET_CLIENT}, roleRef=wanted, subjects=[user])

@@ -10,7 +10,7 @@ import string
 import typing as t
 from datetime import timedelta
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import conversion, versions
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import conversion, facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.catalogue_certificates import (
     ALL,
@@ -62,7 +62,7 @@ def renew_certificates(context: TaskContext, parameters: Parameters) -> None:
         file = str(context.call(MODULE, {**call, "fencing": context.fencing})["configuration_file"])
         flags = [f"--config={file}"]
     version = str(context.plan_facts.get("kubernetesVersion") or "")
-    certs = ["certs"] if not version or versions.parse(version).at_least(20) else ["alpha", "certs"]
+    certs = facts.certs_command(version) if version else ("certs",)
     context.check_lock()
     external = []
     for name in parameters["names"]:

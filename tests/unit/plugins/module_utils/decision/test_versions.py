@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import pytest
-from builders import Builder, cluster, healthy
-from rules import ALLOW_PATCH_DOWNGRADE, check, external, outdate, reasons, says, upgrade
+from builders import Builder, at, cluster, healthy
+from rules import ALLOW_PATCH_DOWNGRADE, check, etcd_version, external, outdate, reasons, says, upgrade
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 
@@ -140,3 +140,80 @@ def test_a_machines_version_that_is_none_is_no_downgrade(text: str) -> None:
     builder.entry("m2")["machine"]["spec"]["version"] = text
     decision = decide(upgrade(builder).build())
     assert "VersionDowngrade" not in reasons(decision)
+
+
+def with_etcd(builder: Builder, *releases: str) -> Builder:
+    """The members of m1, m2, ... give these versions; "" gives none."""
+    for number, release in enumerate(releases, start=1):
+        etcd_version(builder, release or None, f"m{number}")
+    return builder
+
+
+def with_tag(builder: Builder, tag: str) -> Builder:
+    """The spec names another image of etcd."""
+    builder.spec["kubeadmConfigSpec"].setdefault("clusterConfiguration", {})["etcd"] = {"local": {"imageTag": tag}}
+    return builder
+
+
+# Kubernetes and etcd that run, the version that is wanted, and whether a machine of it may be made (etcd's upgrade guides).
+ETCD_STEPS: list[tuple[str, tuple[str, ...], str, bool]] = [
+    ("v1.33.0", ("3.5.19",), "v1.34.0", False),
+    ("v1.33.0", ("3.5.20",), "v1.34.0", True),
+    ("v1.33.0", ("3.5.24", "3.5.24", "3.5.9"), "v1.34.0", False),
+    ("v1.33.0", ("3.6.4", "3.5.24", "3.5.24"), "v1.34.0", True),
+    ("v1.33.0", ("3.6.4", "3.5.15", "3.5.24"), "v1.34.0", False),
+    ("v1.33.0", ("3.4.13",), "v1.34.0", False),
+    ("v1.33.0", ("3.5.15",), "v1.33.5", True),
+    ("v1.36.0", ("3.6.10",), "v1.37.0", False),
+    ("v1.36.0", ("3.6.11",), "v1.37.0", True),
+    ("v1.37.0", ("3.7.0",), "v1.38.0", True),
+    # A member that gives no version: what its machine's kubeadm chose.
+    ("v1.33.0", ("",), "v1.34.0", True),
+    ("v1.36.0", ("",), "v1.37.0", False),
+]
+
+
+@pytest.mark.parametrize(("there", "releases", "wanted", "allowed"), ETCD_STEPS)
+@pytest.mark.parametrize("surge", [1, 0])
+def test_an_etcd_that_is_too_old_for_the_next_one(
+    there: str, releases: tuple[str, ...], wanted: str, allowed: bool, surge: int
+) -> None:
+    count = 3 if surge == 0 else len(releases)
+    builder = upgrade(with_etcd(running(*([there] * count)), *(releases * count)[:count]), wanted)
+    builder.wants(rollout={"strategy": {"rollingUpdate": {"maxSurge": surge}}})
+    decision = decide(builder.build())
+    if allowed:
+        assert (decision["action"], check(decision, "VersionSkew")) == ("join" if surge else "remove", "pass")
+    else:
+        assert says(decision) == ("blocked", "EtcdTooOld")
+        assert check(decision, "VersionSkew") == "fail"
+        assert "imageTag" in decision["blockedOn"][0]["fix"]
+
+
+def test_the_etcd_that_a_spec_names_is_judged_not_the_versions_own() -> None:
+    older = with_tag(upgrade(with_etcd(running("v1.33.0"), "3.5.15"), "v1.34.0"), "3.5.24-0")
+    assert decide(older.build())["action"] == "join"
+    newer = with_tag(with_etcd(running("v1.33.0"), "3.5.15"), "3.6.4-0")
+    assert says(decide(newer.build())) == ("blocked", "EtcdTooOld")
+    unread = with_tag(upgrade(with_etcd(running("v1.33.0"), "3.5.15"), "v1.34.0"), "our-build")
+    assert says(decide(unread.build())) == ("blocked", "EtcdTooOld")
+
+
+def test_an_etcd_that_is_not_the_machines_own_is_not_judged_here() -> None:
+    builder = external(upgrade(with_etcd(running("v1.33.0"), "3.5.9"), "v1.34.0"))
+    assert decide(builder.build())["action"] == "join"
+
+
+def test_a_machine_that_was_made_is_not_started_beside_an_etcd_that_is_too_old() -> None:
+    """Its objects may come from a release that did not ask, or from before the members were restored."""
+    builder = upgrade(with_etcd(running("v1.33.0", "v1.33.0", "v1.33.0"), "3.5.15", "3.5.15", "3.5.15"), "v1.34.0")
+    builder.machine("m4", "", age=20).snapshot["controlPlane"]["status"]["rollout"] = {"replicas": 3}
+    assert says(decide(builder.build())) == ("blocked", "EtcdTooOld")
+    builder.entry("m4")["machine"]["status"] = {"bootstrap": {"state": "Running", "startedAt": at(20)}}
+    assert decide(builder.build())["action"] == "join"
+
+
+def test_a_scale_up_is_asked_too() -> None:
+    """A control plane of 1.34 whose etcd was left behind (an upgrade with etcdUpgrade: false)."""
+    builder = with_etcd(running("v1.34.0"), "3.5.15").wants(replicas=3)
+    assert says(decide(builder.build())) == ("blocked", "EtcdTooOld")

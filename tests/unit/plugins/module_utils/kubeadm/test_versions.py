@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import ast
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -101,10 +103,8 @@ def test_labels_and_taints(version: str, labels: tuple[str, ...], taints: tuple[
 
 
 def test_other_facts() -> None:
-    assert facts.kubelet_config_map_names("v1.20.2") == ("kubelet-config-1.20",)
-    assert facts.kubelet_config_map_names("v1.23.1") == ("kubelet-config-1.23", "kubelet-config")
-    assert facts.kubelet_config_map_names("v1.24.0") == ("kubelet-config", "kubelet-config-1.24")
-    assert facts.kubelet_config_map_names("v1.26.0") == ("kubelet-config",)
+    assert facts.kubelet_config_map_names("v1.20.2") == ("kubelet-config-1.20", "kubelet-config-1.19", "kubelet-config")
+    assert facts.kubelet_config_map_names("v1.24.0") == ("kubelet-config", "kubelet-config-1.24", "kubelet-config-1.23")
     assert [facts.has_cluster_status(f"v1.{minor}.0") for minor in (20, 21, 22)] == [True, True, False]
     assert [facts.patches_flag(f"v1.{minor}.0") for minor in (18, 19, 21, 22)] == [
         "",
@@ -123,43 +123,6 @@ def test_other_facts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "etcd", "coredns", "pause"),
-    [
-        ("v1.16.0", ("3.3.15-0",), ("1.6.2",), "3.1"),
-        ("v1.19.0", ("3.4.9-1",), ("1.7.0",), "3.2"),
-        ("v1.19.7", ("3.4.9-1", "3.4.13-0"), ("1.7.0",), "3.2"),
-        ("v1.20.2", ("3.4.13-0",), ("1.7.0",), "3.2"),
-        ("v1.21.0", ("3.4.13-0",), ("v1.8.0",), "3.4.1"),
-        ("v1.25.4", ("3.5.5-0",), ("v1.9.3",), "3.8"),
-        ("v1.25.20", ("3.5.9-0",), ("v1.9.3",), "3.8"),
-        ("v1.28.13", ("3.5.12-0",), ("v1.10.1",), "3.9"),
-        ("v1.30.4", ("3.5.12-0",), ("v1.11.1",), "3.9"),
-        ("v1.30.5", ("3.5.15-0",), ("v1.11.3",), "3.9"),
-        ("v1.33.0", ("3.5.21-0",), ("v1.12.0",), "3.10"),
-        ("v1.33.5", ("3.5.21-0", "3.5.24-0"), ("v1.12.0",), "3.10"),
-        ("v1.36.1", ("3.6.8-0",), ("v1.14.2",), "3.10.2"),
-        ("v1.37.0-rc.0", ("3.7.0-0",), ("v1.14.6",), None),
-    ],
-)
-def test_the_images_of_a_version(
-    version: str, etcd: tuple[str, ...], coredns: tuple[str, ...], pause: str | None
-) -> None:
-    assert facts.images(version) == facts.Images(etcd, coredns, pause)
-
-
-def test_images_are_known_for_every_minor_and_for_no_other() -> None:
-    assert all(facts.images(f"v1.{minor}.0") for minor in range(versions.OLDEST_MINOR, versions.NEWEST_KNOWN_MINOR + 1))
-    assert facts.images("v1.99.0") is None
-
-
-def test_where_coredns_is() -> None:
-    assert facts.coredns_image_name("k8s.gcr.io", "1.7.0") == "coredns"
-    assert facts.coredns_image_name("registry.k8s.io", "v1.8.0") == "coredns/coredns"
-    assert facts.coredns_image_name("example.org/mirror", "v1.8.0") == "coredns"
-    assert facts.coredns_image_name("k8s.gcr.io", "latest") == "coredns"
-
-
-@pytest.mark.parametrize(
     ("gate", "known", "default"),
     [
         ("IPv6DualStack", range(16, 24), 21),
@@ -174,10 +137,41 @@ def test_where_coredns_is() -> None:
     ],
 )
 def test_feature_gates(gate: str, known: range, default: int | None) -> None:
-    minors = [minor for minor in range(16, 38) if facts.feature_gate_known(versions.parse(f"v1.{minor}.0"), gate)]
+    minors = [minor for minor in range(16, 38) if gate in facts.feature_gates(versions.parse(f"v1.{minor}.0"))]
     assert minors == list(known)
-    on = [minor for minor in range(16, 38) if facts.gate_default(f"v1.{minor}.0", gate)]
+    refused = [minor for minor in range(16, 38) if facts.feature_gate_refused(versions.parse(f"v1.{minor}.0"), gate)]
+    assert sorted([*minors, *refused]) == list(range(16, 38))
+    on = [minor for minor in range(16, 38) if facts.gate_on(f"v1.{minor}.0", gate, None)]
     assert on == ([] if default is None else list(range(default, 38)))
+
+
+@pytest.mark.parametrize(
+    ("version", "gate", "said", "on"),
+    [
+        ("v1.21.0", "UnversionedKubeletConfigMap", True, False),
+        ("v1.22.0", "UnversionedKubeletConfigMap", True, True),
+        ("v1.24.9", "UnversionedKubeletConfigMap", False, False),
+        ("v1.25.0", "UnversionedKubeletConfigMap", False, True),
+        ("v1.26.0", "EtcdLearnerMode", True, False),
+        ("v1.27.0", "EtcdLearnerMode", True, True),
+        ("v1.31.0", "EtcdLearnerMode", False, False),
+        ("v1.32.0", "EtcdLearnerMode", False, True),
+    ],
+)
+def test_a_gate_is_switched_only_while_it_is_one(version: str, gate: str, said: bool, on: bool) -> None:
+    assert facts.gate_on(version, gate, {gate: said}) is on
+
+
+def test_names_that_only_a_newer_table_can_tell_about() -> None:
+    configuration = {"featureGates": {"Brand": True, "PublicKeysECDSA": True}, "encryptionAlgorithm": "ML-DSA-65"}
+    known, newer = versions.parse("v1.37.0"), versions.parse("v1.38.0-alpha.1")
+    assert facts.feature_gate_refused(known, "Brand") and not facts.feature_gate_refused(newer, "Brand")
+    assert facts.feature_gate_refused(newer, "PublicKeysECDSA")
+    assert facts.encryption_algorithm_refused(known, "ML-DSA-65")
+    assert not facts.encryption_algorithm_refused(newer, "ML-DSA-65")
+    assert not facts.encryption_algorithm_refused(versions.parse("v1.30.0"), "ML-DSA-65")
+    assert facts.unknown_names(known, configuration) == []
+    assert [name for _path, name in facts.unknown_names(newer, configuration)] == ["ML-DSA-65", "Brand"]
 
 
 def test_facts_that_change_once_or_twice() -> None:
@@ -185,26 +179,60 @@ def test_facts_that_change_once_or_twice() -> None:
         return [fact(f"v1.{minor}.0") for minor in (19, 20, 21, 22, 24, 25, 26, 28, 29, 32, 34, 37)]
 
     assert by_minor(facts.has_super_admin) == [False] * 8 + [True] * 4
-    assert facts.admin_organization("v1.28.9") == "system:masters"
-    assert facts.admin_organization("v1.29.0") == "kubeadm:cluster-admins"
-    assert by_minor(facts.kubelet_client_needs_binding) == [False] * 11 + [True]
-    assert by_minor(facts.excluded_from_load_balancers) == [False, False] + [True] * 10
-    assert by_minor(facts.cri_socket_in_instance_config) == [False] * 10 + [True, True]
-    assert by_minor(facts.minimum_control_plane_minor) == [18, 19, 20, 21, 23, 24, 25, 27, 28, 31, 33, 36]
-    assert [facts.default_cgroup_driver(f"v1.{minor}.0") for minor in (20, 21, 22)] == [
-        "cgroupfs",
-        "systemd",
-        "systemd",
+    assert by_minor(facts.makes_kubelet_client_binding) == [False] * 12
+    assert facts.makes_kubelet_client_binding("v1.38.0")
+    assert by_minor(facts.sets_systemd_cgroups) == [False] * 3 + [True] * 9
+    assert by_minor(facts.cgroup_v1) == [""] * 9 + ["deprecated"] * 2 + ["refused"]
+    assert by_minor(lambda version: facts.kubelet_skew(versions.parse(version))) == [2] * 7 + [3] * 5
+    assert by_minor(lambda version: facts.kubelet_upgrade_skew(versions.parse(version))) == [1] * 7 + [3] * 5
+    assert by_minor(lambda version: "conntrack" in facts.host_programs(version)) == [True] * 9 + [False] * 3
+    assert by_minor(lambda version: "net/bridge/bridge-nf-call-iptables" in facts.host_sysctls(version)) == [
+        *([True] * 9),
+        *([False] * 3),
     ]
-    assert [facts.default_cgroup_driver(f"v1.{minor}.0", upgraded=True) for minor in (20, 21, 22)] == [
-        "cgroupfs",
-        "cgroupfs",
-        "systemd",
-    ]
+    assert [facts.certs_command(f"v1.{minor}.0") for minor in (19, 20)] == [("alpha", "certs"), ("certs",)]
+    assert facts.drain_options("v1.17.0", True) == ("--delete-local-data",)
+    assert facts.drain_options("v1.18.0", True) == ("--delete-local-data", "--skip-wait-for-delete-timeout=1")
+    assert facts.drain_options("v1.20.0", False) == ("--delete-emptydir-data",)
     assert [facts.minimum_external_etcd(f"v1.{minor}.0") for minor in (20, 25, 35)] == ["3.2.18", None, "3.5.24"]
-    assert facts.kubelet_config_role("kubelet-config-1.20") == "kubeadm:kubelet-config-1.20"
     assert facts.patch_targets("v1.18.0") == ()
     assert [len(facts.patch_targets(f"v1.{minor}.0")) for minor in (19, 25, 32)] == [4, 5, 6]
     assert facts.dns_toleration_keys("v1.19.0") == (MASTER,)
     assert facts.dns_toleration_keys("v1.25.0") == (MASTER, CONTROL_PLANE)
     assert facts.dns_toleration_keys("v1.26.0") == (CONTROL_PLANE,)
+
+
+PLUGINS = Path(facts.__file__).parents[2]
+SOURCES = {file.relative_to(PLUGINS): ast.parse(file.read_text(encoding="utf-8")) for file in PLUGINS.rglob("*.py")}
+TABLES = {Path("module_utils/kubeadm", name) for name in ("facts.py", "etcd_releases.py", "versions.py", "render.py")}
+
+
+def test_every_public_fact_has_a_user() -> None:
+    body = SOURCES[Path("module_utils/kubeadm/facts.py")].body
+    stored = {
+        node.id
+        for one in body
+        if isinstance(one, (ast.Assign, ast.AnnAssign))
+        for node in ast.walk(one)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    public = stored | {one.name for one in body if isinstance(one, (ast.FunctionDef, ast.ClassDef))}
+    used: set[str] = set()
+    for path, tree in SOURCES.items():
+        if path.name != "facts.py":
+            used |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+            used |= {one.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for one in node.names}
+    assert sorted(name for name in public - used if not name.startswith("_")) == []
+
+
+def test_nothing_but_the_tables_decides_by_a_versions_number() -> None:
+    found = set()
+    for path in SOURCES.keys() - TABLES:
+        for node in ast.walk(SOURCES[path]):
+            compared = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+            parts = [one for each in compared for one in ast.walk(each) if isinstance(one, ast.Attribute)]
+            if any(one.attr in ("minor", "major", "patch") for one in parts) or (
+                isinstance(node, ast.Attribute) and node.attr == "at_least"
+            ):
+                found.add(f"{path}:{node.lineno}")
+    assert found == set()

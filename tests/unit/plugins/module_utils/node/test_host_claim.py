@@ -18,7 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import host_claim, host_facts, host_fitness
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import host_claim, host_facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import Places
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host_claim import Claim, Release, Unfit
@@ -58,14 +59,14 @@ def places(tmp_path: Path) -> t.Iterator[HostPlaces]:
         ("kubeadm", "v1.20.2"),
         ("kubelet", "Kubernetes v1.20.2"),
         ("kubectl", "clientVersion: gitVersion: v1.20.2"),
-        *((name, "") for name in host_fitness.PROGRAMS),
+        *((name, "") for name in facts.host_programs("v1.20.2")),
     ):
         program = tmp_path / name
         program.write_text(f"#!/bin/sh\necho '{text}'\n")
         program.chmod(0o755)
     (tmp_path / "proc/net").mkdir(parents=True)
     (tmp_path / "proc/swaps").write_text("Filename Type Size Used Priority\n")
-    for name in host_fitness.SYSCTLS:
+    for name in facts.host_sysctls("v1.20.2"):
         (tmp_path / "proc/sys" / name).parent.mkdir(parents=True)
         (tmp_path / "proc/sys" / name).write_text("1\n")
     (tmp_path / "machine-id").write_text("aaaa\n")

@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import catalogue
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import catalogue, custom
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import (
     ClusterFacts,
     GroupPlan,
@@ -300,6 +300,51 @@ def test_a_configuration_that_the_new_kubeadm_does_not_read() -> None:
     )
     fine = cluster(*nodes, lowest="v1.21.0", configured="v1.21.0")
     assert shape(plan({"targetVersion": "v1.22.0"}, fine))[0] == ("upgrade-cp-1", ("cp-a",))
+
+
+def modern(*releases: str, version: str = "v1.33.0", tag: str = "", **facts: t.Any) -> ClusterFacts:
+    """Control plane Nodes of a version whose etcd members give these releases ("" gives none)."""
+    nodes = [control_plane(f"cp-{number}", version, version) for number, _release in enumerate(releases)]
+    text = f"apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nkubernetesVersion: {version}\n"
+    text += f"etcd:\n  local:\n    imageTag: {tag}\n" if tag else ""
+    etcd = {f"cp-{number}": release for number, release in enumerate(releases) if release}
+    return ClusterFacts("prod", version, tuple(nodes), cluster_configuration=text, etcd_versions=etcd, **facts)
+
+
+@pytest.mark.parametrize(
+    ("target", "facts", "too_old"),
+    [
+        ("v1.34.0", modern("3.5.19"), "cp-0 (3.5.19)"),
+        ("v1.34.0", modern("3.5.24", "3.5.9", "3.6.4"), "cp-1 (3.5.9)"),
+        ("v1.34.0", modern("3.5.20", "3.5.24", "3.6.4"), ""),
+        ("v1.34.0", modern("", tag="3.5.15-0"), ""),
+        ("v1.34.0", modern("3.5.15", tag="3.5.24-0"), ""),
+        ("v1.34.0", modern(""), ""),
+        ("v1.34.0", modern("3.5.9", external_etcd=True), ""),
+        ("v1.33.5", modern("3.5.9"), ""),
+        ("v1.37.0", modern("3.6.8", version="v1.36.0"), "cp-0 (3.6.8)"),
+        ("v1.37.0", modern("", version="v1.36.0"), "cp-0 (3.6.8)"),
+        ("v1.37.0", modern("3.6.11", version="v1.36.0"), ""),
+    ],
+)
+def test_an_etcd_that_is_too_old_for_the_next_one(target: str, facts: ClusterFacts, too_old: str) -> None:
+    """kubeadm checks none of it; without etcd's upgrade nothing of it matters; a workflow's commands are held to it too."""
+    assert plan({"targetVersion": target, "etcdUpgrade": False}, facts)
+    workflow = {"kubeadmUpgradeApply": {"version": target}}
+    own = {"nodeSelector": {}, "template": {"spec": {"commands": [workflow]}}}
+    if not too_old:
+        assert plan({"targetVersion": target}, facts)
+        assert custom.group_plan("own", own, facts, "spec.custom.workflow[0]").nodes
+        return
+    assert f": {too_old}" in refusal({"targetVersion": target}, facts)
+    for planned in (
+        lambda: custom.group_plan("own", own, facts, "spec.custom.workflow[0]"),
+        lambda: custom.task_plan({"nodeName": "cp-0", "commands": [workflow]}, facts),
+    ):
+        with pytest.raises(RefusedAction) as refused:
+            planned()
+        assert refused.value.error.path.endswith("commands[0].kubeadmUpgradeApply.version")
+        assert f": {too_old}" in refused.value.error.rule
 
 
 @pytest.mark.parametrize(
