@@ -68,6 +68,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.str
     remove_stray_node,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.trouble import find_troubles, unreachable
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.uptodate import short_lived_told
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 
 Object = dict[str, Any]
@@ -384,6 +385,7 @@ def _settled(context: Context) -> Outcome:
     reasons = [reason("UpToDate", f"{len(view.live)} of {view.replicas} replicas, all up to date")]
     reasons += left_alone(outdated_addons(view))
     reasons += [reason(each.reason, each.message) for each in troubles]
+    reasons += short_lived_told(view.live, context.desired, view.now)
     reasons += static_pod_drift(view)
     if not (context.certificates.get("kubeconfig") or {}).get("present"):
         text = f"Secret {view.name}-kubeconfig is missing, and the CA's key to make it is not here: supply it"

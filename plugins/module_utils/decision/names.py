@@ -90,6 +90,8 @@ NODE_READY_PATIENCE = 120
 # For how long kubeadm join may still be at work on a machine that nobody wants any more: the run's own bound for a bootstrap.
 JOIN_BOUND = 900
 CLOCK_SKEW_LIMIT = 30
+# How much older than its object a machine is that was adopted: more than any clocks of a store and a machine differ.
+ADOPTED_AFTER = 24 * 3600
 # kcp-behaviour.md §1.0: min healthy period default.
 MIN_HEALTHY_PERIOD = 3600
 

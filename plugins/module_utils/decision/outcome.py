@@ -59,8 +59,8 @@ class Context:
 
     def __init__(self, view: View) -> None:
         self.view = view
-        desired = Desired(view)
-        self.outdated = {machine.name: outdated(view, desired, machine) for machine in view.machines}
+        self.desired = Desired(view)
+        self.outdated = {machine.name: outdated(view, self.desired, machine) for machine in view.machines}
         self.machines = {each.name: machine_conditions(view, each, self.outdated[each.name]) for each in view.machines}
         certificates = view.raw.get("certificates") or {}
         self.missing = [name for name in AUTHORITIES if not (certificates.get(name) or {}).get("present")]

@@ -43,6 +43,8 @@ def condition_of(obj: Object, kind: str) -> Object:
 class MachineView:
     """One control plane Machine with everything that belongs to it.
 
+    Which age each rule reads is the table "Ages of a machine" of docs/reference/decision.md: `created` is that of the Machine object,
+    `started` that of its bootstrap (of its Node, where the machine was adopted), `began` the earliest at which it is known to be there.
     `node` and `member` are None both where there is none and where nobody could be asked: ask View.reachable and
     View.etcd_known first. `node_lost` is True where a Node that this machine had is gone from an answering API, and
     `node_unlabelled` where it is there and no longer has kubeadm's label for control planes.
@@ -71,6 +73,17 @@ class MachineView:
     def order(self) -> tuple[int, str]:
         """Sort key: the oldest first, among equals by name."""
         return (self.created, self.name)
+
+    @property
+    def began(self) -> int:
+        """Since when the machine itself is known to be there; for one that was adopted that is before its object."""
+        node = parse_time((self.node or _EMPTY).get("creationTimestamp"))
+        return min(each for each in (self.created, self.started, node) if each is not None)
+
+    @property
+    def adopted(self) -> bool:
+        """Whether the machine is older than its object, which it never is where this control plane made both."""
+        return self.created - self.began > names.ADOPTED_AFTER
 
     @property
     def node_name(self) -> str:

@@ -8,6 +8,7 @@ Missing evidence means matching: it never causes a rollout.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Optional
 
@@ -16,7 +17,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.sna
     View,
     annotations_of,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import parse_time
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import format_time, parse_time
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.facts import KUBELET_LOCAL_MODE_GATE
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 
@@ -64,7 +65,7 @@ def outdated(view: View, desired: Desired, machine: MachineView) -> list[Outdate
         if (
             expiry is not None
             and view.now + desired.expiry_days * DAY > expiry
-            and not _short(machine, desired, expiry)
+            and not short_lived(desired, machine)
         ):
             found.append(Outdated("CertificatesExpireSoon", "Certificates will expire soon"))
     if desired.after is not None and machine.created < desired.after < view.now:
@@ -93,11 +94,36 @@ def expiry_of(machine: MachineView) -> Optional[int]:
     )
 
 
-def _short(machine: MachineView, desired: Desired, expiry: int) -> bool:
-    """Whether the machine had certificates that soon ended from the beginning (somebody else signs them): so would the next one, for ever."""
+def short_lived(desired: Desired, machine: MachineView) -> bool:
+    """Whether the machine was made with certificates that ended within `certificatesExpiryDays` from the first day on.
+
+    Whoever signs them would sign the next machine's for as long: it would be replaced for ever. Of an adopted machine nothing is known of
+    its first day, and its successor is not adopted: it is replaced, once. A date that the user wrote down holds as it is.
+    """
+    expiry = expiry_of(machine)
+    if desired.expiry_days is None or expiry is None or machine.adopted:
+        return False
     if annotations_of(machine.machine).get(kinds.ANNOTATION_CERTIFICATES_EXPIRY):
         return False
-    return machine.created + (desired.expiry_days or 0) * DAY > expiry
+    return machine.created + desired.expiry_days * DAY > expiry
+
+
+def short_lived_told(machines: Iterable[MachineView], desired: Desired, now: int) -> list[dict[str, str]]:
+    """A reason for the machines that short_lived() leaves out of rollouts: nothing else tells that their certificates end soon."""
+    days = desired.expiry_days or 0
+    ends = {
+        machine.name: expiry_of(machine)
+        for machine in machines
+        if short_lived(desired, machine) and (expiry_of(machine) or 0) < now + days * DAY
+    }
+    if not ends:
+        return []
+    told = ", ".join(f"{name} ({format_time(end)})" for name, end in ends.items() if end is not None)
+    text = (
+        f"certificates end within the {days} days of rollout.before.certificatesExpiryDays, as from the machine's first day on: {told}. A new "
+        "machine's would too, so none is made for that; renew them in time (an Action renewCertificates), or give fewer days"
+    )
+    return [{"reason": "CertificatesShortLived", "message": text}]
 
 
 def _config_differences(desired: Desired, machine: MachineView) -> list[str]:

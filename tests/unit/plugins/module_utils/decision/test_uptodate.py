@@ -143,6 +143,48 @@ def test_certificates_that_were_short_from_the_beginning_are_no_reason() -> None
     assert reasons(builder) == ["CertificatesExpireSoon"]
 
 
+DAY = 86400
+
+
+@pytest.mark.parametrize(
+    ("made", "adopted", "ends", "expected"),
+    [
+        # days ago: when the machine was made, when its object was; in days: when the certificates end.
+        (275, 5, 89.9, ["CertificatesExpireSoon"]),
+        (275, 5, 90.1, []),
+        (364, 364, 1, ["CertificatesExpireSoon"]),
+        (364, 0.5, 1, ["CertificatesExpireSoon"]),
+        (40, 40, 20, []),
+        (5, 5, 20, []),
+        (0.9, 0.1, 20, []),
+    ],
+)
+@pytest.mark.parametrize("evidence", ["start", "node"])
+def test_an_adopted_machine_is_as_old_as_it_is_not_as_its_object(
+    made: float, adopted: float, ends: float, expected: list[str], evidence: str
+) -> None:
+    """Its object is as young as the adoption, its certificates are not: they must not end unseen."""
+    builder = healthy(3)
+    builder.spec["rollout"] = {"before": {"certificatesExpiryDays": 90}}
+    machine = builder.entry("m2")["machine"]
+    machine["metadata"]["creationTimestamp"] = at(adopted * DAY)
+    builder.node("m2", age=(made if evidence == "node" else adopted) * DAY)
+    machine["status"]["bootstrap"]["startedAt"] = at((made if evidence == "start" else adopted) * DAY)
+    builder.entry("m2")["kubeadmConfig"]["metadata"]["annotations"] = {KEY: at(-ends * DAY)}
+    assert reasons(builder) == expected
+
+
+def test_certificates_that_no_rollout_helps_are_told() -> None:
+    builder = healthy(3)
+    builder.spec["rollout"] = {"before": {"certificatesExpiryDays": 90}}
+    builder.entry("m2")["kubeadmConfig"]["metadata"]["annotations"] = {KEY: at(-9 * DAY)}
+    builder.entry("m3")["kubeadmConfig"]["metadata"]["annotations"] = {KEY: at(-300 * DAY)}
+    decision = decide(builder.build())
+    told = [each["message"] for each in decision["reasons"] if each["reason"] == "CertificatesShortLived"]
+    assert decision["action"] == "none" and len(told) == 1
+    assert f"m2 ({at(-9 * DAY)})" in told[0] and "m3" not in told[0] and "renewCertificates" in told[0]
+
+
 def test_the_first_machine_is_compared_as_join_and_then_as_init() -> None:
     builder = healthy(3)
     spec(builder)["initConfiguration"]["nodeRegistration"] = {"name": "other"}
