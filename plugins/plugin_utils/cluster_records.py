@@ -228,14 +228,18 @@ def _with_pause(stored: Object, desired: Object, recorded: t.Mapping[str, list[s
 
 
 def _with_record(desired: Object) -> Object:
-    """The object of a manifest with a note of which labels and annotations it gives, and whether it pauses its cluster."""
-    if kind_ref_of(desired) not in (CLUSTER, CONTROL_PLANE):
+    """The object of a manifest with a note of which labels and annotations it gives, and whether it pauses its cluster.
+
+    A Secret of Cluster API's type has the note in any case: without it, it would be taken for one that a controller made.
+    """
+    own_secret = kind_ref_of(desired) == SECRET and desired.get("type") == kinds.SECRET_TYPE
+    if kind_ref_of(desired) not in (CLUSTER, CONTROL_PLANE) and not own_secret:
         return desired
     given = {key: sorted(desired["metadata"].get(key) or {}) for key in _METADATA}
     if kind_ref_of(desired) == CLUSTER and desired["spec"].get(_PAUSED):
         given[_SPEC] = [_PAUSED]
     record = {key: names for key, names in given.items() if names}
-    if not record:
+    if not record and not own_secret:
         return desired
     annotations = {**(desired["metadata"].get("annotations") or {}), FROM_MANIFEST: json.dumps(record)}
     return {**desired, "metadata": {**desired["metadata"], "annotations": annotations}}

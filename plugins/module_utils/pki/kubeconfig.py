@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import os
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates, secrets
@@ -50,24 +50,31 @@ def ensure_kubeconfig(
     now: str,
     renew_before: timedelta = RENEW_BEFORE,
 ) -> KubeconfigResult:
-    """Make ``<cluster>-kubeconfig`` where it is missing; renew ours when less than half a year is left (``renew_before``).
+    """Make ``<cluster>-kubeconfig`` where it is missing; renew it when less than half a year is left (``renew_before``).
 
+    One of Cluster API's type becomes this control plane's, whoever had it; a user's own stays (:func:`secrets.is_users_own`).
     A renewed one keeps its server's URL (kcp-behaviour.md §1.3). ``endpoint`` is the Cluster's ``{host, port}``.
     """
     certificates.need_cryptography()
     name = secrets.secret_name(cluster, secrets.KUBECONFIG)
     stored = secrets.read_secret(store, cluster, secrets.KUBECONFIG)
-    if stored is not None and not secrets.is_controlled_by(stored, control_plane):
-        return KubeconfigResult(False, "userSupplied", f"the Secret {name} is the user's own and stays as it is")
     text = secrets.value(stored, "value")
     remaining = _remaining(text, now)
+    taken = False
+    if stored is not None:
+        # What has no client certificate that could be renewed is another kind of kubeconfig, whoever made it.
+        other = remaining is None and not secrets.is_controlled_by(stored, control_plane)
+        if other or secrets.is_users_own(stored):
+            return KubeconfigResult(False, "userSupplied", f"the Secret {name} is the user's own and stays as it is")
+        taken = secrets.take_over(store, control_plane, stored)
     if remaining is not None and remaining >= renew_before:
-        return KubeconfigResult(False, "present", f"the Secret {name} is valid for {remaining.days} more days")
+        return KubeconfigResult(taken, "present", f"the Secret {name} is valid for {remaining.days} more days")
     server = server_url(text) or _endpoint_url(endpoint)
     ca = secrets.read_pair(store, cluster, "ca")
     waiting = _waiting(cluster, server, ca, remaining)
     if waiting is not None or ca is None or server is None:
-        return waiting or KubeconfigResult(False, "waiting", "it can't be made yet")
+        found = waiting or KubeconfigResult(False, "waiting", "it can't be made yet")
+        return replace(found, changed=taken)
     client = certificates.new_client_certificate(ca, COMMON_NAME, [ORGANIZATION], now, _algorithm(control_plane))
     new_text = kubeconfig_text(str(cluster["metadata"]["name"]), server, ca.crt, client)
     if stored is None:

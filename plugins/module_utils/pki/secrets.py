@@ -11,6 +11,7 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.user_annotations import FROM_MANIFEST
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import KeyPair, PkiError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.kubeconfig_text import client_certificate
@@ -46,8 +47,9 @@ def ensure_certificates(
     """Make the missing certificate Secrets of a cluster that isn't initialized yet; else only look them up.
 
     ``initialized`` None (it can't be told) counts as initialized: a CA made anew would cut off every machine there is.
-    A user's own Secrets (another type, or no controller) are checked and never touched. Before initialization the
-    first fault stops everything: raises :class:`PkiError` that lists all of them, with nothing generated.
+    A user's own Secrets (see :func:`is_users_own`) are checked and never touched; others get this control plane as their controller,
+    whoever was it before (kcp-behaviour.md §1.3). Before initialization the first fault stops everything: raises :class:`PkiError` that
+    lists all of them, with nothing generated.
     """
     certificates.need_cryptography()
     configuration = _cluster_configuration(control_plane)
@@ -75,7 +77,7 @@ def ensure_certificates(
             _generate(store, cluster, control_plane, purpose, configuration, now)
             generated.append(secret_name(cluster, purpose))
         missing = []
-    adopted = [_adopt(store, control_plane, secret) for secret in present.values()]
+    adopted = [take_over(store, control_plane, secret) for secret in present.values()]
     return CertificateResult(
         changed=bool(generated) or any(adopted),
         generated=generated,
@@ -193,6 +195,26 @@ def hand_over(store: Store, cluster: Object, former: Object, owner: Object) -> l
     return done
 
 
+def is_users_own(secret: Object) -> bool:
+    """Tell whether a Secret stays its user's: it has not Cluster API's type, or a manifest gives it, which would write it back."""
+    annotations = secret["metadata"].get("annotations") or {}
+    return secret.get("type") != kinds.SECRET_TYPE or FROM_MANIFEST in annotations
+
+
+def take_over(store: Store, control_plane: Object, secret: Object) -> bool:
+    """Make a control plane the controller of a Secret that is no user's own, in place of another one or of none; tell whether it was not."""
+    if is_users_own(secret) or is_controlled_by(secret, control_plane):
+        return False
+
+    def replace_controller(stored: Object) -> None:
+        owners = [each for each in stored["metadata"].get("ownerReferences") or [] if not each.get("controller")]
+        stored["metadata"]["ownerReferences"] = [*owners, controller_reference(control_plane)]
+
+    metadata = secret["metadata"]
+    store.modify(SECRET, metadata["namespace"], metadata["name"], replace_controller)
+    return True
+
+
 def is_controlled_by(secret: Object, control_plane: Object) -> bool:
     """Tell whether a Secret is ours: Cluster API's type, and this control plane its controller."""
     controller = _controller(secret)
@@ -275,20 +297,6 @@ def _generate(
     except AlreadyExists:
         # Someone put it there meanwhile: theirs counts, and the next pass reads and checks it.
         return
-
-
-def _adopt(store: Store, control_plane: Object, secret: Object) -> bool:
-    controller = _controller(secret)
-    if secret.get("type") != kinds.SECRET_TYPE or controller is None or is_controlled_by(secret, control_plane):
-        return False
-
-    def replace_controller(stored: Object) -> None:
-        owners = [each for each in stored["metadata"].get("ownerReferences", []) if not each.get("controller")]
-        stored["metadata"]["ownerReferences"] = [*owners, controller_reference(control_plane)]
-
-    metadata = secret["metadata"]
-    store.modify(SECRET, metadata["namespace"], metadata["name"], replace_controller)
-    return True
 
 
 def _controller(secret: Object) -> Object | None:

@@ -12,6 +12,7 @@ import stat
 import pytest
 import yaml
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.user_annotations import FROM_MANIFEST
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates, kubeconfig, secrets
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import PkiError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.kubeconfig import ensure_kubeconfig
@@ -92,6 +93,54 @@ def test_a_users_own_is_never_touched(store, cluster, control_plane, with_ca, pu
     assert (result.changed, result.state) == (False, "userSupplied")
     assert store.get(SECRET, "default", "prod-kubeconfig") == mine
     assert secrets.certificate_facts(store, cluster)["kubeconfig"] == {"present": bool(text), "notAfter": None}
+
+
+def foreign(store, owners):
+    """The cluster's kubeconfig as somebody else's: of Cluster API's type, with these owners."""
+
+    def change(found):
+        found["metadata"].pop("ownerReferences", None)
+        found["metadata"].update({"ownerReferences": owners} if owners else {})
+
+    return store.modify(SECRET, "default", "prod-kubeconfig", change)
+
+
+STRANGER = {"apiVersion": "v1", "kind": "X", "name": "x", "uid": "1", "controller": True}
+
+
+@pytest.mark.parametrize("owners", [[], [STRANGER]])
+def test_of_cluster_apis_type_it_becomes_ours_and_is_renewed(store, cluster, control_plane, with_ca, now, owners):
+    """As upstream's adoptKubeconfigSecret does: an import, or clusterctl move, leaves it so, and nobody else would renew it."""
+    ensure_kubeconfig(store, cluster, control_plane, ENDPOINT, now)
+    before = foreign(store, owners)
+    kept = ensure_kubeconfig(store, cluster, control_plane, ENDPOINT, now)
+    assert (kept.changed, kept.state) == (True, "present")
+    after = store.get(SECRET, "default", "prod-kubeconfig")
+    assert secrets.is_controlled_by(after, control_plane) and after["data"] == before["data"]
+    assert ensure_kubeconfig(store, cluster, control_plane, ENDPOINT, now).changed is False
+    foreign(store, owners)
+    assert ensure_kubeconfig(store, cluster, control_plane, ENDPOINT, "2027-05-01T00:00:00Z").state == "renewed"
+
+
+@pytest.mark.parametrize("text", ["apiVersion: v1\nkind: Config\n", "", "x: ["])
+def test_a_foreign_one_without_a_client_certificate_is_left_alone(
+    store, cluster, control_plane, with_ca, put_secret, now, text
+):
+    """It signs in another way (a token, a plugin): a certificate in its place would be another person."""
+    mine = put_secret("prod-kubeconfig", type="cluster.x-k8s.io/secret", value=text)
+    assert ensure_kubeconfig(store, cluster, control_plane, ENDPOINT, now).state == "userSupplied"
+    assert store.get(SECRET, "default", "prod-kubeconfig") == mine
+
+
+def test_one_of_the_manifest_is_not_renewed(store, cluster, control_plane, with_ca, now):
+    """The next run would write the manifest's back."""
+    ensure_kubeconfig(store, cluster, control_plane, ENDPOINT, now)
+    foreign(store, [])
+    note = {FROM_MANIFEST: "{}"}
+    mine = store.modify(SECRET, "default", "prod-kubeconfig", lambda found: found["metadata"].update(annotations=note))
+    later = ensure_kubeconfig(store, cluster, control_plane, ENDPOINT, "2027-05-01T00:00:00Z")
+    assert (later.changed, later.state) == (False, "userSupplied")
+    assert store.get(SECRET, "default", "prod-kubeconfig") == mine
 
 
 @pytest.mark.parametrize("endpoint", [None, {}, {"host": "", "port": 0}])

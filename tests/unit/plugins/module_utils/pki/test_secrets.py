@@ -10,6 +10,7 @@ import copy
 
 import pytest
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.user_annotations import FROM_MANIFEST
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates, secrets
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import PkiError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import ensure_certificates
@@ -106,9 +107,11 @@ class TestUsersOwn:
         assert (result.facts["ca"]["present"], result.facts["ca"]["hasKey"]) == (True, False)
         assert secrets.read_certificates(store, cluster)["ca"] == {"crt": own.crt, "key": None}
 
-    def test_of_our_type_without_an_owner_is_untouched(self, store, cluster, control_plane, put_secret, now):
+    def test_of_a_manifest_is_untouched_whatever_its_type(self, store, cluster, control_plane, put_secret, now):
         own = certificates.new_ca("kubernetes", now, FAST)
-        mine = put_secret("prod-ca", type="cluster.x-k8s.io/secret", tls_crt=own.crt, tls_key=own.key)
+        put_secret("prod-ca", type="cluster.x-k8s.io/secret", tls_crt=own.crt, tls_key=own.key)
+        note = {FROM_MANIFEST: "{}"}
+        mine = store.modify(SECRET, "default", "prod-ca", lambda found: found["metadata"].update(annotations=note))
         ensure_certificates(store, cluster, control_plane, now, False)
         assert stored(store)["prod-ca"] == mine
 
@@ -153,6 +156,29 @@ class TestUsersOwn:
         store.update(broken)
         with pytest.raises(PkiError, match=r"tls\.key is not base64"):
             ensure_certificates(store, cluster, control_plane, now, False)
+
+
+@pytest.mark.parametrize("initialized", [False, True, None])
+@pytest.mark.parametrize(
+    "owners",
+    [
+        None,
+        [{"apiVersion": "v1", "kind": "X", "name": "x", "uid": "1", "controller": True}],
+        [{"apiVersion": "v1", "kind": "X", "name": "x", "uid": "1"}],
+    ],
+)
+def test_of_cluster_apis_type_they_become_ours_whoever_had_them(
+    store, cluster, control_plane, put_secret, now, owners, initialized
+):
+    """As upstream's ensureCertificatesOwnerRef does; what they hold stays."""
+    own = certificates.new_ca("kubernetes", now, FAST)
+    before = put_secret("prod-ca", type="cluster.x-k8s.io/secret", owners=owners, tls_crt=own.crt, tls_key=own.key)
+    assert ensure_certificates(store, cluster, control_plane, now, initialized).changed
+    after = stored(store)["prod-ca"]
+    assert secrets.is_controlled_by(after, control_plane) and after["data"] == before["data"]
+    others = [each["kind"] for each in after["metadata"]["ownerReferences"] if not each.get("controller")]
+    assert others == [each["kind"] for each in owners or [] if not each.get("controller")]
+    assert not ensure_certificates(store, cluster, control_plane, now, None).changed
 
 
 def test_a_predecessors_secrets_become_ours(store, cluster, control_plane, another_control_plane, now):
