@@ -55,7 +55,9 @@ class ActionModule(WorkloadAction):
         given = {name: arguments[name] for name in _WANTED if arguments[name] is not None}
         endpoints = tuple(_endpoint(each) for each in arguments["api_endpoints"])
         if objects is not None and objects.control_plane is not None and not given and not endpoints:
-            wanted = control_plane.wanted_kubeadm_config(objects.cluster, objects.control_plane)
+            wanted = control_plane.wanted_kubeadm_config(
+                objects.cluster, objects.control_plane, objects.kubeadm_configs.values()
+            )
         else:
             _check_gates(given.get("feature_gates") or {})
             wanted = kubeadm_config.Wanted(**given, api_endpoints=endpoints)

@@ -28,7 +28,7 @@ options:
       - A C(imageRepository) of C(k8s.gcr.io), which is frozen, becomes C(registry.k8s.io) where kubeadm of this version does the same.
     type: str
   image_repository:
-    description: The registry of the control plane's images.
+    description: The registry of the control plane's images. An empty text takes the field out, so that kubeadm's own registry holds.
     type: str
   feature_gates:
     description: kubeadm's feature gates, V(true) or V(false) each; they replace those that are there.
@@ -53,10 +53,14 @@ options:
     description: C(dns) with C(imageRepository) and C(imageTag). M(kubeadm.control_plane.coredns) sets it along with what runs.
     type: dict
   certificate_validity_period_days:
-    description: How long certificates are good for, in days; kubeadm of Kubernetes 1.31 and newer.
+    description:
+      - How long certificates are good for, in days; kubeadm of Kubernetes 1.31 and newer.
+      - V(0) takes the field out, so that kubeadm's own value holds.
     type: int
   encryption_algorithm:
-    description: The algorithm of keys, such as V(ECDSA-P256); kubeadm of Kubernetes 1.31 and newer.
+    description:
+      - The algorithm of keys, such as V(ECDSA-P256); kubeadm of Kubernetes 1.31 and newer.
+      - An empty text takes the field out, so that kubeadm's own value holds.
     type: str
   api_endpoints:
     description:

@@ -25,6 +25,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.sel
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, View
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.bootstrap import health_check_seconds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import parse
 
 Object = dict[str, Any]
@@ -131,19 +132,32 @@ def _prerequisites(context: Context) -> list[Object]:
     view = context.view
     latest = max((machine.created for machine in view.live if machine.joined), default=None)
     newest = [machine for machine in view.live if machine.joined and machine.created == latest]
+    text = f"ConfigMap kube-system/kubeadm-config says what the spec says, {view.version} included"
+    config = {"name": "kubeadmConfig", "message": text}
     if not context.old or (newest and not any(machine in context.old for machine in newest)):
         # Either nothing is new, or the newest machine joined as the next one will, and all of it was there before that.
-        return []
+        return [config] if _waits_anew(view, newest) else []
     wanted = parse(view.version)
     found = []
     if not facts.makes_kubelet_client_binding(view.version):
-        text = "ClusterRoleBinding kubeadm:apiserver-kubelet-client exists"
-        found.append({"name": "kubeletClientBinding", "message": text})
-    text = f"ConfigMap kube-system/kubeadm-config says what the spec says, {view.version} included"
-    found.append({"name": "kubeadmConfig", "message": text})
+        binding = "ClusterRoleBinding kubeadm:apiserver-kubelet-client exists"
+        found.append({"name": "kubeletClientBinding", "message": binding})
+    found.append(config)
     new = [parse(machine.version) for machine in view.live if machine.version and machine not in context.old]
     if not any(wanted.same_minor(each) for each in new) and any(each.version != view.version for each in context.old):
         name = facts.kubelet_config_map_name(view.version)
-        text = f"ConfigMap kube-system/{name} and the RBAC that lets Nodes read it exist"
-        found.append({"name": "kubeletConfigMap", "message": text})
+        readable = f"ConfigMap kube-system/{name} and the RBAC that lets Nodes read it exist"
+        found.append({"name": "kubeletConfigMap", "message": readable})
     return found
+
+
+def _waits_anew(view: View, newest: list[MachineView]) -> bool:
+    """Whether a join has to wait otherwise for the components than the newest machine's did, by what only kubeadm-config can say.
+
+    That starts no rollout, as in Cluster API, so that nothing else would have it written.
+    """
+    if facts.joins_have_own_timeouts(view.version):
+        return False
+    seconds = health_check_seconds(view.spec.get("kubeadmConfigSpec") or {})
+    configs = [(machine.config or {}).get("spec") for machine in newest]
+    return any(isinstance(spec, dict) and health_check_seconds(spec) != seconds for spec in configs)

@@ -18,14 +18,16 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.sna
     annotations_of,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import format_time, parse_time
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.facts import KUBELET_LOCAL_MODE_GATE
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import with_v
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import equivalence, kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.equivalence import ABSENT
 
 Object = dict[str, Any]
 DAY = 86400
-_ABSENT = object()
 _JOIN_FIELDS = ("nodeRegistration", "patches", "skipPhases", "timeouts")
-# Set by defaulting or only about how the join finds the cluster: differences say nothing about the machine.
+# How long a join waits says nothing about the machine that it has made: what is changed holds for the next one.
 _IGNORED_TIMEOUTS = ("controlPlaneComponentHealthCheckSeconds", "tlsBootstrapSeconds")
 
 
@@ -42,9 +44,11 @@ class Desired:
 
     def __init__(self, view: View) -> None:
         spec = view.spec
-        self.version = view.version
+        self.version = with_v(view.version)
         self.config: Object = spec.get("kubeadmConfigSpec") or {}
-        self.common = _common(self.config)
+        network = (view.cluster.get("spec") or {}).get("clusterNetwork") or {}
+        self.cluster: Object = {"metadata": {"name": view.name}, "spec": {"clusterNetwork": network}}
+        self.common = _common(self.config, self.cluster)
         self.join = _join_form(self.config.get("joinConfiguration"), init=False)
         self.init = _init_form(self.config.get("initConfiguration"))
         reference = ((spec.get("machineTemplate") or {}).get("spec") or {}).get("infrastructureRef") or {}
@@ -55,6 +59,8 @@ class Desired:
         self.after = parse_time(rollout.get("after"))
         days = (rollout.get("before") or {}).get("certificatesExpiryDays")
         self.expiry_days: Optional[int] = days if isinstance(days, int) else None
+        validity = (self.config.get("clusterConfiguration") or {}).get("certificateValidityPeriodDays")
+        self.validity_days: int = validity if isinstance(validity, int) else facts.CERTIFICATE_VALIDITY_DAYS
 
 
 def outdated(view: View, desired: Desired, machine: MachineView) -> list[Outdated]:
@@ -62,15 +68,11 @@ def outdated(view: View, desired: Desired, machine: MachineView) -> list[Outdate
     found: list[Outdated] = []
     if desired.expiry_days is not None:
         expiry = expiry_of(machine)
-        if (
-            expiry is not None
-            and view.now + desired.expiry_days * DAY > expiry
-            and not short_lived(desired, machine)
-        ):
+        if expiry is not None and view.now + desired.expiry_days * DAY > expiry and not short_lived(desired, machine):
             found.append(Outdated("CertificatesExpireSoon", "Certificates will expire soon"))
     if desired.after is not None and machine.created < desired.after < view.now:
         found.append(Outdated("RolloutAfterExpired", "KubeadmControlPlane spec.rolloutAfter expired"))
-    if machine.version and desired.version and machine.version != desired.version:
+    if machine.version and desired.version and with_v(machine.version) != desired.version:
         found.append(Outdated("VersionDiffers", f"Version {machine.version}, {desired.version} required"))
     paths = _config_differences(desired, machine)
     if paths:
@@ -79,7 +81,8 @@ def outdated(view: View, desired: Desired, machine: MachineView) -> list[Outdate
         cloned = annotations_of(machine.infrastructure)
         name = cloned.get(kinds.ANNOTATION_CLONED_FROM_NAME)
         group_kind = cloned.get(kinds.ANNOTATION_CLONED_FROM_GROUP_KIND)
-        if (name and name != desired.template) or (group_kind and group_kind != desired.template_group_kind):
+        # One without the other is no evidence either: who wrote them wrote both.
+        if name and group_kind and (name, group_kind) != (desired.template, desired.template_group_kind):
             found.append(Outdated("InfrastructureDiffers", f"{machine.infrastructure.get('kind')} is not up-to-date"))
     return found
 
@@ -101,9 +104,14 @@ def short_lived(desired: Desired, machine: MachineView) -> bool:
     its first day, and its successor is not adopted: it is replaced, once. A date that the user wrote down holds as it is.
     """
     expiry = expiry_of(machine)
-    if desired.expiry_days is None or expiry is None or machine.adopted:
+    if desired.expiry_days is None or expiry is None:
         return False
     if annotations_of(machine.machine).get(kinds.ANNOTATION_CERTIFICATES_EXPIRY):
+        return False
+    if desired.expiry_days >= desired.validity_days:
+        # No manifest may say so (objects/validate.py), but an object in an API can.
+        return True
+    if machine.adopted:
         return False
     return machine.created + desired.expiry_days * DAY > expiry
 
@@ -127,17 +135,20 @@ def short_lived_told(machines: Iterable[MachineView], desired: Desired, now: int
 
 
 def _config_differences(desired: Desired, machine: MachineView) -> list[str]:
+    """The paths that differ in meaning; [] where the machine's config can be read as what the spec says."""
     spec = (machine.config or {}).get("spec")
     if not isinstance(spec, dict) or _same(spec, desired.config):
         return []
-    paths = _differences(_common(spec), desired.common, "")
-    if "joinConfiguration" in spec:
-        own = _join_form(spec.get("joinConfiguration"), init=False)
-        return paths + _differences(own, desired.join, "joinConfiguration")
-    own = _join_form(spec.get("initConfiguration"), init=True)
-    if own == desired.join:
+    paths = _differences(_common(spec, desired.cluster), desired.common, "")
+    join, init = spec.get("joinConfiguration"), spec.get("initConfiguration")
+    if isinstance(join, dict):
+        as_join = _differences(_join_form(join, init=False), desired.join, "joinConfiguration")
+        # Only what joins has this mark: Cluster API's conversions leave a joinConfiguration with timeouts on the first machine too.
+        if join.get("controlPlane") is not None or not as_join:
+            return paths + as_join
+    if _join_form(init, init=True) == desired.join:
         return paths
-    return paths + _differences(_init_form(spec.get("initConfiguration")), desired.init, "initConfiguration")
+    return paths + _differences(_init_form(init), desired.init, "initConfiguration")
 
 
 def _same(spec: Object, wanted: Object) -> bool:
@@ -154,19 +165,18 @@ def _same(spec: Object, wanted: Object) -> bool:
     )
 
 
-def _common(spec: Object) -> Object:
+def _common(spec: Object, cluster: Object) -> Object:
     rest = {key: value for key, value in spec.items() if key not in ("initConfiguration", "joinConfiguration")}
-    if rest.get("format") == "cloud-config":
-        del rest["format"]
-    cluster = dict(rest.get("clusterConfiguration") or {})
+    configuration = dict(rest.get("clusterConfiguration") or {})
     for key in ("controlPlaneEndpoint", "dns", "kubernetesVersion"):
-        cluster.pop(key, None)
-    gates = cluster.get("featureGates")
+        configuration.pop(key, None)
+    gates = configuration.get("featureGates")
     if isinstance(gates, dict) and gates.get(KUBELET_LOCAL_MODE_GATE) is True:
-        cluster["featureGates"] = {name: value for name, value in gates.items() if name != KUBELET_LOCAL_MODE_GATE}
-    rest["clusterConfiguration"] = cluster
-    trimmed = _trim(rest)
-    return {} if trimmed is _ABSENT else dict(trimmed)
+        configuration["featureGates"] = {
+            name: value for name, value in gates.items() if name != KUBELET_LOCAL_MODE_GATE
+        }
+    rest["clusterConfiguration"] = equivalence.without_cluster_values(configuration, cluster)
+    return _canonical(rest)
 
 
 def _join_form(source: Optional[Object], init: bool) -> Object:
@@ -186,28 +196,19 @@ def _without_ignored(form: Object) -> Object:
     timeouts = form.get("timeouts")
     if isinstance(timeouts, dict):
         form["timeouts"] = {key: value for key, value in timeouts.items() if key not in _IGNORED_TIMEOUTS}
-    trimmed = _trim(form)
-    return {} if trimmed is _ABSENT else dict(trimmed)
+    return _canonical(form)
 
 
-def _trim(value: Any, key: str = "") -> Any:
-    """The value without empty parts; only taints keep theirs: an empty list means no taint, absent means kubeadm's own."""
-    if isinstance(value, dict):
-        kept = {name: _trim(item, name) for name, item in value.items() if item is not None}
-        return {name: item for name, item in kept.items() if item is not _ABSENT} or _ABSENT
-    if isinstance(value, list):
-        if not value:
-            return value if key == "taints" else _ABSENT
-        items = [_trim(item) for item in value]
-        return [{} if item is _ABSENT else item for item in items]
-    return _ABSENT if value == "" else value
+def _canonical(form: Object) -> Object:
+    found = equivalence.canonical(form)
+    return {} if found is ABSENT else dict(found)
 
 
 def _differences(own: Any, wanted: Any, path: str) -> list[str]:
     if isinstance(own, dict) and isinstance(wanted, dict) and (own or wanted):
         found: list[str] = []
         for key in sorted(set(own) | set(wanted)):
-            if own.get(key, _ABSENT) != wanted.get(key, _ABSENT):
-                found += _differences(own.get(key, _ABSENT), wanted.get(key, _ABSENT), f"{path}.{key}" if path else key)
+            if own.get(key, ABSENT) != wanted.get(key, ABSENT):
+                found += _differences(own.get(key, ABSENT), wanted.get(key, ABSENT), f"{path}.{key}" if path else key)
         return found
     return [] if own is wanted or own == wanted else [path]

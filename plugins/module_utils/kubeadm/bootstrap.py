@@ -151,6 +151,15 @@ def cluster_defaults(
     return result
 
 
+def health_check_seconds(spec: Mapping[str, Any]) -> int:
+    """How long kubeadm waits for the control plane's components, of a KubeadmConfigSpec; init and join have the same by rule."""
+    for part in ("joinConfiguration", "initConfiguration"):
+        seconds = ((spec.get(part) or {}).get("timeouts") or {}).get(render.HEALTH_CHECK + "Seconds")
+        if isinstance(seconds, int):
+            return seconds
+    return facts.HEALTH_CHECK_SECONDS
+
+
 def component_documents(spec: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
     """The KubeletConfiguration and KubeProxyConfiguration of a KubeadmConfigSpec as documents of their own (an extension of ours)."""
     found: list[dict[str, Any]] = []

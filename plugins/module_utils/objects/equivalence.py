@@ -125,6 +125,15 @@ def cluster_values(cluster: Mapping[str, Any]) -> dict[tuple[str, ...], Any]:
     }
 
 
+def without_cluster_values(configuration: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, Any]:
+    """A clusterConfiguration without what says no more than its Cluster, or kubeadm, says where it is left out."""
+    result = copy.deepcopy(dict(configuration))
+    for keys, default in cluster_values(cluster).items():
+        if default is not None and _get(result, keys) == default:
+            _put(result, keys, None)
+    return result
+
+
 def settle(stored: Mapping[str, Any], desired: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, Any]:
     """keep_equivalent for the spec of a KubeadmControlPlane, whose Cluster stands for what clusterConfiguration leaves out."""
     wanted = copy.deepcopy(dict(desired))

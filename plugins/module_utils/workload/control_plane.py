@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.bootstrap import cluster_defaults
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.bootstrap import (
+    cluster_defaults,
+    health_check_seconds,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.validate import writable_cluster
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import kubeadm_config
@@ -28,20 +31,30 @@ def skips(control_plane: _Object, annotation: str) -> bool:
     return annotation in (control_plane["metadata"].get("annotations") or {})
 
 
-def wanted_kubeadm_config(cluster: _Object, control_plane: _Object) -> kubeadm_config.Wanted:
-    """What a rollout writes to kubeadm-config before its first new machine; dns is CoreDNS's turn."""
+def wanted_kubeadm_config(
+    cluster: _Object, control_plane: _Object, kubeadm_configs: t.Iterable[_Object] = ()
+) -> kubeadm_config.Wanted:
+    """What a rollout writes to kubeadm-config before its first new machine; dns is CoreDNS's turn.
+
+    What the spec leaves out is taken out there too, or a machine made for that would be made as before. Only a registry that no machine
+    of ``kubeadm_configs`` was made with stays: somebody else wrote it down (kcp-behaviour.md §1.5).
+    """
     target = version(control_plane)
     config = control_plane["spec"].get("kubeadmConfigSpec") or {}
     endpoint = {"host": "", "port": 0, **(cluster["spec"].get("controlPlaneEndpoint") or {})}
     configuration = cluster_defaults(writable_cluster(config, target), cluster, target, endpoint)
+    was_named = any(
+        ((each.get("spec") or {}).get("clusterConfiguration") or {}).get("imageRepository") for each in kubeadm_configs
+    )
     return kubeadm_config.Wanted(
         kubernetes_version=target,
-        image_repository=configuration.get("imageRepository") or None,
+        image_repository=configuration.get("imageRepository") or ("" if was_named else None),
         feature_gates=configuration.get("featureGates") or {},
         api_server=configuration.get("apiServer") or {},
         controller_manager=configuration.get("controllerManager") or {},
         scheduler=configuration.get("scheduler") or {},
         etcd=configuration.get("etcd") or {},
-        certificate_validity_period_days=configuration.get("certificateValidityPeriodDays"),
-        encryption_algorithm=configuration.get("encryptionAlgorithm"),
+        certificate_validity_period_days=configuration.get("certificateValidityPeriodDays") or 0,
+        encryption_algorithm=configuration.get("encryptionAlgorithm") or "",
+        health_check_seconds=health_check_seconds(config),
     )

@@ -11,6 +11,10 @@ import typing as t
 from dataclasses import dataclass
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts, fields, versions
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.scalars import (
+    format_duration,
+    parse_duration,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import compare_and_swap, kubeadm_document
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.plan import (
@@ -43,7 +47,8 @@ class ApiEndpoint:
 class Wanted:
     """What is wanted of kubeadm-config; None = as it is. Structures are in the hub form or in Cluster API's classic form.
 
-    ``feature_gates`` and the structures replace what is there as a whole.
+    ``feature_gates`` and the structures replace what is there as a whole. An empty text, or 0, takes a field out, so that kubeadm's own
+    value holds. ``health_check_seconds`` is written only where the API version has it in the ClusterConfiguration (before v1beta4).
     """
 
     kubernetes_version: t.Optional[str] = None
@@ -56,6 +61,7 @@ class Wanted:
     dns: t.Optional[t.Mapping[str, t.Any]] = None
     certificate_validity_period_days: t.Optional[int] = None
     encryption_algorithm: t.Optional[str] = None
+    health_check_seconds: t.Optional[int] = None
     api_endpoints: tuple[ApiEndpoint, ...] = ()
 
 
@@ -86,6 +92,7 @@ def plan(objects: Objects, wanted: Wanted) -> Plan:
     version = target or _parsable(stored.hub.get("kubernetesVersion"))
     document, said = kubeadm_document.write(stored, hub, api, version)
     warnings += said
+    _health_timeout(document, api, wanted)
     patch: dict[str, str] = {}
     changes: list[Change] = []
     if document != stored.data:
@@ -93,7 +100,7 @@ def plan(objects: Objects, wanted: Wanted) -> Plan:
         changes.append(_change(CLUSTER_CONFIGURATION, stored.data, document))
     _cluster_status(data.get(CLUSTER_STATUS), wanted, api, version, patch, changes)
     configuration = dict(_shown(hub))
-    known: dict[str, t.Any] = {"api_version": fields.api_version(api), "configuration": configuration}
+    known: dict[str, t.Any] = {"api_version": versions.api(api).api_version, "configuration": configuration}
     if not patch:
         return Plan("kubeadm-config is as wanted", warnings=tuple(warnings), facts=known)
     write = compare_and_swap.Write(PATH, compare_and_swap.MERGE, {"data": patch}, resource_version(item))
@@ -122,16 +129,38 @@ def _edited(stored: t.Mapping[str, t.Any], wanted: Wanted, warnings: list[str]) 
         hub["dns"].setdefault("disabled", stored["dns"]["disabled"])
     if wanted.etcd is not None:
         _etcd(stored.get("etcd") or {}, hub["etcd"])
-    if wanted.certificate_validity_period_days is not None:
-        hub["certificateValidityPeriodDays"] = wanted.certificate_validity_period_days
-    if wanted.encryption_algorithm is not None:
-        hub["encryptionAlgorithm"] = wanted.encryption_algorithm
+    _scalar(hub, "certificateValidityPeriodDays", wanted.certificate_validity_period_days)
+    _scalar(hub, "encryptionAlgorithm", wanted.encryption_algorithm)
     return hub
 
 
+def _scalar(hub: dict[str, t.Any], name: str, value: t.Union[str, int, None]) -> None:
+    if value:
+        hub[name] = value
+    elif value is not None:
+        hub.pop(name, None)
+
+
+def _health_timeout(document: dict[str, t.Any], api: int, wanted: Wanted) -> None:
+    """The timeout that every join reads from here before v1beta4; left out where that is what kubeadm writes by itself."""
+    if wanted.health_check_seconds is None or api >= facts.OWN_TIMEOUTS:
+        return
+    server = dict(document.get("apiServer") or {})
+    before = server.get("timeoutForControlPlane")
+    if before is None and wanted.health_check_seconds == facts.HEALTH_CHECK_SECONDS:
+        return
+    if before is None or _seconds(before) != wanted.health_check_seconds:
+        document["apiServer"] = {**server, "timeoutForControlPlane": format_duration(wanted.health_check_seconds)}
+
+
+def _seconds(duration: t.Any) -> t.Optional[int]:
+    found = parse_duration(duration) if isinstance(duration, str) else None
+    return int(found) if found is not None else None
+
+
 def _image_repository(hub: dict[str, t.Any], wanted: Wanted, warnings: list[str]) -> None:
-    if wanted.image_repository:
-        hub["imageRepository"] = wanted.image_repository
+    if wanted.image_repository is not None:
+        _scalar(hub, "imageRepository", wanted.image_repository)
     elif wanted.kubernetes_version and hub.get("imageRepository") == facts.OLD_REGISTRY:
         # As kubeadm's own upgrade does: the old registry gets no new images (kubeadm.md B6).
         moved = facts.default_image_repository(wanted.kubernetes_version)
@@ -199,14 +228,14 @@ def _cluster_status(
             )
         if not present:
             return
-        text = f"apiVersion: {fields.api_version(min(api, 2))}\nkind: {CLUSTER_STATUS}\napiEndpoints: {{}}\n"
+        text = f"apiVersion: {versions.api(min(api, 2)).api_version}\nkind: {CLUSTER_STATUS}\napiEndpoints: {{}}\n"
     elif not wanted.api_endpoints and api > 2:
         # An older kubeadm that is still on some machine reads it; 1.22's upgrade takes it away (kubeadm.md B4).
         return
     stored = kubeadm_document.read(text, "clusterStatus")
     document = copy.deepcopy(stored.data)
     # A newer API than v1beta2 has no ClusterStatus; kubeadm 1.21, the last to read it, reads v1beta2.
-    document["apiVersion"] = fields.api_version(max(stored.api, min(api, 2)))
+    document["apiVersion"] = versions.api(max(stored.api, min(api, 2))).api_version
     endpoints = document.get("apiEndpoints") or {}
     for each in wanted.api_endpoints:
         if each.address is None:

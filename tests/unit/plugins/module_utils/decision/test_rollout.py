@@ -130,6 +130,18 @@ class TestReasons:
         assert "kubeletClientBinding" not in named
         assert "kubeadmConfig" in named
 
+    def test_another_health_timeout_is_written_before_the_next_join(self) -> None:
+        """It starts no rollout, and before v1beta4 only kubeadm-config can tell a join."""
+        for version, there in (("v1.30.0", ["kubeadmConfig"]), ("v1.31.0", [])):
+            builder = cluster(3, version).machine("m1").machine("m2")
+            assert decide(builder.build())["prerequisites"] == []
+            for part in ("initConfiguration", "joinConfiguration"):
+                timeouts = {"controlPlaneComponentHealthCheckSeconds": 600}
+                builder.spec["kubeadmConfigSpec"].setdefault(part, {})["timeouts"] = timeouts
+            decision = decide(builder.build())
+            assert decision["action"] == "join"
+            assert [each["name"] for each in decision["prerequisites"]] == there
+
     def test_surge_0_prepares_no_machine_ahead(self) -> None:
         assert decide(upgrade(surge(healthy(3), 0)).build())["prepare"] == []
 

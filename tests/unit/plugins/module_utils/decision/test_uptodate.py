@@ -93,11 +93,103 @@ CASES: list[tuple[str, list[str], Change]] = [
         ["InfrastructureDiffers"],
         lambda b: b.spec["machineTemplate"]["spec"]["infrastructureRef"].update(kind="OtherTemplate"),
     ),
+    ("template's name alone", [], lambda b: provenance(b, name="another")),
+    ("template's kind alone", [], lambda b: provenance(b, kind="OtherTemplate.infrastructure.example")),
+    ("template's name and an empty kind", [], lambda b: provenance(b, name="another", kind="")),
+    (
+        "both of another template",
+        ["InfrastructureDiffers"],
+        lambda b: provenance(b, name="another", kind="OtherTemplate.infrastructure.example"),
+    ),
+    ("version without v", [], lambda b: b.spec.update(version="1.20.2")),
+    ("CA path of the spec", [], lambda b: spec(b)["joinConfiguration"].update(caCertPath="/x.crt")),
+    (
+        "time for the bootstrap",
+        [],
+        lambda b: spec(b)["joinConfiguration"].update(
+            timeouts={"tlsBootstrapSeconds": 5, "controlPlaneComponentHealthCheckSeconds": 600}
+        ),
+    ),
     ("no provenance", [], lambda b: b.entry("m2")["infrastructureMachine"]["metadata"].update(annotations={})),
     ("no config", [], lambda b: b.entry("m2").update(kubeadmConfig=None)),
     ("no infrastructure", [], lambda b: b.entry("m2").update(infrastructureMachine=None)),
     ("expiry unknown", [], lambda b: b.spec.update(rollout={"before": {"certificatesExpiryDays": 10}})),
 ]
+
+
+def provenance(builder: Builder, **parts: str) -> None:
+    """Of the annotations that say what m2's infrastructure was made from, these alone."""
+    keys = {"name": "cluster.x-k8s.io/cloned-from-name", "kind": "cluster.x-k8s.io/cloned-from-groupkind"}
+    annotations = {keys[part]: value for part, value in parts.items()}
+    builder.entry("m2")["infrastructureMachine"]["metadata"]["annotations"] = annotations
+
+
+def flags(*names: str) -> list[dict[str, str]]:
+    """Arguments of these names, each with its place as the value."""
+    return [{"name": name, "value": name.upper()} for name in names]
+
+
+def below(document: Any, *keys: str) -> Any:
+    """What is at these keys of a document, made where it is missing."""
+    for key in keys:
+        document = document.setdefault(key, {})
+    return document
+
+
+# Two ways to write one thing (objects/equivalence.py): where it is, one way, the other.
+SAME: list[tuple[tuple[str, ...], Any, Any]] = [
+    (("joinConfiguration", "nodeRegistration", "imagePullPolicy"), None, "IfNotPresent"),
+    (("joinConfiguration", "nodeRegistration", "imagePullSerial"), None, True),
+    (("joinConfiguration", "timeouts", "etcdAPICallSeconds"), None, 120),
+    (("joinConfiguration", "nodeRegistration", "kubeletExtraArgs"), flags("a", "b"), flags("b", "a")),
+    (("clusterConfiguration", "certificatesDir"), None, "/etc/kubernetes/pki"),
+    (("clusterConfiguration", "encryptionAlgorithm"), None, "RSA-2048"),
+    (("clusterConfiguration", "certificateValidityPeriodDays"), None, 365),
+    (("clusterConfiguration", "etcd", "local", "dataDir"), None, "/var/lib/etcd"),
+    (("clusterConfiguration", "apiServer", "extraArgs"), flags("a", "b"), flags("b", "a")),
+    (("clusterConfiguration", "apiServer", "extraVolumes"), None, []),
+    (("clusterConfiguration", "clusterName"), None, "prod"),
+    (("clusterConfiguration", "networking", "serviceSubnet"), None, "10.96.0.0/12"),
+    (("clusterConfiguration", "networking", "podSubnet"), None, "192.168.0.0/16"),
+    (("clusterConfiguration", "networking", "dnsDomain"), None, "cluster.local"),
+    (("clusterConfiguration", "scheduler"), None, {"extraArgs": []}),
+]
+
+
+@pytest.mark.parametrize(("keys", "one", "other"), SAME, ids=[".".join(case[0]) for case in SAME])
+@pytest.mark.parametrize("spelled", ["spec", "machine"])
+def test_what_means_the_same_starts_no_rollout(keys: tuple[str, ...], one: Any, other: Any, spelled: str) -> None:
+    """Nobody settles an object that was edited in an API: the comparison itself has to."""
+    builder = healthy(3)
+    builder.snapshot["cluster"]["spec"]["clusterNetwork"] = {"pods": {"cidrBlocks": ["192.168.0.0/16"]}}
+    before = spec(builder) if spelled == "machine" else config(builder)
+    after = config(builder) if spelled == "machine" else spec(builder)
+    for document, value in ((before, one), (after, other)):
+        below(document, *keys[:-1]).pop(keys[-1], None)
+        if value is not None:
+            below(document, *keys[:-1])[keys[-1]] = value
+    assert reasons(builder) == []
+    below(after, *keys[:-1])[keys[-1]] = {"extraArgs": flags("c")} if isinstance(other, dict) else flags("c", "c")
+    assert reasons(builder) == ["KubeadmConfigDiffers"]
+
+
+def test_the_order_of_a_repeated_flag_is_a_difference() -> None:
+    builder = healthy(3)
+    for document, values in ((spec(builder), ("1", "2")), (config(builder), ("2", "1"))):
+        arguments = [{"name": "service-account-issuer", "value": value} for value in values]
+        document["clusterConfiguration"]["apiServer"]["extraArgs"] = arguments
+    assert reasons(builder) == ["KubeadmConfigDiffers"]
+
+
+def test_a_joinconfiguration_without_a_control_plane_is_no_mark_of_a_join() -> None:
+    """Cluster API's conversion of timeoutForControlPlane leaves one on the first machine too."""
+    builder = healthy(3)
+    spec(builder)["joinConfiguration"]["nodeRegistration"]["kubeletExtraArgs"] = flags("v")
+    config(builder, "m1")["initConfiguration"]["nodeRegistration"]["kubeletExtraArgs"] = flags("v")
+    config(builder, "m1")["joinConfiguration"] = {"timeouts": {"controlPlaneComponentHealthCheckSeconds": 240}}
+    assert reasons(builder, "m1") == []
+    config(builder, "m1")["initConfiguration"]["nodeRegistration"]["kubeletExtraArgs"] = flags("w")
+    assert reasons(builder, "m1") == ["KubeadmConfigDiffers"]
 
 
 @pytest.mark.parametrize(("what", "expected", "change"), CASES, ids=[case[0] for case in CASES])
@@ -172,6 +264,19 @@ def test_an_adopted_machine_is_as_old_as_it_is_not_as_its_object(
     machine["status"]["bootstrap"]["startedAt"] = at((made if evidence == "start" else adopted) * DAY)
     builder.entry("m2")["kubeadmConfig"]["metadata"]["annotations"] = {KEY: at(-ends * DAY)}
     assert reasons(builder) == expected
+
+
+@pytest.mark.parametrize("validity", [None, 30])
+@pytest.mark.parametrize("adopted", [False, True])
+def test_days_beyond_the_certificates_validity_replace_nothing(validity: Any, adopted: bool) -> None:
+    """No manifest may say so; an object in an API can. Every machine would be outdated from its first day on."""
+    builder = healthy(3)
+    builder.spec["rollout"] = {"before": {"certificatesExpiryDays": validity or 365}}
+    spec(builder)["clusterConfiguration"]["certificateValidityPeriodDays"] = validity
+    config(builder)["clusterConfiguration"]["certificateValidityPeriodDays"] = validity
+    builder.node("m2", age=300 * DAY if adopted else 0)
+    builder.entry("m2")["kubeadmConfig"]["metadata"]["annotations"] = {KEY: at(-9 * DAY)}
+    assert reasons(builder) == []
 
 
 def test_certificates_that_no_rollout_helps_are_told() -> None:

@@ -148,6 +148,27 @@ def test_an_empty_structure_takes_away_what_is_there() -> None:
     assert written(planned(V1BETA4, Wanted(api_server={})))["apiServer"] == {}
 
 
+def test_a_field_that_is_taken_out_leaves_kubeadms_own_value() -> None:
+    text = V1BETA4 + "encryptionAlgorithm: ECDSA-P256\nimageRepository: example.org\n"
+    same = Wanted(certificate_validity_period_days=None, encryption_algorithm=None, image_repository=None)
+    assert planned(text, same).writes == ()
+    out = Wanted(certificate_validity_period_days=0, encryption_algorithm="", image_repository="")
+    expected = yaml.safe_load(V1BETA4)
+    del expected["certificateValidityPeriod"]
+    assert written(planned(text, out)) == expected
+    assert planned(yaml.safe_dump(expected), out).writes == ()
+
+
+@pytest.mark.parametrize(("seconds", "stored"), [(240, None), (600, "10m0s"), (90, "1m30s"), (None, None)])
+def test_the_health_timeout_of_every_join_before_v1beta4(seconds: t.Optional[int], stored: t.Optional[str]) -> None:
+    done = planned(V1BETA2, Wanted(health_check_seconds=seconds))
+    assert [written(done)["apiServer"]["timeoutForControlPlane"] if done.writes else None] == [stored]
+    bare = V1BETA2.replace("  timeoutForControlPlane: 4m0s\n", "")
+    done = planned(bare, Wanted(health_check_seconds=seconds))
+    assert [written(done)["apiServer"].get("timeoutForControlPlane") if done.writes else None] == [stored]
+    assert planned(V1BETA4, Wanted(health_check_seconds=seconds)).writes == ()
+
+
 def test_the_same_in_other_words_is_no_change() -> None:
     wanted = Wanted(
         kubernetes_version="v1.20.2",
