@@ -32,7 +32,8 @@ class Addon:
     """An add-on that does not run what it is to run.
 
     `wanted` is the image, "" where none can be told; `problem` says why it can't be brought there, "" where it can; `asked`: the
-    user wrote this add-on's own version or registry down, so that leaving it alone is not what was asked for.
+    user wrote this add-on's own version or registry down, so that leaving it alone is not what was asked for; `left_behind`: it runs the
+    image, and an upgrade that was broken off has left it with the backup of its configuration.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Addon:
     wanted: str
     problem: str = ""
     asked: bool = False
+    left_behind: bool = False
 
     @property
     def title(self) -> str:
@@ -64,7 +66,7 @@ def update_addons(view: View) -> Optional[Outcome]:
     found = outdated_addons(view)
     due = [each for each in found if not each.problem]
     if due:
-        text = "; ".join(f"{each.title} runs {clip(each.running, 300)}, {each.wanted} is wanted" for each in due)
+        text = "; ".join(_due(each) for each in due)
         outcome = Outcome(names.UPDATE_ADDONS, [reason(OUTDATED, text)])
         outcome.target = {**target(None), "addons": [each.name for each in due]}
         outcome.reasons += left_alone(found)
@@ -77,6 +79,13 @@ def update_addons(view: View) -> Optional[Outcome]:
         )
         return block(NOT_UPDATED, _said(asked[0]), fix)
     return None
+
+
+def _due(addon: Addon) -> str:
+    if addon.left_behind:
+        key = addons.COREFILE_BACKUP
+        return f"{addon.title} runs {clip(addon.running, 300)} with the key {key}, as an upgrade left it that was broken off"
+    return f"{addon.title} runs {clip(addon.running, 300)}, {addon.wanted} is wanted"
 
 
 def left_alone(found: list[Addon]) -> list[Object]:
@@ -115,7 +124,8 @@ def _dns(view: View, installed: Object) -> Optional[Addon]:
     except ValueError as error:
         return Addon(DNS, running, "", clip(str(error), 400), asked) if wish.configured else None
     if str(wanted) == running:
-        return None
+        left_behind = installed.get("corefileKey") == addons.COREFILE_BACKUP
+        return Addon(DNS, running, running, left_behind=True) if left_behind else None
     problem = coredns_releases.refusal(before.tag, wanted.tag)
     return Addon(DNS, running, str(wanted), clip(problem or "", 400), asked)
 

@@ -234,6 +234,8 @@ def _addons_updated(snapshot: Object, decision: Object) -> Object:
     wanted = {each.name: each.wanted for each in outdated_addons(read_snapshot(snapshot)) if not each.problem}
     installed = snapshot["workload"]["addons"]
     updated = {name: {**installed[name], "image": image} for name, image in wanted.items()}
+    if "dns" in updated:
+        updated["dns"]["corefileKey"] = ""
     snapshot["workload"] = {**snapshot["workload"], "addons": {**installed, **updated}}
     return snapshot
 

@@ -240,6 +240,9 @@ _ADDON = Struct(
         "updated": Integer(note="How many pods are of the newest template."),
         "image": Text(note='Of the container of the add-on\'s name; "" where it has none.'),
         "corefile": Boolean("dns: ConfigMap kube-system/coredns exists."),
+        "corefileKey": Text(
+            note='dns: the key of that ConfigMap that it reads as its Corefile; "" where that is not told.'
+        ),
     },
     "addon",
 )

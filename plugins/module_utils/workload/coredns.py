@@ -11,7 +11,7 @@ between is completed by the next one, which takes the backup for what runs, beca
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import (
     addons,
@@ -35,7 +35,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.pla
     resource_version,
 )
 
-NAME, KEY, BACKUP = addons.COREDNS, "Corefile", "Corefile-backup"
+NAME, KEY, BACKUP = addons.COREDNS, "Corefile", addons.COREFILE_BACKUP
 CONFIG_MAP = f"/api/v1/namespaces/kube-system/configmaps/{NAME}"
 DEPLOYMENT = f"/apis/apps/v1/namespaces/kube-system/deployments/{NAME}"
 _CLUSTER_ROLES = f"{rbac.RBAC}/clusterroles"
@@ -85,7 +85,7 @@ def plan(objects: Objects, wanted: Wanted) -> Plan:
             return Plan(f"CoreDNS is left alone: {error}, and nothing else is configured", facts={"image": image})
         raise _refused(str(error)) from error
     if str(after) == image:
-        return Plan(f"CoreDNS runs {image}", facts={"image": image})
+        return _taken_back(objects, wanted, image)
     reason = coredns_releases.refusal(before.tag, after.tag)
     if reason:
         raise _refused(f"{image} can't become {after}: {reason}")
@@ -123,6 +123,40 @@ def plan(objects: Objects, wanted: Wanted) -> Plan:
     )
 
 
+def _taken_back(objects: Objects, wanted: Wanted, image: str) -> Plan:
+    """CoreDNS runs the image that is wanted: what an upgrade left that was broken off, and is wanted no more, is put back.
+
+    What runs is under the key Corefile-backup then. The key Corefile may hold what was migrated for the other image, which this one
+    may not read; it becomes what runs before the Deployment reads it again.
+    """
+    config_map, deployment = objects[CONFIG_MAP] or {}, objects[DEPLOYMENT] or {}
+    done = Plan(f"CoreDNS runs {image}", facts={"image": image})
+    if corefile_key(_pod(deployment)) != BACKUP:
+        return done
+    volume = _corefile_volume(config_map, deployment)
+    data: t.Mapping[str, str] = config_map["data"]
+    config = _kubeadm_config(objects, wanted)
+    writes, changes = [*config.writes], [*config.changes]
+    warnings: tuple[str, ...] = ()
+    if data.get(KEY) != data[BACKUP]:
+        text = {"data": {KEY: data[BACKUP]}}
+        writes.append(compare_and_swap.Write(CONFIG_MAP, compare_and_swap.MERGE, text, resource_version(config_map)))
+        changes.append(Change("ConfigMap kube-system/coredns, key Corefile", data.get(KEY) or "", data[BACKUP]))
+        warnings = (
+            f"the key {KEY} held another text, which nothing read: it is in the difference, should you need it.",
+        )
+    pointed = _pod_patch(volumes=[volume.patch(KEY)])
+    writes.append(compare_and_swap.Write(DEPLOYMENT, compare_and_swap.STRATEGIC, pointed, resource_version(deployment)))
+    changes.append(Change("Deployment kube-system/coredns", f"Corefile: {BACKUP}\n", f"Corefile: {KEY}\n"))
+    return replace(
+        done,
+        message=f"CoreDNS runs {image}; an upgrade that was broken off is taken back",
+        writes=tuple(writes),
+        changes=tuple(changes),
+        warnings=(*config.warnings, *warnings),
+    )
+
+
 def _refused(words: str) -> WorkloadError:
     return WorkloadError(
         f"{words}. Nothing was written. Choose another dns.imageTag, or keep CoreDNS to yourself "
@@ -143,11 +177,20 @@ class _Volume:
         return {"name": self.name, "configMap": {"name": NAME, "items": [{"key": key, "path": KEY}, *self.others]}}
 
 
+def _volumes(pod: t.Mapping[str, t.Any]) -> list[t.Mapping[str, t.Any]]:
+    return [each for each in pod.get("volumes") or [] if (each.get("configMap") or {}).get("name") == NAME]
+
+
+def corefile_key(pod: t.Mapping[str, t.Any]) -> str:
+    """The key of the ConfigMap that a pod of CoreDNS reads as its Corefile; "" where its volumes don't say it."""
+    items = [item for each in _volumes(pod) for item in (each["configMap"].get("items") or [])]
+    keys = [str(each.get("key")) for each in items if each.get("path") == KEY]
+    return keys[0] if len(keys) == 1 else ""
+
+
 def _corefile_volume(config_map: t.Mapping[str, t.Any], deployment: t.Mapping[str, t.Any]) -> _Volume:
     data: t.Mapping[str, str] = config_map.get("data") or {}
-    volumes = [
-        each for each in _pod(deployment).get("volumes") or [] if (each.get("configMap") or {}).get("name") == NAME
-    ]
+    volumes = _volumes(_pod(deployment))
     if len(volumes) != 1:
         raise _refused(
             f"the Deployment kube-system/coredns has {len(volumes)} volumes of the ConfigMap coredns, not one"

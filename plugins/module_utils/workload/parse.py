@@ -270,9 +270,17 @@ def _addons(objects: Object, reachable: bool) -> Object:
             "updated": _updated(dns, "updatedReplicas"),
             "image": _image(dns, "coredns"),
             "corefile": objects.get("corefile") is not False,
+            "corefileKey": _corefile_key(dns),
         },
         "bootstrap": _bootstrap_objects(_mapping(objects.get("bootstrap"))),
     }
+
+
+def _corefile_key(dns: t.Any) -> str:
+    """The key of ConfigMap coredns that CoreDNS reads as its Corefile; "" where the Deployment doesn't say it."""
+    files = _mappings(_mapping(_mapping(dns).get("spec")).get("files"))
+    found = [each.get("key") for each in files if (each.get("name"), each.get("path")) == ("coredns", "Corefile")]
+    return found[0] if len(found) == 1 and isinstance(found[0], str) else ""
 
 
 # What each object must bind, for a Node that kubeadm joins to be able to register (kubeadm.md B4).

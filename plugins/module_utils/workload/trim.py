@@ -11,6 +11,7 @@ _ANNOTATIONS = ("kubeadm.alpha.kubernetes.io/cri-socket", "node.alpha.kubernetes
 # Anybody may add conditions to a Node; a Node has five of its own.
 _MOST_CONDITIONS = 100
 _LONGEST_KUBECONFIG = 65536
+_MOST_FILES = 20
 # A Node's status.nodeInfo, of which every field but swap is a text that is always there (core/v1 NodeSystemInfo).
 NODE_INFO = (
     "machineID",
@@ -119,6 +120,7 @@ def workload(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
         "spec": {
             "replicas": (item.get("spec") or {}).get("replicas"),
             "containers": [_pick(container, "name", "image") for container in _items(template, "containers")],
+            "files": _files(template),
         },
         "status": _pick(
             item.get("status"),
@@ -131,6 +133,17 @@ def workload(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
             "updatedReplicas",
         ),
     }
+
+
+def _files(template: t.Mapping[str, t.Any]) -> list[dict[str, t.Any]]:
+    """The files that a pod's volumes take from ConfigMaps, each with the ConfigMap's name, its key and the path."""
+    sources = [volume.get("configMap") for volume in _items(template, "volumes") if isinstance(volume, dict)]
+    return [
+        {**_pick(source, "name"), **_pick(item, "key", "path")}
+        for source in sources
+        if isinstance(source, dict)
+        for item in _items(source, "items")[:_MOST_FILES]
+    ]
 
 
 def kubeadm_config(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:

@@ -103,6 +103,30 @@ def test_it_is_the_last_thing_that_is_done(builder: Builder, action: str) -> Non
     assert decided(builder)[0] == action
 
 
+@pytest.mark.parametrize(
+    ("key", "configuration", "expected"),
+    [
+        ("Corefile-backup", {}, ["dns"]),
+        ("Corefile-backup", {"dns": {"imageTag": "1.7.0"}}, ["dns"]),
+        ("Corefile", {}, []),
+        ("mine", {}, []),
+        ("", {}, []),
+    ],
+)
+def test_what_an_upgrade_left_that_was_broken_off_and_taken_back_is_put_back(
+    key: str, configuration: dict[str, Any], expected: list[str]
+) -> None:
+    """CoreDNS runs what is wanted again, and reads its Corefile from the backup that the upgrade made."""
+    builder = configured(runs(healthy(3), PROXY, DNS), **configuration)
+    builder.workload["addons"]["dns"]["corefileKey"] = key
+    assert decided(builder) == ("updateAddons" if expected else "none", expected)
+    if expected:
+        [done, settled] = plan(builder.build())
+        assert "with the key Corefile-backup, as an upgrade left it that was broken off" in describe(done)
+        assert settled["action"] == "none"
+        assert decided(builder.annotate(f"{SKIP}coredns", "")) == ("none", [])
+
+
 def test_a_rollout_ends_with_it_once() -> None:
     steps = plan(upgrade(runs(healthy(3), PROXY, DNS)).build())
     assert [step["action"] for step in steps] == [*["join", "remove"] * 3, "updateAddons", "none"]

@@ -131,6 +131,49 @@ def test_where_coredns_is_not_to_be_touched() -> None:
     assert coredns.plan(dns("mine/coredns@sha256:" + "0" * 64), coredns.Wanted()).writes == ()
 
 
+BROKEN_OFF = [
+    {
+        "name": "config-volume",
+        "configMap": {"name": "coredns", "items": [{"key": "Corefile-backup", "path": "Corefile"}]},
+    }
+]
+
+
+@pytest.mark.parametrize(
+    ("migrated", "written"),
+    [
+        # Broken off before the new text was written, and after it: the old image may not read that.
+        (".:53 {\n    errors\n}\n", []),
+        (".:53 {\n    errors\n    transfer\n}\n", [".:53 {\n    errors\n}\n"]),
+        (None, [".:53 {\n    errors\n}\n"]),
+    ],
+)
+def test_an_upgrade_that_was_broken_off_and_is_wanted_no_more_is_taken_back(
+    migrated: t.Optional[str], written: list[str]
+) -> None:
+    objects = dns("k8s.gcr.io/coredns:1.7.0", volumes=BROKEN_OFF)
+    data = {"Corefile": migrated, "Corefile-backup": ".:53 {\n    errors\n}\n"}
+    objects[coredns.CONFIG_MAP]["data"] = {key: text for key, text in data.items() if text is not None}
+    stored = (
+        "apiVersion: kubeadm.k8s.io/v1beta2\nkind: ClusterConfiguration\ndns:\n  type: CoreDNS\n  imageTag: v1.8.0\n"
+    )
+    objects[kubeadm_config.PATH] = {"metadata": {"resourceVersion": "3"}, "data": {"ClusterConfiguration": stored}}
+    done = coredns.plan(objects, coredns.Wanted(image_tag="1.7.0"))
+    config, *before, deployment = done.writes
+    assert "imageTag: 1.7.0" in config.document["data"]["ClusterConfiguration"]
+    assert [each.document["data"] for each in before] == [{"Corefile": text} for text in written]
+    [volume] = deployment.document["spec"]["template"]["spec"]["volumes"]
+    assert volume["configMap"]["items"] == [{"key": "Corefile", "path": "Corefile"}]
+    assert "image" not in str(deployment.document) and "is taken back" in done.message
+    assert bool(done.warnings) == bool(written)
+
+
+def test_a_backup_that_is_gone_is_not_taken_for_what_runs() -> None:
+    objects = dns("k8s.gcr.io/coredns:1.7.0", volumes=BROKEN_OFF)
+    with pytest.raises(WorkloadError, match="no key"):
+        coredns.plan(objects, coredns.Wanted(image_tag="1.7.0"))
+
+
 def test_other_files_of_the_volume_stay() -> None:
     others = [{"key": "example.db", "path": "example.db"}]
     items = [{"key": "Corefile", "path": "Corefile"}, *others]
@@ -240,6 +283,17 @@ def test_what_a_control_plane_says() -> None:
     bare = {"metadata": {}, "spec": {"version": "v1.20.2"}}
     assert control_plane.wanted_kubeadm_config(cluster, bare).feature_gates == {}
     assert addons.image_repository(bare) is None
+
+
+def test_what_was_taken_out_of_the_spec_is_taken_out_of_kubeadm_config() -> None:
+    """A rollout for it would make machines as before; a registry that nobody's spec named is somebody else's word."""
+    cluster = {"metadata": {"name": "prod"}, "spec": {}}
+    plane = {"metadata": {}, "spec": {"version": "v1.31.4", "kubeadmConfigSpec": {}}}
+    wanted = control_plane.wanted_kubeadm_config(cluster, plane)
+    assert (wanted.certificate_validity_period_days, wanted.encryption_algorithm) == (0, "")
+    assert wanted.image_repository is None
+    machines = [{"spec": {"clusterConfiguration": {"imageRepository": "a.org"}}}]
+    assert control_plane.wanted_kubeadm_config(cluster, plane, machines).image_repository == ""
 
 
 def test_fields_that_are_kept() -> None:
