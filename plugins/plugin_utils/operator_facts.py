@@ -34,6 +34,7 @@ _KEEP = (
     "items[].spec.unschedulable",
     "items[].status.nodeInfo.kubeletVersion",
     "items[].status.nodeInfo.machineID",
+    "items[].status.nodeInfo.osImage",
     "items[].status.conditions[].type",
     "items[].status.conditions[].status",
 )
@@ -130,6 +131,7 @@ class Facts:
             inventory_host=host,
             reachable=bool(machine or host),
             machine_id=str(info.get("machineID") or ""),
+            os_image=str(info.get("osImage") or ""),
         )
 
     def _machine(self, node: str, machine_id: str) -> str:

@@ -47,7 +47,7 @@ def amid_rotation(objects: ClusterObjects, what: str) -> str:
         return ""
     return (
         f"{rotation_told(objects.name, rotation)}, and {what} would take away from the nodes what it needs there. Nothing was started. "
-        f"Complete the rotation first ({rotation_completed(objects.name, rotation)}), then run this again."
+        f"Complete the rotation first ({rotation_completed(objects.name, rotation, len(objects.machines))}), then run this again."
     )
 
 
@@ -58,7 +58,7 @@ def left_behind(objects: ClusterObjects) -> str:
         return ""
     return (
         f" But {rotation_told(objects.name, rotation)}. Until it is, reconcile makes no machine, and certificates, configuration and version are "
-        f"not changed. To complete it: {rotation_completed(objects.name, rotation)}"
+        f"not changed. To complete it: {rotation_completed(objects.name, rotation, len(objects.machines))}"
     )
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import commands
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.catalogue import COMMANDS
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import NodeFacts
 
 TESTS = Path(__file__).resolve().parents[1]
 OPERATOR = "unit/plugins/module_utils/operator"
@@ -188,7 +189,7 @@ def test_what_a_command_does_not_need_may_be_left_out(name: str) -> None:
     command = COMMANDS[name]
     given = {key: valid(each) for key, each in command.parameters.items() if each.required}
     if command.errors(given, "command") == []:
-        lines = command.describe(command.complete(given), "node-1")
+        lines = command.describe(command.complete(given), NodeFacts("node-1", True))
         assert lines and not [each for each in lines if "None" in each]
 
 

@@ -51,7 +51,7 @@ def _amid_rotation(view: View, outcome: Outcome) -> Outcome:
     """
     rotation = view.raw["unfinishedRotation"]
     text = f"{rotation_told(view.name, rotation)}; a machine that joins now would not trust the others, or they not it"
-    fix = f"Complete the rotation: {rotation_completed(view.name, rotation)}."
+    fix = f"Complete the rotation: {rotation_completed(view.name, rotation, len(view.live))}."
     return _told(outcome, ROTATION_UNFINISHED, text, fix, held=outcome.acts and not _takes_out(outcome))
 
 
@@ -62,11 +62,13 @@ def rotation_told(cluster: str, rotation: Mapping[str, Any]) -> str:
     return f"a rotation of {what}{begun} is not over (Secret {kinds.secret_name(cluster, kinds.PURPOSE_AUTHORITY_ROTATION)})"
 
 
-def rotation_completed(cluster: str, rotation: Mapping[str, Any]) -> str:
-    """What to type in order to complete it: an Action of a new name, with the same authorities."""
+def rotation_completed(cluster: str, rotation: Mapping[str, Any], machines: int) -> str:
+    """What to type in order to complete it: an Action of a new name, with the same authorities, and the consent that one machine needs."""
     authorities = list(rotation.get("authorities") or ())
-    spec = {"rotateCertificateAuthorities": {"authorities": authorities} if authorities else {}}
-    options = json.dumps({"operator_spec": spec})
+    wanted: dict[str, Any] = {"authorities": authorities} if authorities else {}
+    if machines == 1:
+        wanted["acceptOutage"] = True
+    options = json.dumps({"operator_spec": {"rotateCertificateAuthorities": wanted}})
     return f"kubeadm.control_plane.action --limit {cluster} -e '{options}'"
 
 

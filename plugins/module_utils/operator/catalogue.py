@@ -16,7 +16,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator imp
     catalogue_upgrade,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.commands import Command
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import FieldError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import FieldError, NodeFacts
 
 COMMANDS: Mapping[str, Command] = {
     each.name: each
@@ -55,7 +55,7 @@ def descriptor_errors(descriptor: Any, path: str) -> list[FieldError]:
     return COMMANDS[name].errors(parameters or {}, f"{path}.{name}")
 
 
-def describe(descriptors: Sequence[Mapping[str, Any]], node: str) -> list[str]:
+def describe(descriptors: Sequence[Mapping[str, Any]], node: NodeFacts) -> list[str]:
     """The lines that a person would type on a Node for these commands, in their order."""
     lines: list[str] = []
     for descriptor in descriptors:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import commands
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.commands import Command, Parameter
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import NodeFacts
 
 ALL = "all"
 # kubeadm's names of what `certs renew` renews, and which component reads it only when it starts.
@@ -31,22 +32,22 @@ KUBELET_CLIENT = "kubelet.conf"
 KUBECONFIG_SECRET = "kubeconfig"
 
 
-def _renew(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
+def _renew(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
     del node
     config = " --config=/run/kubeadm/renew.yaml" if parameters["offline"] else ""
     return tuple(f"kubeadm certs renew {name}{config}" for name in parameters["names"])
 
 
-def _kubelet(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
+def _kubelet(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
     del parameters
     return (
-        f"kubeadm kubeconfig user --config=/run/kubeadm/renew.yaml --org=system:nodes --client-name=system:node:{node}"
+        f"kubeadm kubeconfig user --config=/run/kubeadm/renew.yaml --org=system:nodes --client-name=system:node:{node.name}"
         " # its certificate and key become /var/lib/kubelet/pki/kubelet-client-current.pem",
         "systemctl restart kubelet",
     )
 
 
-def _worker_kubelet(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
+def _worker_kubelet(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
     del parameters, node
     return (
         "rm /etc/kubernetes/kubelet.conf /var/lib/kubelet/pki/kubelet-client-*"

@@ -10,6 +10,7 @@ from typing import Any
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import change_configuration, commands
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.commands import Command, Parameter
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import NodeFacts
 
 _PHASES: Mapping[str, str] = {
     "kube-apiserver": "control-plane apiserver",
@@ -37,47 +38,47 @@ def _phases(parameters: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _check(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
+def _check(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
     lines = tuple(f"{line} --dry-run" for line in _phases(parameters) if line.startswith("kubeadm"))
     return (
         *_changes(parameters),
         *lines,
-        f"# refused where {node} has manifests changed by hand, or lacks a file that is needed",
+        f"# refused where {node.name} has manifests changed by hand, or lacks a file that is needed",
     )
 
 
-def _change(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
+def _change(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
     lines = _phases(parameters)
     return (
         *_changes(parameters),
         *lines,
-        f"# wait until each component of {node} is healthy; else put all of it back as it was",
+        f"# wait until each component of {node.name} is healthy; else put all of it back as it was",
     )
 
 
-def _record(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
+def _record(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
     del node
     return (*_changes(parameters), "kubeadm init phase upload-config kubeadm --config NEW")
 
 
-def _kubelet_check(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
+def _kubelet_check(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
     fields = ", ".join(parameters["fields"])
     return (
         "kubeadm upgrade node phase kubelet-config --dry-run",
-        f"# refused where the kubelet of {node} has a flag that outweighs {fields}",
+        f"# refused where the kubelet of {node.name} has a flag that outweighs {fields}",
     )
 
 
-def _kubelet(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
+def _kubelet(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
     return (
         *_changes(parameters),
         "kubectl -n kube-system edit configmap kubelet-config",
         "kubeadm upgrade node phase kubelet-config",
-        f"systemctl restart kubelet # and wait until {node} is Ready; else put its configuration back as it was",
+        f"systemctl restart kubelet # and wait until {node.name} is Ready; else put its configuration back as it was",
     )
 
 
-def _kube_proxy(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
+def _kube_proxy(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
     del node
     return (
         *_changes(parameters),

@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import versions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.commands import (
     BOOLEAN,
@@ -22,11 +23,11 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.com
     Command,
     Parameter,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import FieldError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import FieldError, NodeFacts
 
 # What a shell would take for its own. Nothing here goes through a shell, so it would be passed on as it stands.
 _SHELL = re.compile(r"[;&|<>`*\n]|\$[({\w]|^~")
-_VERSION = r"v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?"
+_VERSION = rf"v1\.{versions.REST_PATTERN}"
 _PATH = r"/[^\0\n]*[^/\0\n]"
 # A folder or a name to be sought would let an Action choose what code runs on the controller.
 _FULL_NAME = r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*){2,}"
@@ -93,7 +94,7 @@ def _record_check(parameters: Mapping[str, Any], path: str) -> list[FieldError]:
     return [FieldError(path, None, "records nothing", "Give what is to be recorded.")]
 
 
-def _file_lines(parameters: Mapping[str, Any], _node: str) -> tuple[str, ...]:
+def _file_lines(parameters: Mapping[str, Any], _node: NodeFacts) -> tuple[str, ...]:
     if parameters["state"] == "absent":
         return (f"rm -f {shlex.quote(parameters['path'])}",)
     secret = parameters["secret"]
@@ -102,14 +103,14 @@ def _file_lines(parameters: Mapping[str, Any], _node: str) -> tuple[str, ...]:
     return (f"write {parameters['path']} (mode {parameters['mode']}, {owner}) from {source}",)
 
 
-def _module_lines(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
+def _module_lines(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
     # Which of a module's arguments are secret is not known here: their names are shown, their values are not.
     names = shlex.quote(json.dumps(dict.fromkeys(sorted(parameters["args"]), "...")))
-    return (f"ansible {node} -m {parameters['name']} -a {names}",)
+    return (f"ansible {node.name} -m {parameters['name']} -a {names}",)
 
 
-def _role_lines(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
-    return (f"include_role: name={parameters['name']} tasks_from={parameters['tasksFrom']}, on {node}",)
+def _role_lines(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
+    return (f"include_role: name={parameters['name']} tasks_from={parameters['tasksFrom']}, on {node.name}",)
 
 
 def _recorded(parameters: Mapping[str, Any]) -> str:
@@ -199,7 +200,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "recordMachine",
-        lambda parameters, node: (f"record on the Machine of {node}: {_recorded(parameters)}",),
+        lambda parameters, node: (f"record on the Machine of {node.name}: {_recorded(parameters)}",),
         {**_RECORD, "certificates": Parameter(BOOLEAN, default=False)},
         check=_record_check,
     ),

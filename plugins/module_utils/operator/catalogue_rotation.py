@@ -17,6 +17,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.aut
     TRUST,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.commands import Command, Parameter
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import NodeFacts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.rotate_certificate_authorities import (
     ADDONS,
     ALL,
@@ -42,24 +43,30 @@ def _words(parameters: Mapping[str, Any]) -> str:
     return ", ".join(_WORDS[each] for each in parameters["authorities"])
 
 
-def _create(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
+def _create(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
     del node
     return (f"# make a new {_words(parameters)}, kept in the store beside the old ones",)
 
 
-def _trust(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
-    return (f"# {node}: {_words(parameters)}: add the new certificates and public keys to what is trusted", _RESTART)
-
-
-def _issue(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
+def _trust(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
     return (
-        f"# {node}: {_words(parameters)}: sign every certificate anew, with the names it has; sign with the new keys",
+        f"# {node.name}: {_words(parameters)}: add the new certificates and public keys to what is trusted",
         _RESTART,
     )
 
 
-def _drop(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
-    return (f"# {node}: {_words(parameters)}: take the old certificates and public keys from what is trusted", _RESTART)
+def _issue(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
+    return (
+        f"# {node.name}: {_words(parameters)}: sign every certificate anew, with the names it has; sign with the new keys",
+        _RESTART,
+    )
+
+
+def _drop(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
+    return (
+        f"# {node.name}: {_words(parameters)}: take the old certificates and public keys from what is trusted",
+        _RESTART,
+    )
 
 
 _PUBLISH = {
@@ -69,22 +76,22 @@ _PUBLISH = {
 }
 
 
-def _publish(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
+def _publish(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
     del node
     return (_PUBLISH[parameters["stage"]],)
 
 
-def _prove(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
+def _prove(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
     also = {
         ISSUE: "; a kubelet that got an old certificate meanwhile is given a new one",
         DROP: "; old credentials are refused",
     }.get(parameters["stage"], "")
     return (
-        f"# {node}: read back what is trusted, what is shown, and that everything that reads it was started since{also}",
+        f"# {node.name}: read back what is trusted, what is shown, and that everything that reads it was started since{also}",
     )
 
 
-def _workloads(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
+def _workloads(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
     del node
     if parameters["workloads"] == NONE:
         return ("# restart no workload",)
@@ -122,7 +129,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "takeEtcdSnapshot",
         lambda parameters, node: (
-            f"# {node}: take an etcd snapshot and verify it: those from before hold the old authorities",
+            f"# {node.name}: take an etcd snapshot and verify it: those from before hold the old authorities",
         ),
     ),
     Command(

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts, versions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import commands
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.commands import Command, Parameter
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import FieldError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import FieldError, NodeFacts
 
 COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 MANIFESTS = "/etc/kubernetes/manifests"
@@ -20,7 +20,7 @@ PACKAGES, FILES = "packages", "files"
 DRAIN_SECONDS = 600
 HEALTHY_SECONDS = 600
 RESTART_SECONDS = 300
-_VERSION = r"v1\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)([-+][0-9A-Za-z.+-]+)?"
+_VERSION = rf"v1\.{versions.REST_PATTERN}"
 _CHECK = r"[A-Za-z0-9][A-Za-z0-9./:_-]*"
 _PACKAGE_VERSION = r"[0-9A-Za-z][0-9A-Za-z.+:~*-]*"
 _REVISION = r"sha256:[0-9a-f]{64}"
@@ -79,8 +79,13 @@ def _binaries(parameters: Mapping[str, Any], path: str) -> list[FieldError]:
     return binaries_errors(parameters["binaries"], f"{path}.binaries")
 
 
-def installation(names: tuple[str, ...], parameters: Mapping[str, Any]) -> tuple[str, ...]:
-    """The lines that install these programs at a version."""
+# What kubelets call the systems whose programs apt installs, and those where dnf or yum does (os-release's PRETTY_NAME).
+_APT = ("debian", "ubuntu")
+_DNF = ("red hat", "centos", "rocky", "alma", "fedora", "oracle", "amazon")
+
+
+def _installation(names: tuple[str, ...], parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
+    """The lines that install these programs at a version; of a system that is neither family's, both."""
     version, binaries = str(parameters["version"]), parameters["binaries"]
     if binaries.get("source", PACKAGES) == FILES:
         folder = str(binaries["path"]).replace("{version}", version)
@@ -88,17 +93,27 @@ def installation(names: tuple[str, ...], parameters: Mapping[str, Any]) -> tuple
     wanted = binaries.get("packageVersion") or f"{version[1:]}-*"
     words = " ".join(names)
     packages = " ".join(f"'{name}={wanted}'" for name in names)
-    return (f"apt-mark unhold {words} && apt-get update && apt-get install -y {packages} && apt-mark hold {words}",)
+    apt = f"apt-mark unhold {words} && apt-get update && apt-get install -y {packages} && apt-mark hold {words}"
+    # The repository's own file keeps these packages from being upgraded by accident.
+    packages = " ".join(f"'{name}-{wanted}'" for name in names)
+    dnf = f"dnf install --assumeyes --disableexcludes=all {packages}"
+    system = node.os_image.lower()
+    if any(each in system for each in _APT):
+        return (apt,)
+    if any(each in system for each in _DNF):
+        return (dnf,)
+    return (f"{apt} # where apt installed {names[0]}", f"{dnf} # where dnf or yum did")
 
 
-def _kubeadm(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
-    del node
-    return installation(("kubeadm",), parameters)
+def _kubeadm(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
+    return _installation(("kubeadm",), parameters, node)
 
 
-def _kubelet_and_kubectl(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
-    del node
-    return (*installation(("kubelet", "kubectl"), parameters), "systemctl daemon-reload && systemctl restart kubelet")
+def _kubelet_and_kubectl(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
+    return (
+        *_installation(("kubelet", "kubectl"), parameters, node),
+        "systemctl daemon-reload && systemctl restart kubelet",
+    )
 
 
 def upgrade_arguments(parameters: Mapping[str, Any]) -> list[str]:
@@ -116,17 +131,17 @@ def upgrade_arguments(parameters: Mapping[str, Any]) -> list[str]:
     return words
 
 
-def _apply(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
+def _apply(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
     del node
     return (" ".join(["kubeadm upgrade apply", parameters["version"], "--yes", *upgrade_arguments(parameters)]),)
 
 
-def _node(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
+def _node(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
     del node
     return (" ".join(["kubeadm upgrade node", *upgrade_arguments(parameters)]),)
 
 
-def _plan(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
+def _plan(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
     del node
     words = ["kubeadm upgrade plan", parameters["version"]]
     if parameters["ignorePreflightErrors"]:
@@ -134,17 +149,17 @@ def _plan(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
     return (" ".join(words),)
 
 
-def _healthy(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
+def _healthy(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
     wanted = [f"a kubelet of {parameters['kubeletVersion']}"] if parameters["kubeletVersion"] else []
     wanted += [f"an API server of {parameters['apiServerVersion']}"] if parameters["apiServerVersion"] else []
     also = f", with {' and '.join(wanted)}" if wanted else ""
     seconds = parameters["timeoutSeconds"]
     return (
-        f"# wait, at most {seconds} s, until {node} is Ready, its control plane answers and every etcd member is healthy{also}",
+        f"# wait, at most {seconds} s, until {node.name} is Ready, its control plane answers and every etcd member is healthy{also}",
     )
 
 
-def _restart(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
+def _restart(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
     del node
     file = f"{parameters['component']}.yaml"
     return (
@@ -153,9 +168,9 @@ def _restart(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
     )
 
 
-def _drain(parameters: Mapping[str, Any], node: str) -> tuple[str, ...]:
+def _drain(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
     bound = f" --timeout={parameters['timeoutSeconds']}s" if parameters["timeoutSeconds"] else ""
-    return (f"kubectl drain {node} --ignore-daemonsets --delete-emptydir-data --force{bound}",)
+    return (f"kubectl drain {node.name} --ignore-daemonsets --delete-emptydir-data --force{bound}",)
 
 
 _BINARIES = Parameter(commands.MAPPING, default={"source": PACKAGES})
@@ -218,5 +233,5 @@ COMMANDS: tuple[Command, ...] = (
         {"timeoutSeconds": Parameter(commands.INTEGER, default=DRAIN_SECONDS, minimum=0)},
         disruptive=True,
     ),
-    Command("kubectlUncordon", lambda parameters, node: (f"kubectl uncordon {node}",)),
+    Command("kubectlUncordon", lambda parameters, node: (f"kubectl uncordon {node.name}",)),
 )

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Callable
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import FieldError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import FieldError, NodeFacts
 
 STRING = "string"
 INTEGER = "integer"
@@ -64,8 +64,8 @@ class Parameter:
         return []
 
 
-# (parameters, Node's name) -> the lines that a person would type. They must not show a secret.
-Describe = Callable[[Mapping[str, Any], str], "tuple[str, ...]"]
+# (parameters, Node) -> the lines that a person would type. They must not show a secret.
+Describe = Callable[[Mapping[str, Any], NodeFacts], "tuple[str, ...]"]
 # (parameters, path) -> rules over several parameters.
 Check = Callable[[Mapping[str, Any], str], "list[FieldError]"]
 # parameters -> whether it holds for them.

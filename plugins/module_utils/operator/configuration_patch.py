@@ -54,7 +54,7 @@ class Stored:
 def read_cluster_configuration(text: str) -> Stored:
     """Read the ConfigMap's ClusterConfiguration. Raises UnreadableConfiguration."""
     document = read_component(text, "ClusterConfiguration")
-    api = kinds.READ.get(str(document.get("apiVersion")))
+    api = kinds.api_number(str(document.get("apiVersion")))
     if api is None:
         raise UnreadableConfiguration(
             f"its apiVersion {str(document.get('apiVersion'))[:80]!r} is none of kubeadm's that are read here"

@@ -126,6 +126,7 @@ def _node_record(node: NodeFacts) -> Object:
         "machine": record["machine"],
         "inventoryHost": record["inventory_host"],
         "machineID": record["machine_id"],
+        "osImage": record["os_image"],
     }
 
 
@@ -141,6 +142,8 @@ def nodes_of(plan: Mapping[str, Any]) -> tuple[NodeFacts, ...]:
             machine=each["machine"],
             inventory_host=each["inventoryHost"],
             machine_id=each["machineID"],
+            # A plan that an earlier version of this collection froze has none.
+            os_image=each.get("osImage", ""),
         )
         for each in plan["nodes"]
     )

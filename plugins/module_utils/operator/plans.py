@@ -37,7 +37,7 @@ class NodeFacts:
 
     ``api_server_version`` is "" on a worker; ``machine`` is the Machine's name, "" where the store has none; ``inventory_host`` is
     "" where the machine is reached by what the store knows of it; ``reachable`` is whether its machine answered just now;
-    ``machine_id`` is that of /etc/machine-id there.
+    ``machine_id`` is that of /etc/machine-id there; ``os_image`` is the system's name as the kubelet tells it, such as "Ubuntu 24.04 LTS".
     """
 
     name: str
@@ -50,6 +50,7 @@ class NodeFacts:
     inventory_host: str = ""
     reachable: bool = True
     machine_id: str = ""
+    os_image: str = ""
 
 
 @dataclass(frozen=True)

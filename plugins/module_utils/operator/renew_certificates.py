@@ -9,6 +9,7 @@ successor on the disk. Then what read them is restarted, one component and one N
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -35,12 +36,17 @@ PATH = "spec.renewCertificates"
 EXTRA_NOW = "now"
 EXPIRED, NEVER, ALWAYS = "Expired", "Never", "Always"
 _SUPER_ADMIN = "super-admin.conf"
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
 _AUTHORITIES = ("ca", "etcd-ca", "front-proxy-ca")
 _FIELDS: Mapping[str, Parameter] = {
     "names": Parameter(commands.STRINGS, choices=(ALL, KUBELET_CLIENT, *USERS)),
     # Which workers' kubelets are bootstrapped anew.
     "workers": Parameter(choices=(EXPIRED, NEVER, ALWAYS)),
+    # Only on Nodes where one of them ends within as many days, so that a schedule restarts nothing in vain.
+    "withinDays": Parameter(commands.INTEGER, minimum=1),
 }
+# Later than any certificate's end.
+_ENDLESS = "9999-12-31T23:59:59Z"
 
 
 def validate(spec: Mapping[str, Any], path: str) -> list[FieldError]:
@@ -58,7 +64,7 @@ def validate(spec: Mapping[str, Any], path: str) -> list[FieldError]:
 
 
 def plan(spec: Mapping[str, Any], cluster: ClusterFacts) -> tuple[GroupPlan, ...]:
-    """The TaskGroups of a renewal.
+    """The TaskGroups of a renewal; none where nothing ends within the days that were asked for.
 
     Raises:
         RefusedAction: a certificate that kubeadm doesn't manage here, or no control plane Node.
@@ -71,27 +77,67 @@ def plan(spec: Mapping[str, Any], cluster: ClusterFacts) -> tuple[GroupPlan, ...
     every = ALL in chosen
     names = [ALL] if every else [name for name in chosen if name != KUBELET_CLIENT]
     _require_known(names, cluster)
+    until = _until(spec, cluster)
+    due = [
+        each for each in _expired_first(nodes, cluster) if _due(each, names, KUBELET_CLIENT in chosen, until, cluster)
+    ]
+    groups = _control_plane(names, every or KUBELET_CLIENT in chosen, tuple(each.name for each in due), cluster)
+    which = str(spec.get("workers") or EXPIRED)
+    workers = _workers(which, until, cluster) if every or KUBELET_CLIENT in chosen else ()
+    if workers:
+        steps: tuple[Mapping[str, Any], ...] = ({"bootstrapKubeletAgain": {}}, {"waitHealthy": {}})
+        groups.append(GroupPlan("bootstrap-w", workers, steps))
+    if due and (every or "admin.conf" in chosen):
+        groups.append(GroupPlan("renew-kubeconfig", (due[0].name,), ({"renewKubeconfigSecret": {}},)))
+    return tuple(groups)
+
+
+def _control_plane(
+    names: Sequence[str], kubelet: bool, order: tuple[str, ...], cluster: ClusterFacts
+) -> list[GroupPlan]:
+    """The files on these control plane Nodes, and what reads them restarted."""
+    if not order:
+        return []
     components = _components(names, cluster.external_etcd)
-    order = tuple(each.name for each in _expired_first(nodes, cluster))
-    online = cluster.api_answers
-    groups = [GroupPlan("renew-cp", order, _renewal(names, online, every or KUBELET_CLIENT in chosen))]
+    groups = [GroupPlan("renew-cp", order, _renewal(names, cluster.api_answers, kubelet))]
     # The store keeps when the API server's certificate ends.
     record: tuple[Mapping[str, Any], ...] = ({"recordMachine": {"certificates": True}},)
     if not {ALL, "apiserver"} & set(names):
         record = ()
-    if online:
-        steps = _one_at_a_time(components)
-        if steps:
-            groups.append(GroupPlan("restart-cp", order, (*steps, *record)))
-    else:
-        groups += _offline(components, order, record)
-    workers = _workers(str(spec.get("workers") or EXPIRED), cluster) if every or KUBELET_CLIENT in chosen else ()
-    if workers:
-        steps = ({"bootstrapKubeletAgain": {}}, {"waitHealthy": {}})
-        groups.append(GroupPlan("bootstrap-w", workers, steps))
-    if every or "admin.conf" in chosen:
-        groups.append(GroupPlan("renew-kubeconfig", order[:1], ({"renewKubeconfigSecret": {}},)))
-    return tuple(groups)
+    if not cluster.api_answers:
+        return groups + _offline(components, order, record)
+    steps = _one_at_a_time(components)
+    if steps:
+        groups.append(GroupPlan("restart-cp", order, (*steps, *record)))
+    return groups
+
+
+def _until(spec: Mapping[str, Any], cluster: ClusterFacts) -> str:
+    """The time up to which a certificate's end makes it due (RFC 3339); later than all without a threshold."""
+    days, now = spec.get("withinDays"), str(cluster.extra.get(EXTRA_NOW) or "")
+    if not days or not now:
+        return _ENDLESS
+    try:
+        moment = datetime.datetime.strptime(now, _TIME) + datetime.timedelta(days=int(days))
+    except OverflowError:
+        return _ENDLESS
+    return moment.strftime(_TIME)
+
+
+def _due(node: NodeFacts, names: Sequence[str], kubelet: bool, until: str, cluster: ClusterFacts) -> bool:
+    """Whether one of these certificates of the Node ends by then, or nobody knows when.
+
+    A kubelet renews its own in time: where it isn't named it counts once it has ended.
+    """
+    if until == _ENDLESS:
+        return True
+    ends = _ends(node, cluster)
+    if not ends:
+        return True
+    wanted = USERS if ALL in names else names
+    now = str(cluster.extra[EXTRA_NOW])
+    of_kubelet = ends.get(KUBELET_CLIENT, _ENDLESS)
+    return any(ends.get(each, _ENDLESS) <= until for each in wanted) or of_kubelet <= (until if kubelet else now)
 
 
 def _require_authorities(cluster: ClusterFacts) -> None:
@@ -162,14 +208,23 @@ def _expired_first(nodes: Sequence[NodeFacts], cluster: ClusterFacts) -> list[No
 def _expired(node: NodeFacts, cluster: ClusterFacts) -> bool:
     # RFC 3339 times in UTC with seconds sort as text.
     now = str(cluster.extra.get(EXTRA_NOW) or "")
-    ends = [end for key, end in cluster.certificates.items() if key.partition("/")[0] == node.name]
-    return bool(now) and any(end and end <= now for end in ends)
+    return bool(now) and any(end <= now for end in _ends(node, cluster).values())
 
 
-def _workers(which: str, cluster: ClusterFacts) -> tuple[str, ...]:
+def _ends(node: NodeFacts, cluster: ClusterFacts) -> dict[str, str]:
+    """When each certificate of a Node ends, as far as that is known."""
+    known = ((key.partition("/"), end) for key, end in cluster.certificates.items())
+    return {name: end for (owner, _slash, name), end in known if owner == node.name and end}
+
+
+def _workers(which: str, until: str, cluster: ClusterFacts) -> tuple[str, ...]:
     if which == NEVER:
         return ()
-    return tuple(each.name for each in cluster.workers if which == ALWAYS or _expired(each, cluster))
+    return tuple(
+        each.name
+        for each in cluster.workers
+        if _expired(each, cluster) or (which == ALWAYS and _due(each, (), True, until, cluster))
+    )
 
 
 __all__ = ["EXTRA_NOW", "plan", "validate"]

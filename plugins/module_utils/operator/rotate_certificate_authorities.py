@@ -30,7 +30,9 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.pla
 PATH = "spec.rotateCertificateAuthorities"
 # A kubelet has a pod's new token in its volume within two minutes; bound tokens are refreshed after 80 % of their hour, or of a day at most.
 TOKENS_SECONDS = 7200
-_FIELDS = ("authorities", "tokensTimeoutSeconds", "restartWorkloads")
+# Consent to the outage of a control plane of one node, on which nothing answers while its components restart.
+OUTAGE = "acceptOutage"
+_FIELDS = ("authorities", "tokensTimeoutSeconds", "restartWorkloads", OUTAGE)
 # Whose pods are restarted that have a token of the old key: nobody's, kube-proxy's and CoreDNS's, or everybody's.
 NONE, ADDONS, ALL = "None", "Addons", "All"
 WORKLOADS = (NONE, ADDONS, ALL)
@@ -57,6 +59,9 @@ def validate(spec: Mapping[str, Any], path: str) -> list[FieldError]:
     if whose is not None and whose not in WORKLOADS:
         rule = f"must be one of {', '.join(WORKLOADS)}"
         found.append(FieldError(f"{path}.restartWorkloads", whose, rule, f"Leave it out for {ADDONS}."))
+    if not isinstance(spec.get(OUTAGE, False), bool):
+        fix = "Leave it out for false, or give true for a control plane of one node."
+        found.append(FieldError(f"{path}.{OUTAGE}", spec[OUTAGE], "must be true or false", fix))
     return found
 
 
@@ -99,7 +104,7 @@ def plan(spec: Mapping[str, Any], facts: ClusterFacts) -> tuple[GroupPlan, ...]:
     """The TaskGroups of a rotation: each stage on every node, published in the cluster's objects, and read back before the next begins.
 
     Raises:
-        RefusedAction: there is nobody to work on, a node is not Ready, or an authority has expired.
+        RefusedAction: there is nobody to work on, a node is not Ready, or there is one control plane node alone and no consent to its outage.
     """
     authorities = chosen(spec, facts.external_etcd)
     if not facts.control_plane_nodes:
@@ -121,6 +126,13 @@ def plan(spec: Mapping[str, Any], facts: ClusterFacts) -> tuple[GroupPlan, ...]:
             "Bring them back, or take them out of the cluster (kubectl delete node), then begin again.",
         )
     control_plane = tuple(each.name for each in facts.control_plane_nodes)
+    if len(control_plane) == 1 and not spec.get(OUTAGE):
+        rule = (
+            f"{control_plane[0]} is the only control plane Node: with no other to answer, the API and etcd are away each time that "
+            "their components restart, several times in a rotation and for up to some minutes"
+        )
+        fix = f"Give {OUTAGE}: true if that may be, or scale the control plane to 3 first."
+        raise RefusedAction(f"{PATH}.{OUTAGE}", None, rule, fix)
     workers = tuple(each.name for each in facts.workers) if CA in authorities else ()
     head = control_plane[:1]
     named = {"authorities": list(authorities)}

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import catalogue, flow, objects
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import catalogue, flow, freeze, objects
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.flow import Step
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.matching import Execution
 
@@ -25,6 +25,7 @@ def plan_text(root: Mapping[str, Any], plan: Mapping[str, Any]) -> str:
     if not groups:
         return f"{head}: there is nothing to do"
     lines = [f"{head}, {_many(count, 'Task')} in {_many(len(groups), 'TaskGroup')}, one TaskGroup at a time"]
+    known = {each.name: each for each in freeze.nodes_of(plan)}
     number = 0
     for group in groups:
         how = "one Node at a time"
@@ -34,14 +35,14 @@ def plan_text(root: Mapping[str, Any], plan: Mapping[str, Any]) -> str:
         for node in group["nodes"]:
             number += 1
             lines.append(f"    {number:>3}. {node}")
-            lines += [f"           {line}" for line in catalogue.describe(group["commands"], node)]
+            lines += [f"           {line}" for line in catalogue.describe(group["commands"], known[node])]
     return "\n".join(lines)
 
 
-def task_text(task: Mapping[str, Any]) -> str:
-    """What a Task would run, for the person who is to approve it."""
-    node = str(task["spec"]["nodeName"])
-    lines = [f"{objects.label(task)} on Node {node}:"]
+def task_text(task: Mapping[str, Any], plan: Mapping[str, Any]) -> str:
+    """What a Task of a frozen plan would run, for the person who is to approve it."""
+    node = next(each for each in freeze.nodes_of(plan) if each.name == task["spec"]["nodeName"])
+    lines = [f"{objects.label(task)} on Node {node.name}:"]
     return "\n".join([*lines, *(f"  {line}" for line in catalogue.describe(task["spec"]["commands"], node))])
 
 
@@ -63,7 +64,7 @@ def ending(execution: Execution, step: Step, cluster: str) -> str:
             f"What to type: {PLAYBOOK}resume {option} to go on, {PLAYBOOK}abort {option} to give it up."
         )
     if step.kind == flow.APPROVAL:
-        shown = "\n".join(task_text(execution.tasks[each]) for each in step.tasks)
+        shown = "\n".join(task_text(execution.tasks[each], execution.plan) for each in step.tasks)
         return (
             f"{label} waits for approval: {_progress(execution)}\n{shown}\n"
             f"What to type: {PLAYBOOK}approve {option} to run it, {PLAYBOOK}abort {option} to reject it."

@@ -229,7 +229,7 @@ def _require_configuration(target: Version, cluster: ClusterFacts) -> Version | 
         raise RefusedAction(PATH, None, f"kubeadm-config can't be read: {error}", "Correct it first.") from error
     number = kinds.api_number(read.api_versions.get("clusterConfiguration", ""))
     if number is not None and not versions.readable_by(str(target), number):
-        rule = f"kubeadm of {target} does not read the cluster's configuration, kubeadm.k8s.io/v1beta{number}"
+        rule = f"kubeadm of {target} does not read the cluster's configuration, {versions.api(number).api_version}"
         fix = "Migrate it with the present kubeadm: kubeadm config migrate, then kubeadm init phase upload-config kubeadm."
         raise RefusedAction(TARGET, str(target), rule, fix)
     configuration = read.hub.get("clusterConfiguration") or {}

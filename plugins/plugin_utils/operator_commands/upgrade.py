@@ -102,6 +102,7 @@ def kubeadm_upgrade_apply(context: TaskContext, parameters: Parameters) -> None:
     # It can be run again at any point, and is: what it uploads first says nothing of what it does last.
     words = [KUBEADM, "upgrade", "apply", parameters["version"], "--yes", *upgrade_arguments(parameters)]
     context.run(words, step="apply", timeout_seconds=APPLY_SECONDS)
+    _prune_backups(context)
 
 
 def kubeadm_upgrade_node(context: TaskContext, parameters: Parameters) -> None:
@@ -109,6 +110,18 @@ def kubeadm_upgrade_node(context: TaskContext, parameters: Parameters) -> None:
     context.check_lock()
     words = [KUBEADM, "upgrade", "node", *upgrade_arguments(parameters)]
     context.run(words, step="node", timeout_seconds=APPLY_SECONDS)
+    _prune_backups(context)
+
+
+def _prune_backups(context: TaskContext) -> None:
+    """Keep what kubeadm's upgrades leave on the node in bounds. An upgrade that is done doesn't fail for it."""
+    try:
+        done = context.call("kubeadm_backups", {"fencing": context.fencing})
+    except CommandFailure as failure:
+        context.note(f"kubeadm's older backups were not deleted: {failure}")
+        return
+    if done["deleted"]:
+        context.note(str(done["msg"]))
 
 
 def restart_component(context: TaskContext, parameters: Parameters) -> None:

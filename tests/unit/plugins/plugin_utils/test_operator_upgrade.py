@@ -64,11 +64,42 @@ def test_apply_and_node(tmp_path: Path) -> None:
     flags = {"version": NEW, "ignorePreflightErrors": ["ImagePull"], "etcdUpgrade": False, "patches": "/p"}
 
     for number, verb in enumerate(("kubeadmUpgradeApply", "kubeadmUpgradeNode")):
-        run = command(tmp_path / str(number), {verb: flags}, lambda *_each: ended())
+        run = command(tmp_path / str(number), {verb: flags}, upgraded({"deleted": [], "msg": ""}))
         run.run()
         wanted = ["apply", NEW, "--yes"] if number == 0 else ["node"]
         words = ["--ignore-preflight-errors=ImagePull", "--etcd-upgrade=false", "--experimental-patches=/p"]
         assert run.action.programs() == [["kubeadm", "upgrade", *wanted, *words]]
+
+
+def upgraded(pruned: t.Optional[Object]) -> Node:
+    """A node on which kubeadm's upgrade succeeds; ``pruned``: what is said of the copies that it leaves, None where nobody answers."""
+    return lambda _name, module, _each: pruned if module == "kubeadm_backups" else ended()
+
+
+@pytest.mark.parametrize("verb", ["kubeadmUpgradeApply", "kubeadmUpgradeNode"])
+@pytest.mark.parametrize(
+    ("answer", "notes"),
+    [
+        (
+            {"deleted": ["/etc/kubernetes/tmp/kubeadm-backup-etcd-2024-03-11-21-00-07"], "msg": "1 deleted"},
+            ["1 deleted"],
+        ),
+        ({"deleted": [], "msg": "nothing is to be deleted"}, []),
+        (
+            {"failed": True, "msg": "read-only"},
+            ["kubeadm's older backups were not deleted: Node cp-a: kubeadm_backups: read-only"],
+        ),
+        (None, ["kubeadm's older backups were not deleted: Node cp-a: machine cp-a was not reached: timed out"]),
+    ],
+)
+def test_what_upgrades_leave_is_kept_in_bounds_and_fails_no_upgrade(
+    tmp_path: Path, verb: str, answer: t.Optional[Object], notes: list[str]
+) -> None:
+    """kubeadm copies etcd's data at each upgrade and deletes none of it; an upgrade that is done stays done."""
+    run = command(tmp_path, {verb: {"version": NEW}}, upgraded(answer))
+    run.run()
+    assert run.action.calls[-1] == ("cp-a", "kubeadm_backups", {"fencing": 7})
+    assert run.notes() == notes
 
 
 def test_kubeadm_that_fails_is_told_with_its_last_words(tmp_path: Path) -> None:

@@ -57,6 +57,9 @@ class TestRotation:
         assert said["message"].startswith(begun) and "what would follow: 3 of 5" in said["message"]
         spec = '{"operator_spec": {"rotateCertificateAuthorities": {"authorities": ["ca", "etcd"]}}}'
         assert f"kubeadm.control_plane.action --limit prod -e '{spec}'" in said["fix"]
+        alone = decide(self.half_rotated(healthy(1, replicas=3)).build())["blockedOn"][0]
+        # Without this consent it would be refused.
+        assert '"acceptOutage": true' in alone["fix"] and "acceptOutage" not in said["fix"]
 
     def test_no_machine_is_replaced_and_none_is_taken_away_for_it(self) -> None:
         def outdated(surge: int) -> Builder:

@@ -95,7 +95,7 @@ def planned(spec: dict[str, t.Any], **over: t.Any) -> dict[str, GroupPlan]:
             known = {each.name: each for each in catalogue_configuration.COMMANDS}
             if name in known:
                 assert known[name].errors(parameters, name) == []
-                assert known[name].describe(known[name].complete(parameters), "cp-a")
+                assert known[name].describe(known[name].complete(parameters), NodeFacts("cp-a", True))
     return groups
 
 

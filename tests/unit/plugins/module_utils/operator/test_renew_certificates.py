@@ -83,7 +83,7 @@ def test_every_command_is_one_that_the_catalogue_knows(answers: bool) -> None:
     for group in plan({"workers": "Always"}, facts):
         for each in group.commands:
             assert catalogue.descriptor_errors(each, group.name) == []
-            assert catalogue.describe([each], "cp-a")
+            assert catalogue.describe([each], NODES[0])
 
 
 def test_an_external_etcd() -> None:
@@ -131,9 +131,61 @@ def test_workers(which: str | None, chosen: tuple[str, ...]) -> None:
     assert not found or verbs(found[0]) == ["bootstrapKubeletAgain", "waitHealthy"]
 
 
+SOON = "2026-12-01T19:00:00Z"
+FRESH = {
+    f"{node}/{name}": LATER for node in NAMES for name in ("apiserver", "etcd-peer", "scheduler.conf", "kubelet.conf")
+}
+
+
+@pytest.mark.parametrize(
+    ("spec", "ends", "nodes"),
+    [
+        ({"withinDays": 30}, {}, ()),
+        ({"withinDays": 10}, {"cp-b/apiserver": SOON}, ("cp-b",)),
+        ({"withinDays": 9}, {"cp-b/apiserver": SOON}, ()),
+        ({"withinDays": 30}, {"cp-a/apiserver": SOON, "cp-c/etcd-peer": BEFORE}, ("cp-c", "cp-a")),
+        # What wasn't asked for is no reason.
+        ({"withinDays": 30, "names": ["scheduler.conf"]}, {"cp-a/apiserver": SOON}, ()),
+        # A kubelet renews its own certificate in time; one that has ended, or is named, counts.
+        ({"withinDays": 30}, {"cp-a/kubelet.conf": SOON}, ()),
+        ({"withinDays": 30}, {"cp-a/kubelet.conf": BEFORE}, ("cp-a",)),
+        ({"withinDays": 30, "names": ["kubelet.conf"]}, {"cp-a/kubelet.conf": SOON}, ("cp-a",)),
+        # An authority is none of what this renews.
+        ({"withinDays": 30}, {"cp-a/ca": SOON}, ()),
+        # Where nobody knows what a Node has, it is renewed.
+        (
+            {"withinDays": 30},
+            {"cp-b/apiserver": "", "cp-b/etcd-peer": "", "cp-b/scheduler.conf": "", "cp-b/kubelet.conf": ""},
+            ("cp-b",),
+        ),
+        ({"withinDays": 10**9}, {}, NAMES),
+        ({}, {}, NAMES),
+    ],
+)
+@pytest.mark.parametrize("answers", [True, False])
+def test_a_threshold_leaves_nodes_alone_whose_certificates_last(
+    spec: dict[str, t.Any], ends: dict[str, str], nodes: tuple[str, ...], answers: bool
+) -> None:
+    """Nothing is renewed or restarted on a Node none of whose certificates ends within these days, so that a schedule is cheap."""
+    groups = plan(spec, cluster(certificates={**FRESH, **ends}, api_answers=answers))
+    assert {each.nodes for each in groups if each.name != "renew-kubeconfig"} == ({nodes} if nodes else set())
+    assert bool(groups) == bool(nodes)
+
+
+def test_a_threshold_for_workers() -> None:
+    """An ended certificate always counts; with Always, one that ends within these days."""
+    workers = tuple(NodeFacts(f"w-{number}", False) for number in (1, 2, 3))
+    ends = {**FRESH, "w-1/kubelet.conf": BEFORE, "w-2/kubelet.conf": SOON, "w-3/kubelet.conf": LATER}
+    facts = cluster(*workers, certificates=ends)
+    assert shape(plan({"withinDays": 30}, facts)) == [("bootstrap-w", ("w-1",))]
+    assert shape(plan({"withinDays": 30, "workers": "Always"}, facts)) == [("bootstrap-w", ("w-1", "w-2"))]
+
+
 @pytest.mark.parametrize(
     ("spec", "path"),
     [
+        ({"withinDays": 0}, "spec.renewCertificates.withinDays"),
+        ({"withinDays": "30"}, "spec.renewCertificates.withinDays"),
         ({"names": ["apiserver", "ca"]}, "spec.renewCertificates.names"),
         ({"names": []}, "spec.renewCertificates.names"),
         ({"names": "all"}, "spec.renewCertificates.names"),

@@ -10,6 +10,7 @@ import typing as t
 
 import pytest
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.certificate_files import AUTHORITIES
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import catalogue
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import (
     rotate_certificate_authorities as rotate,
@@ -35,6 +36,9 @@ FACTS = ClusterFacts("prod", "v1.20.2", NODES)
         ({"tokensTimeoutSeconds": 0}, "x.tokensTimeoutSeconds", "must be a whole number"),
         ({"tokensTimeoutSeconds": True}, "x.tokensTimeoutSeconds", "must be a whole number"),
         ({"restartWorkloads": "Some"}, "x.restartWorkloads", "must be one of None, Addons, All"),
+        ({"acceptOutage": "no"}, "x.acceptOutage", "must be true or false"),
+        ({"acceptOutage": 1}, "x.acceptOutage", "must be true or false"),
+        ({"acceptOutage": None}, "x.acceptOutage", "must be true or false"),
     ],
 )
 def test_wrong_wishes(spec: dict[str, t.Any], path: str, rule: str) -> None:
@@ -44,7 +48,10 @@ def test_wrong_wishes(spec: dict[str, t.Any], path: str, rule: str) -> None:
     assert error.fix
 
 
-@pytest.mark.parametrize("spec", [{}, {"authorities": ["etcd"], "tokensTimeoutSeconds": 60, "restartWorkloads": "All"}])
+@pytest.mark.parametrize(
+    "spec",
+    [{}, {"authorities": ["etcd"], "tokensTimeoutSeconds": 60, "restartWorkloads": "All", "acceptOutage": True}],
+)
 def test_right_wishes(spec: dict[str, t.Any]) -> None:
     assert rotate.validate(spec, "x") == []
 
@@ -77,7 +84,7 @@ def test_every_command_is_one_that_there_is() -> None:
     for group in rotate.plan({"restartWorkloads": "All"}, FACTS):
         for descriptor in group.commands:
             assert catalogue.descriptor_errors(descriptor, "x") == []
-        assert catalogue.describe(group.commands, group.nodes[0])
+        assert catalogue.describe(group.commands, FACTS.nodes[0])
 
 
 def test_external_etcd_is_its_owners() -> None:
@@ -102,3 +109,15 @@ def test_external_etcd_is_its_owners() -> None:
 def test_refused_before_anything_is_begun(facts: ClusterFacts, rule: str) -> None:
     with pytest.raises(RefusedAction, match=rule):
         rotate.plan({}, facts)
+
+
+@pytest.mark.parametrize("authorities", [["ca"], ["etcd"], ["frontProxy"], ["serviceAccount"], list(AUTHORITIES)])
+def test_one_control_plane_node_asks_for_consent_to_its_outage(authorities: list[str]) -> None:
+    """It has no other that answers while it restarts; with others, there is no outage and nothing to consent to."""
+    single = dataclasses.replace(FACTS, nodes=(NODES[0], NODES[2]))
+    for refused in ({}, {"acceptOutage": False}):
+        with pytest.raises(RefusedAction, match="cp-1 is the only control plane Node") as said:
+            rotate.plan({"authorities": authorities, **refused}, single)
+        assert "acceptOutage: true" in str(said.value)
+    assert rotate.plan({"authorities": authorities, "acceptOutage": True}, single)
+    assert rotate.plan({"authorities": authorities}, FACTS)

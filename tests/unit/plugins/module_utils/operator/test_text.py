@@ -9,8 +9,9 @@ import json
 from pathlib import Path
 
 import pytest
-from operator_cases import Walk, action, begun, executions, facts, node
+from operator_cases import Walk, action, begun, executions, facts, hub, node
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import freeze, text
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.text import ending
 
 CONFIGURATION = """
@@ -41,6 +42,37 @@ def test_an_aborted_upgrade_tells_who_was_upgraded_and_what_completes_it(
     assert f" {nodes}: v1.21.0 whole or in part" in said
     options = said.partition("kubeadm.control_plane.action --limit prod -e '")[2].rstrip("'")
     assert json.loads(options) == {"operator_spec": {"upgrade": UPGRADE}}
+
+
+APT = "apt-mark unhold kubeadm && apt-get update && apt-get install -y 'kubeadm=1.21.0-*' && apt-mark hold kubeadm"
+DNF = "dnf install --assumeyes --disableexcludes=all 'kubeadm-1.21.0-*'"
+
+
+@pytest.mark.parametrize(
+    ("system", "lines"),
+    [
+        ("Ubuntu 24.04.1 LTS", [APT]),
+        ("Debian GNU/Linux 12 (bookworm)", [APT]),
+        ("Rocky Linux 9.4 (Blue Onyx)", [DNF]),
+        ("Red Hat Enterprise Linux 9.4 (Plow)", [DNF]),
+        # Another system, or a plan that was frozen without it: the node knows by what its programs were installed.
+        ("Flatcar Container Linux", [f"{APT} # where apt installed kubeadm", f"{DNF} # where dnf or yum did"]),
+        ("", [f"{APT} # where apt installed kubeadm", f"{DNF} # where dnf or yum did"]),
+    ],
+)
+def test_a_plan_has_the_lines_of_the_nodes_own_package_manager(system: str, lines: list[str]) -> None:
+    """A person would type these, in a plan and where a Task is to be approved."""
+    nodes = [node(name, api_server_version="v1.20.2", os_image=system) for name in ("cp-a", "cp-b")]
+    root = hub(action(upgrade={"targetVersion": "v1.21.0"}))
+    plan = freeze.freeze(root, facts(*nodes, cluster_configuration=CONFIGURATION))
+    if not system:
+        plan["nodes"] = [{key: value for key, value in each.items() if key != "osImage"} for each in plan["nodes"]]
+    shown = [line.strip() for line in text.plan_text(root, plan).splitlines()]
+    assert [each for each in shown if "kubeadm=" in each or "kubeadm-" in each][: len(lines)] == lines
+    spec = {"nodeName": "cp-a", "commands": plan["groups"][0]["commands"]}
+    task = {"kind": "Task", "metadata": {"name": "one"}, "spec": spec}
+    told = [line.strip() for line in text.task_text(task, plan).splitlines()]
+    assert [each for each in told if "kubeadm=" in each or "kubeadm-" in each] == lines
 
 
 def test_nothing_is_said_where_nothing_was_upgraded(tmp_path: Path) -> None:

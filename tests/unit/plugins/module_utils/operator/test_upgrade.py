@@ -119,7 +119,7 @@ def test_every_command_is_one_that_the_catalogue_knows() -> None:
         for index, each in enumerate(group.commands):
             assert catalogue.descriptor_errors(each, f"{group.name}[{index}]") == []
     assert plan(spec, facts)[0].commands[0] == {"preflight": {"version": NEW, "ignore": ["ImagePull", "Swap"]}}
-    lines = catalogue.describe(plan(spec, facts)[0].commands, "cp-a")
+    lines = catalogue.describe(plan(spec, facts)[0].commands, THREE[0])
     apply = next(each for each in lines if each.startswith("kubeadm upgrade apply"))
     assert apply == (
         "kubeadm upgrade apply v1.21.0 --yes --ignore-preflight-errors=ImagePull,Swap --certificate-renewal=false"
