@@ -128,7 +128,7 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import conversion, kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import conversion, kinds, versions
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import kubeadm_filters
 
 NAME = "to_kubeadm"
@@ -184,7 +184,7 @@ def _number(api_version: t.Any) -> t.Optional[int]:
         return None
     number = kinds.api_number(api_version) if isinstance(api_version, str) else None
     if number is None:
-        known = ", ".join(sorted(kinds.READ))
+        known = ", ".join(each.api_version for each in versions.APIS)
         raise AnsibleFilterError(f"api_version is one of {known}, not {str(api_version)[:80]!r}.")
     return number
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import versions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import objects as operator
 
@@ -20,7 +21,7 @@ Schema = dict[str, Any]
 
 # Validation rules in schemas are on by default from Kubernetes 1.25 on.
 CEL_SINCE_MINOR = 25
-VERSION_PATTERN = r"^v?1\.[0-9]+\.[0-9]+([-+].+)?$"
+VERSION_PATTERN = rf"^v?1\.{versions.REST_PATTERN}$"
 
 _EXTERNAL = (
     "(has({0}.kubeadmConfigSpec) && has({0}.kubeadmConfigSpec.clusterConfiguration) && "

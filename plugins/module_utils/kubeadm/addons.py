@@ -18,6 +18,8 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm impo
 _Object = t.Mapping[str, t.Any]
 
 KUBE_PROXY, COREDNS = "kube-proxy", "coredns"
+# The key of ConfigMap kube-system/coredns under which what runs is kept during an upgrade (kcp-behaviour.md §1.12).
+COREFILE_BACKUP = "Corefile-backup"
 # From 1.8.0 on the default registries have CoreDNS one folder deeper.
 _DEEPER_SINCE = (1, 8, 0)
 

@@ -14,7 +14,6 @@ from typing import Any
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import (
     documents,
-    fields,
     kinds,
     render,
     validate_documents,
@@ -48,7 +47,7 @@ class Written:
     @property
     def api_version(self) -> str:
         """For example "kubeadm.k8s.io/v1beta3"."""
-        return fields.api_version(self.api)
+        return versions.api(self.api).api_version
 
 
 def convert(
@@ -144,11 +143,11 @@ def _write(
     if not choice.known:
         warnings.append(
             f"Kubernetes {version} is newer than this collection knows: kubeadm's newest known API "
-            f"{fields.api_version(number)} is written. Look for a newer collection."
+            f"{versions.api(number).api_version} is written. Look for a newer collection."
         )
     if not versions.readable_by(version, number):
-        reads = [fields.api_version(one) for one in versions.READABLE if versions.readable_by(version, one)]
-        rule = f"kubeadm of Kubernetes {version} does not read {fields.api_version(number)}"
+        reads = [each.api_version for each in versions.APIS if versions.readable_by(version, each.number)]
+        rule = f"kubeadm of Kubernetes {version} does not read {versions.api(number).api_version}"
         report.unreadable("", None, rule, f"It reads {', '.join(reads)}.")
     written: dict[str, dict[str, Any]] = {}
     for part in kinds.PARTS:
@@ -196,7 +195,7 @@ def _older_places(hub: Mapping[str, Any], written: dict[str, dict[str, Any]], nu
     if _health(hub, source) is not None:
         if "initConfiguration" in written and not exactly:
             kind = kinds.BY_KEY["clusterConfiguration"].kind
-            empty = {"apiVersion": fields.api_version(number), "kind": kind}
+            empty = {"apiVersion": versions.api(number).api_version, "kind": kind}
             written.setdefault("clusterConfiguration", empty)
         if "clusterConfiguration" in written:
             render.set_health_timeout(hub[source], written["clusterConfiguration"])

@@ -14,7 +14,7 @@ import difflib
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import fields, kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import fields, kinds, versions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import Report, child, item
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.scalars import parse_duration
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.schema import ABSENT, MapOf, check
@@ -50,6 +50,10 @@ class Reader:
         self.warnings = warnings
         self.moved: dict[tuple[str, str], tuple[int, str]] = {}
 
+    @property
+    def _name(self) -> str:
+        return versions.api(self.api).name
+
     def structure(self, struct: fields.Struct, value: Any, path: str, hub: str) -> dict[str, Any]:
         """The hub form of `value`, written at `path`, which the hub has at `hub`."""
         if not isinstance(value, dict):
@@ -65,7 +69,7 @@ class Reader:
             elif entry is not None:
                 self._known(struct, field, key, entry, (where, child(hub, field.hub_name)), result, kept)
         if kept:
-            result[UNCONVERTED] = {"apiVersion": fields.api_version(self.api), "fields": kept}
+            result[UNCONVERTED] = {"apiVersion": versions.api(self.api).api_version, "fields": kept}
         return result
 
     def _field(self, struct: fields.Struct, key: str) -> fields.Field | None:
@@ -86,8 +90,8 @@ class Reader:
         if self.api != HUB:
             kept[key] = entry
             self.warnings.append(
-                f"{path}: kubeadm v1beta{self.api} has no such field in {struct.name}. {self._advice(struct, key)} "
-                f"It is kept for v1beta{self.api} only."
+                f"{path}: kubeadm {self._name} has no such field in {struct.name}. {self._advice(struct, key)} "
+                f"It is kept for {self._name} only."
             )
         elif key == UNCONVERTED and _is_unconverted(entry):
             result[UNCONVERTED] = entry
@@ -98,8 +102,8 @@ class Reader:
     def _advice(self, struct: fields.Struct, key: str) -> str:
         field = struct.by_name.get(key)
         if field is not None:
-            versions = f"v1beta{field.since}" + (f" to v1beta{field.until}" if field.until < fields.NEWEST else " on")
-            return f"It is a field of {versions}: correct apiVersion, or remove it."
+            last = f" to {versions.api(field.until).name}" if field.until < fields.ENDLESS else " on"
+            return f"It is a field of {versions.api(field.since).name}{last}: correct apiVersion, or remove it."
         known = {f.name.lower(): f.name for f in struct.fields if self.api == HUB or f.since <= self.api <= f.until}
         near = difflib.get_close_matches(key.lower(), known, 1, 0.75)
         return f"Did you mean {known[near[0]]}?" if near else "Remove it unless you know better."
@@ -178,7 +182,7 @@ class Reader:
             self.report.unreadable(path, entry, f"the duration is not a whole number of {expected}", "Round it.")
             return ABSENT
         self.warnings.append(
-            f"{path}: {entry!r} is not a whole number of {expected}. It is kept for v1beta{self.api} only."
+            f"{path}: {entry!r} is not a whole number of {expected}. It is kept for {self._name} only."
         )
         return None
 
@@ -209,6 +213,6 @@ def _is_unconverted(entry: Any) -> bool:
     return (
         isinstance(entry, dict)
         and set(entry) == {"apiVersion", "fields"}
-        and entry["apiVersion"] in kinds.READ
+        and kinds.api_number(str(entry["apiVersion"])) is not None
         and isinstance(entry["fields"], dict)
     )

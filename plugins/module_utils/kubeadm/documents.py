@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Union
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import decode, fields, kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import decode, kinds, versions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import (
     ManifestError,
     Report,
@@ -140,7 +140,7 @@ class Reading:
         api_version, kind = document.get("apiVersion"), document.get("kind")
         if not (isinstance(api_version, str) and isinstance(kind, str) and api_version and kind):
             missing = "apiVersion" if not (isinstance(api_version, str) and api_version) else "kind"
-            fix = f"Add it, like `apiVersion: {fields.api_version(fields.NEWEST)}` and `kind: InitConfiguration`."
+            fix = f"Add it, like `apiVersion: {versions.APIS[-1].api_version}` and `kind: InitConfiguration`."
             self.report.unreadable(path, None, f"the document has no {missing}", fix)
             return
         group, _slash, version = api_version.rpartition("/")
@@ -149,7 +149,7 @@ class Reading:
             if self._once(component[0], kind):
                 self._hub[component[0]] = dict(document)
                 self._api_versions[component[0]] = api_version
-        elif group != fields.KUBEADM_GROUP:
+        elif group != versions.KUBEADM_GROUP:
             known = ", ".join([*kinds.BY_KIND, *kinds.COMPONENTS])
             fix = _HINTS.get(kind, f"Remove it. kubeadm's configuration consists of {known}.")
             self.report.unreadable(kind, None, f"{kind} of {api_version} is not a document of kubeadm's", fix)
@@ -163,7 +163,7 @@ class Reading:
             self.report.unreadable(child(kind, "apiVersion"), document["apiVersion"], rule, fix)
         elif part is None or not part.since <= number <= part.until:
             there = [one.kind for one in kinds.PARTS if one.since <= number <= one.until]
-            rule = f"kubeadm v1beta{number} has no kind {kind}"
+            rule = f"kubeadm {versions.api(number).name} has no kind {kind}"
             self.report.unreadable(child(kind, "kind"), None, rule, f"It has {', '.join(there)}.")
         elif self._once(part.key, kind):
             self.report.moved(part.key, kind)
@@ -179,7 +179,7 @@ class Reading:
     def _part(self, part: kinds.Part, number: int, body: Any, path: str) -> None:
         reader = decode.Reader(number, self.report, self._warnings)
         self._hub[part.key] = reader.structure(part.struct, body, path, part.key)
-        self._api_versions[part.key] = fields.api_version(number) if number else ""
+        self._api_versions[part.key] = versions.api(number).api_version if number else ""
         self._moved.update(reader.moved)
 
     def _read_hub(self, source: Mapping[str, Any]) -> None:

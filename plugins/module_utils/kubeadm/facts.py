@@ -16,13 +16,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import Version, parse
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import (
+    Version,
+    api,
+    parse,
+)
 
 _T = TypeVar("_T")
 
 DEFAULT_CERTIFICATES_DIR = "/etc/kubernetes/pki"
 DEFAULT_ETCD_DATA_DIR = "/var/lib/etcd"
 DEFAULT_BIND_PORT = 6443
+CERTIFICATE_VALIDITY_DAYS = 365
+HEALTH_CHECK_SECONDS = 240
+# From this API version on (v1beta4) each machine's own configuration has its timeouts (kubeadm.md B2.4).
+OWN_TIMEOUTS = 4
 MINIMUM_SERVICE_ADDRESSES = 10
 MINIMUM_POD_ADDRESSES = 14
 
@@ -83,7 +91,7 @@ _TAINT_KEYS: tuple[tuple[int, tuple[str, ...]], ...] = (
 )
 _DNS_TOLERATIONS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (26, (LABEL_CONTROL_PLANE,)),
-    (20, (LABEL_MASTER, LABEL_CONTROL_PLANE)),
+    (20, (LABEL_CONTROL_PLANE, LABEL_MASTER)),
     (0, (LABEL_MASTER,)),
 )
 
@@ -206,6 +214,11 @@ def has_super_admin(version: str) -> bool:
 def makes_kubelet_client_binding(version: str) -> bool:
     """Whether kubeadm itself makes the ClusterRoleBinding kubeadm:apiserver-kubelet-client (kcp-behaviour.md §1.5)."""
     return parse(version).at_least(_KUBELET_CLIENT_BINDING_SINCE)
+
+
+def joins_have_own_timeouts(version: str) -> bool:
+    """Whether a join's timeouts are in its own configuration; before, the health check's is in kubeadm-config (kubeadm.md B3)."""
+    return parse(version).at_least(api(OWN_TIMEOUTS).written_from)
 
 
 def patches_flag(version: str) -> str:

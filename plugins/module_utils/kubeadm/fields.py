@@ -30,9 +30,8 @@ STRUCTS = "list of structs"
 STRUCT_MAP = "map of structs"
 OBJECT = "object"
 
-# kubeadm API versions by number: 1 = v1beta1 ... 4 = v1beta4.
-OLDEST, NEWEST = 1, 4
-KUBEADM_GROUP = "kubeadm.k8s.io"
+# kubeadm API versions by number (versions.APIS): 1 = v1beta1 ... 4 = v1beta4. What has no end is in every later one.
+OLDEST, ENDLESS = 1, 1000
 POSITIONAL = "positional"
 PATCHES_FLAG = "patches"
 
@@ -53,7 +52,7 @@ class Field:
     name: str
     type: str
     since: int = OLDEST
-    until: int = NEWEST
+    until: int = ENDLESS
     struct: Struct | None = None
     minor: int = 0
     flag: str = ""
@@ -318,8 +317,3 @@ CLUSTER_STATUS = Struct("ClusterStatus", (Field("apiEndpoints", STRUCT_MAP, stru
 KINDS: dict[str, Struct] = {
     struct.name: struct for struct in (INIT_CONFIGURATION, CLUSTER_CONFIGURATION, JOIN_CONFIGURATION)
 }
-
-
-def api_version(number: int) -> str:
-    """The apiVersion of a kubeadm API by number: 2 -> "kubeadm.k8s.io/v1beta2"."""
-    return f"{KUBEADM_GROUP}/v1beta{number}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import fields, fields_operations
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import fields, fields_operations, versions
 
 INIT, JOIN, RESET, UPGRADE = "init", "join", "reset", "upgrade"
 COMMANDS = (INIT, JOIN, RESET, UPGRADE)
@@ -22,7 +22,7 @@ class Part:
     struct: fields.Struct
     command: str
     since: int = fields.OLDEST
-    until: int = fields.NEWEST
+    until: int = fields.ENDLESS
     alternative: str = ""
 
     @property
@@ -56,15 +56,17 @@ COMPONENTS: dict[str, tuple[str, str, str]] = {
 }
 COMPONENT_KEYS: dict[str, str] = {key: kind for kind, (key, _group, _version) in COMPONENTS.items()}
 
-READ: dict[str, int] = {fields.api_version(number): number for number in range(fields.OLDEST, fields.NEWEST + 1)}
 # kubeadm.md B1, "Migrate with": API version -> the last kubeadm that turns it into a newer one.
 MIGRATE_WITH: dict[str, str] = {"v1alpha1": "v1.11", "v1alpha2": "v1.12", "v1alpha3": "v1.14"}
+
+# API versions that a kubeadm has behind a flag, until they have a row in versions.APIS.
+EXPERIMENTAL = ("v1",)
 
 
 def api_number(text: str) -> int | None:
     """2 from "v1beta2" or "kubeadm.k8s.io/v1beta2"; None for what is not read here."""
-    full = text if "/" in text else f"{fields.KUBEADM_GROUP}/{text}"
-    return READ.get(full)
+    found = versions.api_of(text)
+    return found.number if found is not None else None
 
 
 def why_not_read(api_version: str) -> tuple[str, str]:
@@ -74,6 +76,7 @@ def why_not_read(api_version: str) -> tuple[str, str]:
         rule = f"kubeadm {version} is older than what is read here"
         command = "kubeadm config migrate --old-config old.yaml --new-config new.yaml"
         return rule, f"Migrate it with kubeadm {MIGRATE_WITH[version]}: `{command}`, then on with newer ones."
-    if version == "v1":
-        return "kubeadm v1 is experimental and not read here", "Write v1beta4."
-    return f"there is no kubeadm API version {version!r} here", f"Use one of {', '.join(sorted(READ))}."
+    if version in EXPERIMENTAL:
+        return f"kubeadm {version} is experimental and not read here", f"Write {versions.APIS[-1].name}."
+    known = ", ".join(each.api_version for each in versions.APIS)
+    return f"there is no kubeadm API version {version!r} here", f"Use one of {known}."

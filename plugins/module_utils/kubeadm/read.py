@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import fields
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import fields, versions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import Report, child, item
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.scalars import parse_duration
 
@@ -96,7 +96,7 @@ def _removed(cluster: Mapping[str, Any], path: str, report: Report) -> None:
 
 
 def _type_meta(value: Mapping[str, Any], kind: str, path: str, report: Report) -> None:
-    readable = [fields.api_version(number) for number in range(fields.OLDEST, fields.NEWEST + 1)]
+    readable = [each.api_version for each in versions.APIS]
     if value.get("apiVersion", readable[0]) not in readable:
         rule = "this is not a kubeadm API version that is read here"
         report.unreadable(

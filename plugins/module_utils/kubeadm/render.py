@@ -56,7 +56,7 @@ class Target:
     @property
     def name(self) -> str:
         """The API and the Kubernetes version, for messages."""
-        return f"v1beta{self.api} (Kubernetes {self.version})"
+        return f"{versions.api(self.api).name} (Kubernetes {self.version})"
 
     def add_flag(self, flag: str) -> None:
         """Add a flag to the command's."""
@@ -138,7 +138,7 @@ def set_discovery_timeout(join: Mapping[str, Any], join_document: dict[str, Any]
 def document(part: kinds.Part, hub: Mapping[str, Any], root: str, target: Target) -> dict[str, Any]:
     """One part of the hub (below `root`) as a document of the target's API."""
     body = _struct(part.struct, hub, child(root, part.key), target)
-    return {"apiVersion": fields.api_version(target.api), "kind": part.kind, **body}
+    return {"apiVersion": versions.api(target.api).api_version, "kind": part.kind, **body}
 
 
 def without_document(part: kinds.Part, hub: Mapping[str, Any], root: str, target: Target) -> None:
@@ -176,7 +176,7 @@ def _struct(struct: fields.Struct, hub: Mapping[str, Any], path: str, target: Ta
 def _unconverted(
     struct: fields.Struct, kept: Mapping[str, Any], path: str, target: Target, result: dict[str, Any]
 ) -> None:
-    number = kinds.api_number(kept["apiVersion"]) or 0
+    number = kinds.api_number(kept["apiVersion"]) or fields.OLDEST
     for name, value in kept["fields"].items():
         one = struct.by_name.get(name)
         # What the API version itself has (a removed field, a duration finer than the hub's) is right wherever the table says so.
@@ -184,8 +184,10 @@ def _unconverted(
         if number == target.api or known:
             result.setdefault(name, value)
             continue
-        rule = f"this was kept from kubeadm v1beta{number} without being understood, and cannot be written as {target.name}"
-        target.lose(child(path, name), None, rule, f"Remove it, or write it in a field of v1beta{target.api}.")
+        rule = f"this was kept from kubeadm {versions.api(number).name} without being understood, and cannot be written as {target.name}"
+        target.lose(
+            child(path, name), None, rule, f"Remove it, or write it in a field of {versions.api(target.api).name}."
+        )
 
 
 def _lose_unconverted(hub: Mapping[str, Any], path: str, target: Target) -> None:
@@ -266,7 +268,7 @@ def _lost(one: fields.Field, value: Any, path: str, target: Target) -> None:
     if target.api >= one.since and one.minor:
         came = f"it came with Kubernetes 1.{one.minor}"
     else:
-        came = f"it came with v1beta{one.since}"
+        came = f"it came with {versions.api(one.since).name}"
     rule = f"kubeadm {target.name} has no such field ({came}), so the value would be lost"
     fix = one.alternative or "Leave it out, or use a Kubernetes version whose kubeadm has it."
     target.lose(path, value, rule, fix)

@@ -64,14 +64,6 @@ def _cluster(cluster: Mapping[str, Any], path: str, version: Version | None, rep
             known = ", ".join(facts.feature_gates(version)) or "none"
             fix = f"Remove it (it knows: {known}). Gates of other components go into their extraArgs."
             report.add(child(child(path, "featureGates"), gate), None, rule, fix)
-    algorithm = cluster.get("encryptionAlgorithm")
-    if algorithm and version is not None and facts.encryption_algorithm_refused(version, algorithm):
-        rule = f"kubeadm of Kubernetes {version} has no encryption algorithm of this name"
-        fix = f"Use one of {', '.join(facts.encryption_algorithms(version))}."
-        report.add(child(path, "encryptionAlgorithm"), algorithm, rule, fix)
-    for field, name in facts.unknown_names(version, cluster) if version is not None else ():
-        text = f"{name} is not known here, and Kubernetes {version} is newer than what is: whether its kubeadm has it shows on the machine"
-        report.warn(child(path, *field.split(".", 1)), text)
     endpoint = cluster.get("controlPlaneEndpoint")
     if endpoint and not _host_port(endpoint):
         rule = "this is not host or host:port"
@@ -90,6 +82,14 @@ def _cluster(cluster: Mapping[str, Any], path: str, version: Version | None, rep
     domain = networking.get("dnsDomain")
     if domain and not is_dns_subdomain(domain):
         report.add(child(where, "dnsDomain"), domain, "this is not a DNS domain", 'Write one like "cluster.local".')
+    algorithm = cluster.get("encryptionAlgorithm")
+    if algorithm and version is not None and facts.encryption_algorithm_refused(version, algorithm):
+        rule = f"kubeadm of Kubernetes {version} has no encryption algorithm of this name"
+        fix = f"Use one of {', '.join(facts.encryption_algorithms(version))}."
+        report.add(child(path, "encryptionAlgorithm"), algorithm, rule, fix)
+    for field, name in facts.unknown_names(version, cluster) if version is not None else ():
+        text = f"{name} is not known here, and Kubernetes {version} is newer than what is: whether its kubeadm has it shows on the machine"
+        report.warn(child(path, *field.split(".", 1)), text)
 
 
 def _etcd(etcd: Mapping[str, Any], path: str, report: Report) -> None:

@@ -12,17 +12,46 @@ from typing import Any
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError, Violation
 
-# Cluster API's own pattern for KubeadmControlPlane.spec.version (kcp-behaviour.md §1.18).
-_VERSION = re.compile(r"v?(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)([-0-9a-zA-Z_.+]*)")
+_NUMBER = "(0|[1-9][0-9]{0,8})"
+_PRE, _BUILD = "(?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)", "[0-9A-Za-z-]+"
+# What follows the "v" and "1." of a Kubernetes version, for schemas: semantic versioning 2.0.
+REST_PATTERN = rf"{_NUMBER}\.{_NUMBER}(-{_PRE}(\.{_PRE})*)?(\+{_BUILD}(\.{_BUILD})*)?"
+_CORE = re.compile(rf"v?{_NUMBER}\.{_NUMBER}\.{_NUMBER}(.*)", re.DOTALL)
+_SHOWN = 128
 
 OLDEST_MINOR = 16
 # More than any major version has.
 _MINORS_OF_A_MAJOR = 1 << 40
 NEWEST_KNOWN_MINOR = 37
-# First minor of 1.x in whose kubeadm the API version is the preferred one.
-_PREFERRED_FROM: tuple[tuple[int, int], ...] = ((31, 4), (22, 3), (15, 2), (13, 1))
-# Kubeadm API number -> (first, last) minor that reads it; None = still read.
-READABLE = {1: (13, 21), 2: (15, 26), 3: (22, 36), 4: (31, None)}
+KUBEADM_GROUP = "kubeadm.k8s.io"
+
+
+@dataclass(frozen=True)
+class Api:
+    """One API version of kubeadm's configuration.
+
+    `name` as in an apiVersion; kubeadm writes it from the minor `written_from` on and reads it from `written_from` to `read_until` (None =
+    still). Tables of fields name an API by its `number`, its place in APIS.
+    """
+
+    number: int
+    name: str
+    written_from: int
+    read_until: int | None = None
+
+    @property
+    def api_version(self) -> str:
+        """For example "kubeadm.k8s.io/v1beta3"."""
+        return f"{KUBEADM_GROUP}/{self.name}"
+
+
+# kubeadm.md B1, the oldest first. A further API version is a row here; fields that it has not, or has anew, are said in fields.py.
+APIS: tuple[Api, ...] = (
+    Api(1, "v1beta1", 13, 21),
+    Api(2, "v1beta2", 15, 26),
+    Api(3, "v1beta3", 22, 36),
+    Api(4, "v1beta4", 31),
+)
 
 
 @functools.total_ordering
@@ -89,30 +118,68 @@ class Version:
 
 @dataclass(frozen=True)
 class ApiChoice:
-    """The kubeadm API for a version: `number` (2 = v1beta2); `known` is False where the Kubernetes version is newer than this code."""
+    """The kubeadm API for a version; `known` is False where the Kubernetes version is newer than this code."""
 
-    number: int
+    api: Api
     known: bool
+
+    @property
+    def number(self) -> int:
+        """The API's number (2 = v1beta2)."""
+        return self.api.number
 
     @property
     def api_version(self) -> str:
         """For example "kubeadm.k8s.io/v1beta3"."""
-        return f"kubeadm.k8s.io/v1beta{self.number}"
+        return self.api.api_version
+
+
+def api(number: int) -> Api:
+    """Return the API version of that number."""
+    return next(each for each in APIS if each.number == number)
+
+
+def api_of(api_version: str) -> Api | None:
+    """Return the API version of "v1beta2" or "kubeadm.k8s.io/v1beta2"; None for what is not read here."""
+    return next((each for each in APIS if api_version in (each.name, each.api_version)), None)
 
 
 @functools.lru_cache(maxsize=256)
 def parse(text: str) -> Version:
-    """A Version from "v1.20.2" or "1.20.2-rc.1+build"; raises ValueError that says what is wrong."""
-    match = _VERSION.fullmatch(text)
+    """A Version from "v1.20.2" or "1.20.2-rc.1+build" (semantic versioning 2.0); raises ValueError that says what is wrong."""
+    match = _CORE.fullmatch(text)
     if match is None:
-        raise ValueError(f"{text!r} is not a version of the form v1.20.2")
+        raise ValueError(
+            f"{_shown(text)} is not a version of the form v1.20.2, with three numbers without leading zeros"
+        )
     rest = match.group(4)
     if rest and rest[0] not in "-+":
         raise ValueError(
-            f"{text!r} has {rest!r} after the patch level; a pre-release begins with '-', a build with '+'"
+            f"{_shown(text)} has {_shown(rest)} after the patch level; a pre-release begins with '-', a build with '+'"
         )
-    core, _plus, build = rest.partition("+")
+    core, plus, build = rest.partition("+")
+    _require_identifiers(text, core[1:], bool(core), "pre-release", _PRE)
+    _require_identifiers(text, build, bool(plus), "build", _BUILD)
     return Version(int(match.group(1)), int(match.group(2)), int(match.group(3)), core[1:], build)
+
+
+def _require_identifiers(text: str, part: str, there: bool, what: str, pattern: str) -> None:
+    for each in part.split(".") if there else ():
+        if re.fullmatch(pattern, each) is None:
+            why = f"{_shown(each)} is none" if each else "one of them is empty"
+            zeros = ", and no leading zeros in numbers" if what == "pre-release" else ""
+            raise ValueError(
+                f"{_shown(text)} is not a version: its {what} {_shown(part)} must consist of letters, digits and '-', in parts between dots{zeros}; {why}"
+            )
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
+
+
+def with_v(text: str) -> str:
+    """Return a version's text with the "v" that Cluster API's webhook would put before it."""
+    return f"v{text}" if text[:1].isdigit() else text
 
 
 def read_version(text: str) -> Version | None:
@@ -141,12 +208,17 @@ def api_version_for(version: str) -> ApiChoice:
                 )
             ]
         )
-    number = next(api for minor, api in _PREFERRED_FROM if parsed.minor >= minor)
-    return ApiChoice(number, parsed.known)
+    chosen = [each for each in APIS if parsed.at_least(each.written_from)][-1]
+    return ApiChoice(chosen, parsed.known)
 
 
-def readable_by(version: str, api: int) -> bool:
-    """Whether kubeadm of this version reads API number `api` (kubeadm.md B1, "Still read")."""
-    first, last = READABLE[api]
-    minor = parse(version).minor
-    return minor >= (first or 0) and (last is None or minor <= last)
+def typical_version(number: int) -> str:
+    """Return the newest known Kubernetes version that writes API number `number`, for what depends on the minor alone."""
+    later = [each.written_from for each in APIS if each.number > number]
+    return f"v1.{max(OLDEST_MINOR, (later[0] - 1) if later else NEWEST_KNOWN_MINOR)}.0"
+
+
+def readable_by(version: str, number: int) -> bool:
+    """Whether kubeadm of this version reads API number `number` (kubeadm.md B1, "Still read")."""
+    one, at = api(number), parse(version)
+    return at.at_least(one.written_from) and (one.read_until is None or not at.at_least(one.read_until + 1))

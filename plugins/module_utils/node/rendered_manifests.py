@@ -17,7 +17,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import read_version
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import api_of, read_version
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import command, guard
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
@@ -31,6 +31,8 @@ CERTIFICATES: t.Mapping[str, tuple[str, str]] = {
     "etcd-peer": ("etcd/peer", "etcd"),
 }
 _SECONDS = 60.0
+# The first API version of kubeadm (v1beta3) that has a field for patches; before, they are a flag.
+_PATCHES_SINCE = 3
 # The phases that are run here ask no container runtime; without a value kubeadm would look for one.
 _SOCKET = "unix:///run/containerd/containerd.sock"
 _SCRIPT = """\
@@ -147,7 +149,7 @@ class Renderer:
         # JSON is YAML, too; kubeadm wants several documents apart.
         guard.write_atomically(config, "\n---\n".join(json.dumps(each) for each in documents).encode(), 0o600)
         words = [self.tools.kubeadm, "init", "phase", *phase, "--config", config]
-        if self.patches and phase[0] != "certs" and _api_number(configuration) < 3:
+        if self.patches and phase[0] != "certs" and not _has_patches(configuration):
             words += [_patches_flag(configuration), self.patches]
         guard.write_atomically(os.path.join(folder, "environment"), self._environment().encode(), 0o600)
         isolated = [self.tools.unshare, "--mount", "--propagation", "private", "--"]
@@ -164,7 +166,7 @@ class Renderer:
             "localAPIEndpoint": {"advertiseAddress": address, "bindPort": port},
             "nodeRegistration": {"name": self.node, "criSocket": _SOCKET},
         }
-        if self.patches and _api_number(configuration) >= 3:
+        if self.patches and _has_patches(configuration):
             document["patches"] = {"directory": self.patches}
         return document
 
@@ -308,9 +310,10 @@ def _shown(name: str, value: t.Optional[str]) -> str:
     return "(not shown)" if hidden else repr(value[:200])
 
 
-def _api_number(configuration: t.Mapping[str, t.Any]) -> int:
-    found = re.search(r"/v1beta(\d+)$", str(configuration.get("apiVersion")))
-    return int(found.group(1)) if found else 99
+def _has_patches(configuration: t.Mapping[str, t.Any]) -> bool:
+    """Whether the API version has a field for patches; one that is not known here is newer."""
+    found = api_of(str(configuration.get("apiVersion")))
+    return found is None or found.number >= _PATCHES_SINCE
 
 
 def _patches_flag(configuration: t.Mapping[str, t.Any]) -> str:

@@ -9,6 +9,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import with_v
+
 DEFAULT_FORMAT = "cloud-config"
 REPLICAS = "spec.replicas"
 ROLLOUT_AFTER = "spec.rollout.after"
@@ -37,8 +39,8 @@ def default_control_plane(control_plane: dict[str, Any]) -> None:
     spec = control_plane["spec"]
     spec.setdefault("replicas", 1)
     version = spec.get("version")
-    if isinstance(version, str) and version[:1].isdigit():
-        spec["version"] = "v" + version
+    if isinstance(version, str):
+        spec["version"] = with_v(version)
     strategy = spec.setdefault("rollout", {}).setdefault("strategy", {})
     if not strategy.get("type"):
         strategy["type"] = "RollingUpdate"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import render, versions
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts, render, versions
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import validate as kubeadm_rules
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds, names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import Report, child
@@ -17,7 +17,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.vali
 
 _CONFIG = "spec.kubeadmConfigSpec"
 _DEFAULT_CA_DAYS = 3650
-_DEFAULT_DAYS = 365
 _SMALLEST_DAYS_BEFORE = 7
 # With fewer, removing a machine before its replacement comes would lose etcd's quorum.
 SURGELESS_REPLICAS = 3
@@ -89,9 +88,9 @@ def _version(spec: Mapping[str, Any], report: Report) -> versions.Version | None
         return None
     try:
         version = versions.parse(text)
-    except ValueError:
+    except ValueError as error:
         fix = 'Write major, minor and patch level, like "v1.20.2"; a channel or a minor alone would change under your feet.'
-        report.add(path, text, "this is not a Kubernetes version of the form vX.Y.Z", fix)
+        report.add(path, None, str(error), fix)
         return None
     if not version.supported:
         rule = f"there is no kubeadm API for this version here: the oldest is v1.{versions.OLDEST_MINOR}.0"
@@ -156,7 +155,7 @@ def _rollout(spec: Mapping[str, Any], report: Report) -> None:
     days = (rollout.get("before") or {}).get("certificatesExpiryDays")
     if days is not None:
         config = (spec.get("kubeadmConfigSpec") or {}).get("clusterConfiguration") or {}
-        validity = config.get("certificateValidityPeriodDays") or _DEFAULT_DAYS
+        validity = config.get("certificateValidityPeriodDays") or facts.CERTIFICATE_VALIDITY_DAYS
         where = "spec.rollout.before.certificatesExpiryDays"
         if days < _SMALLEST_DAYS_BEFORE:
             report.add(where, days, "a rollout begins at least 7 days before certificates expire", "Use 7 or more.")

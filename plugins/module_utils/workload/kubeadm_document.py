@@ -28,8 +28,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.pla
 OBJECT = "ConfigMap kube-system/kubeadm-config"
 # No object of the Kubernetes API is larger.
 MAX_BYTES = 2 * 1024 * 1024
-# A version of each API for what depends on the minor alone, where neither the document nor the caller names one.
-_VERSION_OF_API = {1: "v1.16.0", 2: "v1.21.0", 3: "v1.30.0", 4: f"v1.{versions.NEWEST_KNOWN_MINOR}.0"}
 
 
 @dataclass(frozen=True)
@@ -63,11 +61,13 @@ def read(text: str, key: str) -> Stored:
     if data.get("kind") != part.kind:
         raise WorkloadError(f"{where}: the document's kind is {str(data.get('kind'))[:80]!r}, not {part.kind}.")
     api_version = str(data.get("apiVersion"))
-    api = kinds.READ.get(api_version)
+    api = kinds.api_number(api_version) if "/" in api_version else None
     if api is None:
         group = api_version.partition("/")[0]
-        if group != fields.KUBEADM_GROUP:
-            raise WorkloadError(f"{where}: apiVersion {api_version[:80]!r} is not kubeadm's ({fields.KUBEADM_GROUP}).")
+        if group != versions.KUBEADM_GROUP:
+            raise WorkloadError(
+                f"{where}: apiVersion {api_version[:80]!r} is not kubeadm's ({versions.KUBEADM_GROUP})."
+            )
         rule, fix = kinds.why_not_read(api_version)
         raise WorkloadError(f"{where}: apiVersion {api_version!r}: {rule}. {fix}")
     report = Report(where)
@@ -106,12 +106,12 @@ def write(
         ManifestError: values that the API version can't hold, every one with its path and the alternative.
     """
     report = Report(OBJECT)
-    target = render.Target(api, versions.parse(version or _VERSION_OF_API[api]), report)
+    target = render.Target(api, versions.parse(version or versions.typical_version(api)), report)
     rendered = render.document(stored.part, hub, "", target)
     if report.violations:
         raise ManifestError(report.violations)
     warnings: list[str] = list(target.warnings)
-    result: dict[str, t.Any] = {"apiVersion": fields.api_version(api), "kind": stored.part.kind}
+    result: dict[str, t.Any] = {"apiVersion": versions.api(api).api_version, "kind": stored.part.kind}
     for name, value in stored.data.items():
         if name in result:
             continue
@@ -173,19 +173,19 @@ def _leftover(
         result[field.name] = value
     elif field.type == fields.DURATION:
         warnings.append(
-            f"{path} ({value}) has no place in v1beta{api}: set timeouts.controlPlaneComponentHealthCheckSeconds of "
+            f"{path} ({value}) has no place in {versions.api(api).name}: set timeouts.controlPlaneComponentHealthCheckSeconds of "
             "initConfiguration and joinConfiguration instead (kubeadm.md B3)."
         )
     elif value not in ("", "CoreDNS", False, None):
         warnings.append(
-            f"{path} ({value}) has no place in v1beta{api} and was left out; kubeadm has no successor for it."
+            f"{path} ({value}) has no place in {versions.api(api).name} and was left out; kubeadm has no successor for it."
         )
 
 
 def _say_unknown(path: str, before: int, after: int, warnings: list[str]) -> None:
     if before != after:
         warnings.append(
-            f"{path} is no field of kubeadm v1beta{before}; it was kept as it is in v1beta{after}. Remove it unless you know better."
+            f"{path} is no field of kubeadm {versions.api(before).name}; it was kept as it is in {versions.api(after).name}. Remove it unless you know better."
         )
 
 

@@ -24,7 +24,13 @@ from kubeadm_values import (
     without_empty,
 )
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import conversion, documents, fields, kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import (
+    conversion,
+    documents,
+    fields,
+    kinds,
+    versions,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import Report
 
 VERSION = {1: "v1.20.2", 2: "v1.20.2", 3: "v1.30.0", 4: "v1.31.0"}
@@ -227,7 +233,7 @@ def test_the_table_by_hand_and_the_table_of_the_code_have_the_same_fields() -> N
     def walk(struct: fields.Struct, prefix: str, since: int, until: int) -> dict[str, tuple[int, int, int]]:
         found: dict[str, tuple[int, int, int]] = {}
         for field in struct.fields:
-            first, last = max(since, field.since), min(until, field.until)
+            first, last = max(since, field.since), min(until, field.until, versions.APIS[-1].number)
             suffix = {fields.STRUCTS: "[]", fields.STRUCT_MAP: "{}"}.get(field.type, "")
             path = prefix + field.name + suffix
             if field.struct is None:

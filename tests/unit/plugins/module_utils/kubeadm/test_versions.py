@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts, versions
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import (
+    conversion,
+    documents,
+    facts,
+    versions,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import kubeadm_config
 
 
 @pytest.mark.parametrize(
@@ -42,12 +49,56 @@ def test_versions_without_an_api(version: str) -> None:
         versions.api_version_for(version)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "v1.20", "1", "v1.20.2.1", "v1.020.2", "v1.20.2rc1", "latest", "v1.20.-1", " v1.20.2"]
-)
-def test_what_is_no_version(text: str) -> None:
-    with pytest.raises(ValueError, match=r"v1\.20\.2|after the patch level"):
+# Semantic versioning 2.0, and what of it is broken.
+NO_VERSIONS = {
+    **dict.fromkeys(("", "v1.20", "1", "v1.20.", "latest", "v1.20.-1", " v1.20.2", "V1.20.2"), "form v1.20.2"),
+    **dict.fromkeys(("v1.020.2", "v01.20.2", "v1.20.02", "v1.20.2" + "0" * 20), "leading zeros|after the patch level"),
+    **dict.fromkeys(("v1.20.2.1", "v1.20.2rc1", "v1.20.2 ", "v1.20.2\n", "v1.20.2_1"), "after the patch level"),
+    **dict.fromkeys(
+        ("v1.20.2-", "v1.20.2-+build", "v1.20.2-rc.", "v1.20.2-.1", "v1.20.2-rc..1"), "one of them is empty"
+    ),
+    **dict.fromkeys(("v1.20.2-01", "v1.20.2-rc.01"), "no leading zeros"),
+    **dict.fromkeys(("v1.20.2-rc_1", "v1.20.2-\u00e4", "v1.20.2-rc 1", "v1.20.2-rc\n", "v1.20.2-rc/1"), "pre-release"),
+    **dict.fromkeys(("v1.20.2+", "v1.20.2-rc.1+", "v1.20.2+a..b", "v1.20.2+."), "one of them is empty"),
+    **dict.fromkeys(("v1.20.2+a+b", "v1.20.2+a_b", "v1.20.2+a b"), "build"),
+    "v1.20.2-" + "a" * 1000 + ".": "one of them is empty",
+    "v1.20.2" + "x" * 1000: "after the patch level",
+}
+
+
+@pytest.mark.parametrize(("text", "why"), NO_VERSIONS.items(), ids=[text[:20] for text in NO_VERSIONS])
+def test_what_is_no_version(text: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why) as caught:
         versions.parse(text)
+    assert len(str(caught.value)) < 600
+    assert re.fullmatch(rf"v?1\.{versions.REST_PATTERN}", text) is None, "schemas refuse it too"
+
+
+@pytest.mark.parametrize(
+    "text", ["v1.20.2-0", "v1.20.2-rc.1", "v1.20.2--", "v1.20.2-a-b.0a", "v1.20.2+001.k3s-1", "1.20.2-x+y", "v1.20.0"]
+)
+def test_what_is_a_version(text: str) -> None:
+    assert str(versions.parse(text)) == versions.with_v(text)
+    assert re.fullmatch(rf"v?1\.{versions.REST_PATTERN}", text)
+
+
+def test_another_api_version_is_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """kubeadm.k8s.io/v1 is announced: nothing but the table knows what an API version is called."""
+    monkeypatch.setattr(versions, "APIS", (*versions.APIS, versions.Api(5, "v1", 40)))
+    hub = {"clusterConfiguration": {"clusterName": "prod", "apiServer": {"extraArgs": [{"name": "v", "value": "2"}]}}}
+    hub["initConfiguration"] = {"timeouts": {"controlPlaneComponentHealthCheckSeconds": 300}, "skipPhases": ["addon"]}
+    written = conversion.convert(hub, "v1.40.0")
+    assert {each["apiVersion"] for each in written.documents} == {"kubeadm.k8s.io/v1"}
+    assert documents.read(written.text).hub == {key: hub[key] for key in ("initConfiguration", "clusterConfiguration")}
+    older = conversion.convert(written.text, "v1.39.0")
+    assert older.api_version == "kubeadm.k8s.io/v1beta4" and older.text == written.text.replace("/v1\n", "/v1beta4\n")
+    assert "kubeadm v1 has no such field" in documents.read(written.text + "newer: 1\n").warnings[0]
+    with pytest.raises(ManifestError, match=r"does not read kubeadm.k8s.io/v1\. It reads"):
+        conversion.convert(hub, "v1.39.0", api=5)
+    text = "apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nkubernetesVersion: v1.39.0\n"
+    item = {"metadata": {"resourceVersion": "1"}, "data": {"ClusterConfiguration": text}}
+    done = kubeadm_config.plan({kubeadm_config.PATH: item}, kubeadm_config.Wanted(kubernetes_version="v1.40.0"))
+    assert done.facts["api_version"] == "kubeadm.k8s.io/v1"
 
 
 def test_versions_are_ordered_as_semantic_versions() -> None:
@@ -198,7 +249,7 @@ def test_facts_that_change_once_or_twice() -> None:
     assert facts.patch_targets("v1.18.0") == ()
     assert [len(facts.patch_targets(f"v1.{minor}.0")) for minor in (19, 25, 32)] == [4, 5, 6]
     assert facts.dns_toleration_keys("v1.19.0") == (MASTER,)
-    assert facts.dns_toleration_keys("v1.25.0") == (MASTER, CONTROL_PLANE)
+    assert facts.dns_toleration_keys("v1.25.0") == (CONTROL_PLANE, MASTER)
     assert facts.dns_toleration_keys("v1.26.0") == (CONTROL_PLANE,)
 
 
