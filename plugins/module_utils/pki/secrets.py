@@ -216,13 +216,10 @@ def take_over(store: Store, control_plane: Object, secret: Object) -> bool:
 
 
 def is_controlled_by(secret: Object, control_plane: Object) -> bool:
-    """Tell whether a Secret is ours: Cluster API's type, and this control plane its controller."""
+    """Tell whether a Secret is ours: no user's own, and this control plane its controller."""
     controller = _controller(secret)
-    return (
-        secret.get("type") == kinds.SECRET_TYPE
-        and controller is not None
-        and controller.get("uid") == control_plane["metadata"]["uid"]
-    )
+    ours = controller is not None and controller.get("uid") == control_plane["metadata"]["uid"]
+    return ours and not is_users_own(secret)
 
 
 def value(secret: Object | None, key: str) -> str | None:

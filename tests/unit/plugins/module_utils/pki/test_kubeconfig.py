@@ -132,15 +132,18 @@ def test_a_foreign_one_without_a_client_certificate_is_left_alone(
     assert store.get(SECRET, "default", "prod-kubeconfig") == mine
 
 
-def test_one_of_the_manifest_is_not_renewed(store, cluster, control_plane, with_ca, now):
-    """The next run would write the manifest's back."""
+@pytest.mark.parametrize("ours", [False, True])
+def test_one_of_the_manifest_is_not_renewed(store, cluster, control_plane, with_ca, now, ours):
+    """The next run would write the manifest's back; a Secret that was made here and copied into the manifest is one, too."""
     ensure_kubeconfig(store, cluster, control_plane, ENDPOINT, now)
-    foreign(store, [])
+    if not ours:
+        foreign(store, [])
     note = {FROM_MANIFEST: "{}"}
     mine = store.modify(SECRET, "default", "prod-kubeconfig", lambda found: found["metadata"].update(annotations=note))
     later = ensure_kubeconfig(store, cluster, control_plane, ENDPOINT, "2027-05-01T00:00:00Z")
     assert (later.changed, later.state) == (False, "userSupplied")
     assert store.get(SECRET, "default", "prod-kubeconfig") == mine
+    assert not secrets.is_controlled_by(mine, control_plane), "and no rotation writes it"
 
 
 @pytest.mark.parametrize("endpoint", [None, {}, {"host": "", "port": 0}])
