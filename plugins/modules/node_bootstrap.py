@@ -129,6 +129,13 @@ options:
         which is no failure.
     type: int
     default: 900
+  limit:
+    description:
+      - Seconds after which the machine itself ends what was started, whoever waits for it; it has failed then. V(0) is for no limit.
+      - It counts for the call that starts it.
+    type: int
+    default: 0
+    version_added: 1.0.0
   discard_etcd_data:
     description:
       - With O(state=absent), consent to delete etcd's data on this machine. If it is the last member, the cluster's
@@ -259,6 +266,7 @@ def main() -> None:
             "step": {"type": "str"},
             "data": {"type": "dict", "options": DATA_OPTIONS, "no_log": True},
             "wait": {"type": "int", "default": 900},
+            "limit": {"type": "int", "default": 0},
             "discard_etcd_data": {"type": "bool", "default": False},
             **arguments.MACHINE,
             **arguments.FENCING,
@@ -293,7 +301,9 @@ def present(module: AnsibleModule) -> None:
     started = False
     matches = None
     if params["data"] is not None:
-        report, started = bootstrap.start(params["step"], params["data"], check=module.check_mode)
+        report, started = bootstrap.start(
+            params["step"], params["data"], check=module.check_mode, limit=max(0, params["limit"])
+        )
         matches = report.data_matches
     else:
         report = bootstrap.find(params["step"])

@@ -14,12 +14,14 @@ import json
 import os
 import re
 import shutil
+import signal
 import time
 import typing as t
 from dataclasses import dataclass, field, replace
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import (
     accounts,
+    bootstrap_words,
     guard,
     image_check,
     script,
@@ -38,10 +40,8 @@ _POLLS_PER_UNIT_CHECK = 7
 _READ_BYTES = 4 * OUTPUT_BYTES
 _STATIC_PODS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
 _STEP = re.compile(r"[a-z0-9]([a-z0-9.-]{0,198}[a-z0-9])?")
-_PHASE = re.compile(r"^\[([a-z0-9-]+)\]", re.MULTILINE)
-_ERROR = re.compile(r"\s*(\[ERROR [A-Za-z0-9-]+\]|error execution phase|error: |couldn't )")
-_ERROR_LINES = 4
-_ERROR_LENGTH = 300
+# As timeout(1) ends: what it has asked to end, and what it had to kill, itself included.
+_KILLED = (script.ENDED, 128 + signal.SIGKILL, signal.SIGKILL)
 _LISTS = ("kubeadmArgs", "files", "users", "preKubeadmCommands", "postKubeadmCommands")
 
 
@@ -157,13 +157,16 @@ class Bootstrap:
             raise self._other(step, report)
         return report
 
-    def start(self, step: str, data: t.Mapping[str, t.Any], *, check: bool = False) -> tuple[Report, bool]:
+    def start(
+        self, step: str, data: t.Mapping[str, t.Any], *, check: bool = False, limit: int = 0
+    ) -> tuple[Report, bool]:
         """Start the bootstrap unless it has been started, and return what is known, and whether this call started it.
 
         Args:
             step: names the unit and the attempt.
             data: see the module node_bootstrap, option ``data``.
             check: do everything but change the machine.
+            limit: after how many seconds the machine itself ends it, whoever waits for it; 0 for never.
 
         Raises:
             NodeError: this machine carries another cluster or attempt, or kubeadm isn't the version that is wanted.
@@ -172,9 +175,9 @@ class Bootstrap:
             raise NodeError(f"step {step!r} can't name a unit: lower-case letters, digits, '-' and '.', at most 200.")
         config = _checked(data, self.places)
         if check:
-            return self._start(step, data, config, check=True)
+            return self._start(step, data, config, check=True, limit=limit)
         with guard.exclusive(self.places.state):
-            return self._start(step, data, config, check=False)
+            return self._start(step, data, config, check=False, limit=limit)
 
     def settle(self, report: Report) -> Report:
         """Keep the outcome of an ended bootstrap, and remove its secrets where it succeeded."""
@@ -207,7 +210,9 @@ class Bootstrap:
                     break
                 time.sleep(_POLL_SECONDS)
 
-    def _start(self, step: str, data: t.Mapping[str, t.Any], config: str, *, check: bool) -> tuple[Report, bool]:
+    def _start(
+        self, step: str, data: t.Mapping[str, t.Any], config: str, *, check: bool, limit: int
+    ) -> tuple[Report, bool]:
         found = self.look()
         record = self._read() or {}
         fingerprint = data_hash(data)
@@ -221,14 +226,14 @@ class Bootstrap:
         if check:
             return Report(ABSENT, step=step, kind=str(data["kind"]), data_matches=True), True
         record = {"step": step, "kind": data["kind"], "dataHash": fingerprint, "state": _STARTED}
-        record.update(bootID=guard.read_text(self.places.boot_id), startedAt=_now())
+        record.update(bootID=guard.read_text(self.places.boot_id), startedAt=_now(), limit=limit)
         shutil.rmtree(self.places.work, ignore_errors=True)
         self._write(record)
         self._prepare(data, config)
         units.start(
             UNIT_PREFIX + step,
             f"kubeadm {data['kind']} ({step})",
-            ["/bin/sh", os.path.join(self.places.work, "run.sh")],
+            script.bounded(["/bin/sh", os.path.join(self.places.work, "run.sh")], limit),
             self.runner,
         )
         return Report(RUNNING, step, str(data["kind"]), "start", str(record["startedAt"]), data_matches=True), True
@@ -271,38 +276,30 @@ class Bootstrap:
             rc = int(rc_text) if rc_text.isdigit() else 1
             if rc == 0 and stage == "done":
                 return replace(known, state=SUCCEEDED, stage=stage, rc=0)
-            said = f"ended with exit status {rc}" if rc else "ended the shell, so that nothing after it was run"
-            errors = _errors(self._output()) if stage in ("kubeadm", "room", image_check.STAGE) else ""
-            return self._failed(known, record, stage, rc, f"{self._command(record, stage)} {said}{errors}")
+            return self._failed(known, stage, rc, bootstrap_words.result(record, stage, rc, self._output()))
         if unit.running:
             output = self._output()
-            phases = _PHASE.findall(output) if stage == "kubeadm" else []
-            shown = f"kubeadm [{phases[-1]}]" if phases else _field(stage) if stage else "start"
-            return replace(known, state=RUNNING, stage=shown, output=output)
+            return replace(known, state=RUNNING, stage=bootstrap_words.under_way(stage, output), output=output)
         if not stage and not unit.loaded:
             return Report(ABSENT, known.step, known.kind, message="prepared, but never started")
         if record.get("bootID") != guard.read_text(self.places.boot_id):
-            text = f"interrupted: the machine was booted again while it was at {_field(stage) or 'the start'}"
+            text = f"interrupted: the machine was booted again while it was at {bootstrap_words.field(stage) or 'the start'}"
+        elif unit.exit_status in _KILLED and record.get("limit"):
+            text = bootstrap_words.ended(record, stage)
         elif not unit.loaded:
-            text = f"interrupted at {_field(stage)}: its unit is gone, by a boot of the machine or by hand"
+            text = (
+                f"interrupted at {bootstrap_words.field(stage)}: its unit is gone, by a boot of the machine or by hand"
+            )
         else:
             text = f"ended without a result (systemd says: {unit.result}, exit status {unit.exit_status})"
-        return self._failed(known, record, stage, unit.exit_status or None, text)
+        return self._failed(known, stage, unit.exit_status or None, text)
 
-    def _failed(
-        self, known: Report, record: t.Mapping[str, t.Any], stage: str, rc: t.Optional[int], message: str
-    ) -> Report:
-        command = self._command(record, stage)
+    def _failed(self, known: Report, stage: str, rc: t.Optional[int], message: str) -> Report:
+        field_name = bootstrap_words.field(stage)
+        command = bootstrap_words.command(known.kind, stage)
         return replace(
-            known, state=FAILED, stage=_field(stage), rc=rc, command=command, message=message, output=self._output()
+            known, state=FAILED, stage=field_name, rc=rc, command=command, message=message, output=self._output()
         )
-
-    @staticmethod
-    def _command(record: t.Mapping[str, t.Any], stage: str) -> str:
-        # The user's commands may hold secrets that nothing can recognise: they are named, not shown.
-        said = {"kubeadm": f"kubeadm {record.get('kind', '')}".strip(), "room": "the look at the disks before kubeadm"}
-        said[image_check.STAGE] = "the look at the images before kubeadm"
-        return said.get(stage) or _field(stage)
 
     def _refuse_foreign(self) -> None:
         manifests = os.path.join(self.places.kubernetes, "manifests")
@@ -380,19 +377,6 @@ def _images(data: t.Mapping[str, t.Any], places: Places) -> str:
     if not isinstance(images, dict):
         return ""
     return image_check.part(image_check.Images.read(str(data["kubeadmVersion"]), images), places.kubeadm)
-
-
-def _errors(output: str) -> str:
-    """Return kubeadm's own words about what failed, "" where it has none: they belong into the first line people read."""
-    found = [line.strip()[:_ERROR_LENGTH] for line in output.splitlines() if _ERROR.match(line)]
-    return f": {'; '.join(found[:_ERROR_LINES])}" if found else ""
-
-
-def _field(stage: str) -> str:
-    kind, _dash, number = stage.partition("-")
-    if kind in ("pre", "post") and number.isdigit():
-        return f"{kind}KubeadmCommands[{int(number) - 1}]"
-    return stage
 
 
 def _now() -> str:

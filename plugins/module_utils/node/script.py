@@ -18,6 +18,11 @@ SENTINEL = "/run/cluster-api/bootstrap-success.complete"
 # etcd's log takes files of 64 MB, two at once, beside its database.
 LEAST_ROOM_BYTES = 256 << 20
 
+# The exit status of a script that was ended from outside; timeout(1) has the same.
+ENDED = 124
+# How long what doesn't end when it is asked to is given.
+_KILL_SECONDS = 30
+
 _HEAD = """\
 #!/bin/sh
 # Made by kubeadm.control_plane. Holds the user's commands, which may be secret: readable by root alone.
@@ -35,6 +40,7 @@ kcp_end() {{
     mv -f "$kcp_work/result.partial" "$kcp_work/result"
 }}
 trap 'kcp_rc=$?; trap - EXIT; kcp_end "$kcp_rc"; exit "$kcp_rc"' EXIT
+trap 'exit {ended}' TERM
 kcp_enter start
 exec >> "$kcp_work/output" 2>&1 < /dev/null
 umask 022
@@ -87,6 +93,11 @@ class Disks:
     runtimes: tuple[str, ...] = ("/var/lib/containerd", "/var/lib/containers", "/var/lib/docker")
 
 
+def bounded(words: t.Sequence[str], seconds: int) -> list[str]:
+    """Return the command that ends another one, with all that it has started in the foreground, after so many seconds (0: never)."""
+    return ["timeout", f"--kill-after={_KILL_SECONDS}", str(seconds), *words] if seconds else list(words)
+
+
 def render(
     work: str,
     kubeadm: t.Sequence[str],
@@ -103,7 +114,7 @@ def render(
     <stage>") in the folder ``work``. ``images`` is the part that sees to the images (image_check.py), "" for none.
     """
     files = {}
-    parts = [_HEAD.format(work=shlex.quote(work))]
+    parts = [_HEAD.format(work=shlex.quote(work), ended=ENDED)]
     for number, text in enumerate(before, 1):
         files[f"pre-{number}.sh"] = f"{text}\n"
         parts.append(_COMMAND.format(stage=f"pre-{number}"))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import os
+import signal
 import stat
 import subprocess
 import typing as t
@@ -16,6 +17,7 @@ from pathlib import Path
 import pytest
 from systemd import StandInSystemd
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import script
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import Bootstrap, Places, read_state
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.script import Disks
@@ -211,6 +213,42 @@ def test_a_killed_script_is_a_failure_and_not_a_wait_for_ever(places: Places, sy
     report = bootstrap.wait(20)
     assert report.state == "Failed"
     assert "without a result" in report.message
+
+
+def runs(pid: str) -> bool:
+    """Whether a process is there that has not ended; one that has may still wait for its new parent to notice."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] not in ("Z", "X")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@pytest.mark.parametrize("body", ["sleep 60", "trap '' TERM; sleep 60"])
+def test_a_bootstrap_that_does_not_end_is_ended_by_the_machine_itself(
+    places: Places, systemd: StandInSystemd, monkeypatch: pytest.MonkeyPatch, body: str
+) -> None:
+    """Nobody waits for it, and nobody can reach the machine: kubeadm is ended all the same, also one that doesn't want to."""
+    monkeypatch.setattr(script, "_KILL_SECONDS", 1)
+    write_kubeadm(places, f"echo $$ > {places.kubeadm}.pid\n{body}")
+    bootstrap = Bootstrap(places, systemd)
+    bootstrap.start("step-1", data(places), limit=2)
+    report = bootstrap.wait(30)
+    assert (report.state, report.command) == ("Failed", "kubeadm init")
+    assert "had not ended after 2 s, so that the machine ended it" in report.message
+    assert "journalctl -u kubelet" in report.message
+    assert not runs(Path(f"{places.kubeadm}.pid").read_text().strip()), "kubeadm runs on"
+    assert bootstrap.look().state == "Failed"
+
+
+def test_what_a_users_command_left_in_the_background_is_not_bounded(
+    places: Places, systemd: StandInSystemd, tmp_path: Path
+) -> None:
+    commands = [f"sleep 60 & echo $! > {tmp_path}/pid"]
+    bootstrap = Bootstrap(places, systemd)
+    bootstrap.start("step-1", data(places, preKubeadmCommands=commands), limit=60)
+    assert bootstrap.wait(20).state == "Succeeded"
+    pid = int((tmp_path / "pid").read_text())
+    os.kill(pid, signal.SIGKILL)
 
 
 def test_a_machine_that_was_booted_again_in_the_middle_is_interrupted(places: Places, systemd: StandInSystemd) -> None:
