@@ -113,6 +113,9 @@ class Drain:
             with contextlib.suppress(ApiError, Unreachable):
                 report = self._advance(wanted, before_change)
                 changed = changed or report.changed
+        with contextlib.suppress(ApiError, Unreachable):
+            node = self._node()
+            wanted = wanted if node is None else _resolved(wanted, node)
         return replace(self._explained(report, wanted), changed=changed)
 
     def look(self, wanted: Wanted) -> Report:
@@ -241,6 +244,8 @@ class Drain:
 
     def _done(self, wanted: Wanted) -> str:
         done = "was to be left as it is" if wanted.skip_drain else "is cordoned and drained"
+        if wanted.unreachable and not wanted.skip_drain:
+            done = "is cordoned; its kubelet is silent, so its pods were asked to end, and nobody waited for them"
         detached = "; no volume is attached to it" if wanted.wait_for_volumes else ""
         return f"Node {self._name} {done}{detached}"
 

@@ -239,6 +239,7 @@ def test_pods_of_an_unreachable_node_are_asked_and_not_waited_for(lab: Lab) -> N
     assert lab.ending("web")
     found = lab.workload.there(f"{PODS}/web")["metadata"]
     assert found["deletionGracePeriodSeconds"] == 1
+    assert "drained" not in report.message and "nobody waited for them" in report.message
 
 
 def test_a_node_whose_kubelet_is_silent_tells_it_itself(lab: Lab) -> None:
@@ -246,7 +247,8 @@ def test_a_node_whose_kubelet_is_silent_tells_it_itself(lab: Lab) -> None:
     condition = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}
     lab.workload.patch(f"{NODES}/{NAME}/status", {"status": {"conditions": [condition]}})
     assert lab.drain(unreachable=False).state == "Running"
-    assert lab.drain(wait=20).state == "Drained"
+    report = lab.drain(wait=20)
+    assert report.state == "Drained" and "its kubelet is silent" in report.message
     lab.kubelet_ends("web")
     lab.pod("db")
     lab.workload.patch(f"{NODES}/{NAME}/status", {"status": {"conditions": None}})
