@@ -9,9 +9,10 @@ import json
 import os
 import typing as t
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import ownership
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import contents, restore_info
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice, kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.bounded_yaml import read_json
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import backups, restore_choice
@@ -262,6 +263,13 @@ def _refuse(objects: ClusterObjects) -> None:
     if objects.going or objects.paused:
         what = "marked for deletion" if objects.going else "paused"
         raise ControlPlaneFailure(f"the cluster {objects.title} is {what}. Nothing was done.")
+    if objects.others:
+        # Restored without them, their etcd would go on as a second cluster.
+        said = ownership.controlled(objects.others)
+        raise ControlPlaneFailure(
+            f"{said}, which the Cluster {objects.title} does not name. Nothing was done. "
+            f"Name it in the Cluster's spec.controlPlaneRef again ({advice.edit(kinds.CLUSTER, objects.name)}), then restore."
+        )
     if not objects.initialized or objects.control_plane is None:
         raise ControlPlaneFailure(f"the cluster {objects.title} has never had a control plane. Nothing was done.")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice, kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
     ControlPlaneAction,
@@ -54,8 +54,8 @@ class ActionModule(ControlPlaneAction):
             failures.append(f"{name}: {redact(answer.message)}")
         raise ControlPlaneFailure(
             f"no etcd snapshot of {objects.title} could be taken and verified: {'; '.join(failures) or 'no machine has been bootstrapped'}. "
-            "Nothing else was done. Mend that, or waive the snapshot with the annotation "
-            f'{kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT}: "true" on the KubeadmControlPlane.'
+            "Nothing else was done. Mend that. To waive the snapshot, "
+            f"{advice.annotate(kinds.KUBEADM_CONTROL_PLANE, kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT)}."
         )
 
     def _record(self, arguments: dict[str, t.Any], text: str) -> None:

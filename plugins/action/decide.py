@@ -9,6 +9,7 @@ import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, text
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.left_behind import LEFT_BEHIND
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan_document import (
     acting_steps,
     make_plan,
@@ -221,7 +222,11 @@ class ActionModule(ControlPlaneAction):
                 {"message": said},
             )
             explanations.record_decision(objects, decision, said)
-        elif decision["action"] == names.POSTPONED or decision["reasons"][0]["reason"] == "Paused":
+        else:
+            for each in decision["reasons"]:
+                if each["reason"] == LEFT_BEHIND:
+                    self.progress(objects.name, each["message"])
+        if not act and (decision["action"] == names.POSTPONED or decision["reasons"][0]["reason"] == "Paused"):
             # A run that ends well and did nothing of what the manifest wishes must say so.
             self.progress(objects.name, said)
         return {

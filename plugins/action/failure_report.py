@@ -8,6 +8,8 @@ from __future__ import annotations
 import contextlib
 import typing as t
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import StoreError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import explanations
@@ -57,7 +59,7 @@ class ActionModule(ControlPlaneAction):
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Close the journal's open step as failed and fail with the three things."""
         error = redact(arguments["error"])
-        under_way, safe = "nothing", NOTHING
+        under_way, safe, instead = "nothing", NOTHING, ""
         try:
             journal = self.journal(arguments)
             intents = open_intents_of(journal, arguments["run"])
@@ -70,6 +72,7 @@ class ActionModule(ControlPlaneAction):
                     first = error.splitlines()[0] if error else "failed"
                     close_intents(journal, arguments["run"], "failed", first)
                     self._explain(arguments, last, first)
+                instead = self._another(arguments) if last["action"] in (names.INITIALIZE, names.JOIN) else ""
         except StoreError as broken:
             # The store itself may be what failed; its own message is then the error that is shown.
             safe = f"The journal could not be read or written ({broken})."
@@ -83,9 +86,24 @@ class ActionModule(ControlPlaneAction):
             f"Safe now?   {safe}",
             "What to do: mend what the message names, then run the same playbook again "
             f"(kubeadm.control_plane.{arguments['playbook']}); it goes on from where this stopped. "
-            "kubeadm.control_plane.status shows the cluster without changing it.",
+            f"kubeadm.control_plane.status shows the cluster without changing it.{instead}",
         ]
         return {"changed": False, "failed": True, "msg": "\n".join(lines)}
+
+    def _another(self, arguments: dict[str, t.Any]) -> str:
+        """How to have another machine made where one can't be: each run goes on with the one that was begun, in its failure domain."""
+        with contextlib.suppress(StoreError):
+            objects = ClusterObjects.read(self.open_store(arguments), arguments["namespace"], arguments["cluster"])
+            for machine in objects.machines if objects is not None else ():
+                started = ((machine.get("status") or {}).get("bootstrap") or {}).get("state")
+                if not started and not machine["metadata"].get("deletionTimestamp"):
+                    name, domain = str(machine["metadata"]["name"]), machine["spec"].get("failureDomain")
+                    where = f"is placed in the failure domain {domain}" if domain else "was begun"
+                    return (
+                        f"\n            Machine {name} {where} and kubeadm was never started on it. If it can't be made, have another one made in its "
+                        f"place, wherever there is room {advice.replace(name)}."
+                    )
+        return ""
 
     def _explain(self, arguments: dict[str, t.Any], intent: dict[str, t.Any], error: str) -> None:
         # Where the store is what failed there is nobody to explain it to.

@@ -9,6 +9,7 @@ import time
 import typing as t
 import uuid
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.validate import managed_etcd
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import ca_cert_hash
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import read_certificates
@@ -118,13 +119,13 @@ class ActionModule(ControlPlaneAction):
                 raise ControlPlaneFailure(
                     f"machine {self._name} has claimed the inventory host {host}, which was not reached for {waiting.elapsed:.0f} s: "
                     f"{answer.message}. Nothing else was done: whether the host carries the claim is known only there. Make it reachable and run "
-                    "again, or delete the machine."
+                    f"again; or have another machine made in its place {advice.replace(self._name)}."
                 )
         if answer.failed and claim.get("state") != CLAIMING:
             raise ControlPlaneFailure(
                 f"machine {self._name} is the inventory host {host}, but {answer.message} Nothing was done. "
-                "Look whether the name still leads to the same host. If that machine is gone for good, delete it: "
-                "reconcile replaces a Machine with the annotation cluster.x-k8s.io/remediate-machine."
+                "Look whether the name still leads to the same host. If that machine is gone for good, have it replaced "
+                f"{advice.replace(self._name)}."
             )
         return answer
 

@@ -80,7 +80,7 @@ class ActionModule(ControlPlaneAction):
                 "no machine was made. Run reconcile with the cluster's manifest."
             )
         before = len(objects.machines)
-        kind = arguments["kind"] or ("join" if objects.machines else "init")
+        kind = arguments["kind"] or ("join" if objects.all_machines else "init")
         name = machine_objects.create_machine(objects, kind, arguments["name"], arguments["failure_domain"])
         prepared = self._prepare(objects, arguments["prepare"], arguments["prepare_names"])
         infrastructure = objects.infrastructure_machines[name]

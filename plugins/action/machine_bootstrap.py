@@ -8,7 +8,10 @@ from __future__ import annotations
 import copy
 import typing as t
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import format_time, parse_time
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.bootstrap import init_data, join_data
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import ca_cert_hash
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import read_certificates
@@ -33,6 +36,8 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider imp
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.secret_values import secret_value
 
 CALL_SECONDS = 12
+# Between the note of a start and the start itself: a call, and two clocks that may differ.
+START_SECONDS = 120
 
 
 class ActionModule(ControlPlaneAction):
@@ -56,11 +61,13 @@ class ActionModule(ControlPlaneAction):
             )
         if self.check_mode:
             return {"changed": machine.get("status", {}).get("bootstrap", {}).get("state") != "Succeeded"}
+        known = machine.get("status", {}).get("bootstrap", {})
+        self._ends_at = str(known.get("endsAt") or "")
         caller = self.machine_caller(arguments, objects)
         self._call: dict[str, t.Any] = {"step": f"bootstrap-{self._name}", "fencing": arguments["fencing"]}
         answer = self._reach(objects, caller, arguments, dict(self._call, wait=0))
         if answer.result.get("state") in ("", None, "Absent"):
-            if machine.get("status", {}).get("bootstrap", {}).get("state") == "Running":
+            if known.get("state") == "Running":
                 # A run was killed between noting the start and starting. What was checked then may not hold any more:
                 # the next pass decides anew whether the machine may be started.
                 self._record(objects, "", "")
@@ -70,7 +77,8 @@ class ActionModule(ControlPlaneAction):
             external_etcd.require(objects, caller, self._name, "joinConfiguration" not in (config.get("spec") or {}))
             data = self._data(objects, caller, machine)
             machine_objects.note_start(objects, self._name)
-            self._record(objects, "Running", "kubeadm is at work")
+            limit = max(names.BOOTSTRAP_BOUND, 2 * arguments["timeout"])
+            self._record(objects, "Running", "kubeadm is at work", limit)
             # A join can take the quorum away, and with it the API that this machine is noted in. Not before it is noted that it was
             # started: from a copy that says otherwise it would be removed as one that carries nothing.
             cluster_export.keep_copy(self, arguments)
@@ -78,7 +86,7 @@ class ActionModule(ControlPlaneAction):
                 objects,
                 caller,
                 arguments,
-                dict(self._call, data=data, wait=0 if not arguments["wait"] else CALL_SECONDS),
+                dict(self._call, data=data, limit=limit, wait=0 if not arguments["wait"] else CALL_SECONDS),
             )
         if not arguments["wait"] and not answer.failed:
             return {"changed": True, "state": answer.result.get("state")}
@@ -95,7 +103,8 @@ class ActionModule(ControlPlaneAction):
             if not waiting.again(f"machine {self._name} does not answer: {answer.message}"):
                 raise ControlPlaneFailure(
                     f"{answer.message}. It was tried for {waiting.elapsed:.0f} s. Every other machine was left as it was. "
-                    "Look at the machine (is it running, does sshd answer?) and run reconcile again: it goes on where this run stopped."
+                    "Look at the machine (is it running, does sshd answer?) and run reconcile again: it goes on where this run stopped. "
+                    f"{self._ways_out()}"
                 )
 
     def _finish(
@@ -110,7 +119,8 @@ class ActionModule(ControlPlaneAction):
             if not waiting.again(f"machine {self._name}: {stage}", pause_seconds=0.0):
                 raise ControlPlaneFailure(
                     f"the bootstrap of machine {self._name} did not end within {arguments['timeout']} s and goes on there (now: {stage}). "
-                    "Nothing else was done. Run reconcile again to wait for it further."
+                    f"Nothing else was done. On the machine, journalctl -u kubelet and crictl ps -a tell what it waits for. Run reconcile again to "
+                    f"wait for it further. {self._ways_out()}"
                 )
             answer = self._reach(objects, caller, arguments, dict(self._call, wait=CALL_SECONDS))
         state = str(answer.result.get("state") or "Failed")
@@ -125,13 +135,29 @@ class ActionModule(ControlPlaneAction):
             output=redact(str(answer.result.get("output", ""))),
         )
 
-    def _record(self, objects: ClusterObjects, state: str, message: str) -> None:
+    def _record(self, objects: ClusterObjects, state: str, message: str, limit: int = 0) -> None:
+        now = now_rfc3339()
+        if limit:
+            self._ends_at = format_time((parse_time(now) or 0) + limit + START_SECONDS)
+
         def record(stored: Object) -> None:
             bootstrap = stored.setdefault("status", {}).setdefault("bootstrap", {})
             bootstrap.update(state=state, message=message)
-            bootstrap.setdefault("startedAt", now_rfc3339())
+            if limit:
+                bootstrap.update(startedAt=now, endsAt=self._ends_at)
+            elif not state:
+                # What was noted never came to be: the next start has a time of its own.
+                for key in ("startedAt", "endsAt"):
+                    bootstrap.pop(key, None)
+            else:
+                bootstrap.setdefault("startedAt", now)
 
         objects.store.modify(MACHINE, objects.namespace, self._name, record)
+
+    def _ways_out(self) -> str:
+        """What a user can do about a machine that does not answer, or that does not come to its end."""
+        bound = f"At {self._ends_at} at the latest kubeadm has ended there, well or not. " if self._ends_at else ""
+        return f"{bound}If the machine is gone for good, or is not to be waited for, have it replaced {advice.replace(self._name)}."
 
     def _data(self, objects: ClusterObjects, caller: MachineCaller, machine: Object) -> dict[str, t.Any]:
         config = objects.kubeadm_configs.get(self._name)

@@ -66,7 +66,8 @@ options:
     description:
       - What a person consents to losing, each as C(action:what is lost). C(recoverSingleVoter:MACHINE) lets etcd go on alone where the second of two voters was
         lost with that machine. C(initialize:NAMESPACE/CLUSTER:afterDeletionOf:UID) has a new control plane made where the KubeadmControlPlane was deleted and
-        the Cluster stays. A run that is blocked for want of one says which.
+        the Cluster stays. C(giveUpBootstrap:MACHINE) says that a machine is off on which kubeadm was started and nobody saw its end. A run
+        that is blocked for want of one says which.
     type: list
     elements: str
     default: []

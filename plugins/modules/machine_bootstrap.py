@@ -33,7 +33,9 @@ options:
     type: bool
     default: true
   timeout:
-    description: For how many seconds at most.
+    description:
+      - For how many seconds at most.
+      - The machine itself ends what was started after twice as long, and not before 30 minutes, whoever waits for it (docs/reference/bootstrap.md).
     type: int
     default: 900
 extends_documentation_fragment:

@@ -10,7 +10,8 @@ import contextlib
 import typing as t
 from dataclasses import dataclass, field
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import defaults, kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import ownership
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import defaults, kinds, names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import NotFound, Store
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Machine
 
@@ -54,7 +55,9 @@ def machine_kind_of_template(reference: t.Mapping[str, t.Any]) -> tuple[str, str
 class ClusterObjects:
     """What the store holds of one cluster. ``control_plane`` may be missing only while a deletion is finishing.
 
-    ``infrastructure_machines`` and ``kubeadm_configs`` go by their Machine's name, whatever their own is.
+    ``machines`` are those of this control plane: it controls them, or may adopt them. ``others`` carry the labels of the cluster's control
+    plane, and something else controls them: they are looked at, and nothing is ever written to them. ``infrastructure_machines`` and
+    ``kubeadm_configs`` are those of both, and go by their Machine's name, whatever their own is.
     """
 
     store: Store
@@ -65,6 +68,7 @@ class ClusterObjects:
     infrastructure_cluster: t.Optional[Object]
     machine_template: t.Optional[Object]
     machines: list[Object] = field(default_factory=list)
+    others: list[Object] = field(default_factory=list)
     infrastructure_machines: dict[str, Object] = field(default_factory=dict)
     kubeadm_configs: dict[str, Object] = field(default_factory=dict)
 
@@ -91,18 +95,17 @@ class ClusterObjects:
             machine_template=None,
         )
         labels = {CLUSTER_LABEL: name, CONTROL_PLANE_LABEL: ""}
-        objects.machines = sorted(
-            store.list(MACHINE, namespace, labels), key=lambda each: str(each["metadata"]["name"])
-        )
+        found = sorted(store.list(MACHINE, namespace, labels), key=lambda each: str(each["metadata"]["name"]))
+        objects.machines, objects.others = ownership.part(found, lambda each: each, cluster, control_plane)
         objects.kubeadm_configs = _by_name(store.list(KUBEADM_CONFIG, namespace, {CLUSTER_LABEL: name}))
-        found = {kind_of(machine["spec"]["infrastructureRef"]) for machine in objects.machines}
+        kinds_of_machines = {kind_of(machine["spec"]["infrastructureRef"]) for machine in found}
         if control_plane is not None:
             reference = objects.template_reference()
             objects.machine_template = store.get(kind_of(reference), namespace, reference["name"])
-            found.add(machine_kind_of_template(reference))
-        for kind in sorted(found):
+            kinds_of_machines.add(machine_kind_of_template(reference))
+        for kind in sorted(kinds_of_machines):
             objects.infrastructure_machines.update(_by_name(store.list(kind, namespace, {CLUSTER_LABEL: name})))
-        for machine in objects.machines:
+        for machine in found:
             own, spec = str(machine["metadata"]["name"]), machine["spec"]
             _call_by_machine(objects.kubeadm_configs, own, (spec.get("bootstrap") or {}).get("configRef"))
             _call_by_machine(objects.infrastructure_machines, own, spec["infrastructureRef"])
@@ -143,10 +146,41 @@ class ClusterObjects:
         paused = bool((self.cluster.get("spec") or {}).get("paused"))
         return paused or any(kinds.ANNOTATION_PAUSED in each for each in marked)
 
+    @property
+    def all_machines(self) -> list[Object]:
+        """Every control plane machine of the cluster, whosever it is, by name: who can be asked, and what has a name already."""
+        return sorted([*self.machines, *self.others], key=lambda each: str(each["metadata"]["name"]))
+
     def unowned_machines(self) -> list[Object]:
-        """Return infrastructure machines that have no Machine, whatever the reason."""
-        used = {machine["metadata"]["name"] for machine in self.machines}
-        return [each for name, each in sorted(self.infrastructure_machines.items()) if name not in used]
+        """Return infrastructure machines that have no Machine, whatever the reason, and may be this control plane's."""
+        return [
+            each
+            for name, each in sorted(self.infrastructure_machines.items())
+            if not self.has_machine(name) and self.may_be_own(each)
+        ]
+
+    def controls(self, machine: Object) -> bool:
+        """Tell whether the cluster's control plane is the controller of a Machine."""
+        owner = ownership.controller(machine)
+        name = ownership.control_plane_name(self.cluster, self.control_plane)
+        return owner is not None and ownership.is_own(owner, name)
+
+    def may_be_own(self, obj: Object) -> bool:
+        """Tell whether an object of a machine that has no Machine may be this control plane's: its labels say so and no other controls it.
+
+        Where the Cluster goes, everything of its control planes goes with it.
+        """
+        labels = obj["metadata"].get("labels") or {}
+        if CONTROL_PLANE_LABEL not in labels:
+            return False
+        if self.cluster["metadata"].get("deletionTimestamp"):
+            return True
+        name = ownership.control_plane_name(self.cluster, self.control_plane)
+        owner = ownership.controller(obj)
+        if owner is not None and owner.get("kind") == kinds.KUBEADM_CONTROL_PLANE:
+            return ownership.is_own(owner, name)
+        # Of what Cluster API has made, a Machine is the controller: the label tells by which control plane that was made.
+        return labels.get(kinds.LABEL_CONTROL_PLANE_NAME, names.label_value(name)) == names.label_value(name)
 
     def prepared_machines(self) -> list[Object]:
         """Return the machines prepared ahead, unseen by decide: infrastructure without a Machine on which kubeadm was never started.
@@ -174,8 +208,12 @@ class ClusterObjects:
         return self.initialized or config is not None
 
     def machine(self, name: str) -> t.Optional[Object]:
-        """Return the Machine of that name."""
+        """Return this control plane's Machine of that name."""
         return next((each for each in self.machines if each["metadata"]["name"] == name), None)
+
+    def has_machine(self, name: str) -> bool:
+        """Tell whether the cluster has a Machine of that name, whosever it is."""
+        return any(each["metadata"]["name"] == name for each in self.all_machines)
 
     def reach(self, name: str) -> Machine:
         """Return what is needed to call a machine."""
@@ -202,7 +240,9 @@ class ClusterObjects:
         return self._with_bootstrap("Failed")
 
     def _with_bootstrap(self, state: str) -> list[Object]:
-        found = [each for each in self.machines if each.get("status", {}).get("bootstrap", {}).get("state") == state]
+        found = [
+            each for each in self.all_machines if each.get("status", {}).get("bootstrap", {}).get("state") == state
+        ]
         return sorted(found, key=lambda each: (each["metadata"].get("creationTimestamp", ""), each["metadata"]["name"]))
 
 

@@ -297,8 +297,11 @@ def delete_marked(objects: ClusterObjects) -> list[str]:
 def _record_deletion(objects: ClusterObjects, control_plane: Object) -> list[str]:
     """Note on the Cluster whose deletion has ended: without that, the Cluster's word that it was initialized once is a loss to everybody.
 
-    One that was never initialized itself leaves the note on the one before it as it is.
+    One that was never initialized itself leaves the note on the one before it as it is; and where machines of another one are there, nothing
+    was lost with it.
     """
+    if objects.others:
+        return []
     known = deleted_control_plane.recorded(objects.cluster)
     if not objects.initialized or (known is not None and not deleted_control_plane.latched(control_plane)):
         return []
@@ -318,7 +321,7 @@ def _record_deletion(objects: ClusterObjects, control_plane: Object) -> list[str
 def delete_records(objects: ClusterObjects) -> list[str]:
     """Delete every object of a cluster whose machines and infrastructure are gone; the Cluster last, so that a rerun finishes.
 
-    A user's own Secrets are left where they are not owned by the control plane (kcp-behaviour.md §1.3).
+    A Secret that neither the Cluster nor its control plane owns is a user's own, whatever its labels are, and is left (docs/contract.md).
     """
     store, namespace, deleted = objects.store, objects.namespace, []
 
@@ -329,7 +332,8 @@ def delete_records(objects: ClusterObjects) -> list[str]:
     for check in health_checks.of_cluster(store, namespace, objects.name):
         delete(health_checks.HEALTH_CHECK, check["metadata"]["name"])
     for secret in store.list(SECRET, namespace, {CLUSTER_LABEL: objects.name}):
-        delete(SECRET, secret["metadata"]["name"])
+        if _owned(objects, secret):
+            delete(SECRET, secret["metadata"]["name"])
     if objects.machine_template is not None and not _template_used_elsewhere(objects):
         delete(kind_ref_of(objects.machine_template), objects.machine_template["metadata"]["name"])
     if objects.control_plane is not None:
@@ -341,11 +345,23 @@ def delete_records(objects: ClusterObjects) -> list[str]:
     return deleted
 
 
+def _owned(objects: ClusterObjects, secret: Object) -> bool:
+    """Tell whether the Cluster or a KubeadmControlPlane owns a Secret, or only an Action's rotation of authorities can have made it."""
+    if secret["metadata"]["name"] == kinds.secret_name(objects.name, kinds.PURPOSE_AUTHORITY_ROTATION):
+        return True
+    listed = secret["metadata"].get("ownerReferences") or []
+    # Its label tells the cluster; a control plane that it had before may have made it.
+    return any(
+        each.get("kind") == CONTROL_PLANE[1] or (each.get("kind"), each.get("name")) == (CLUSTER[1], objects.name)
+        for each in listed
+    )
+
+
 def is_last_record(objects: ClusterObjects) -> bool:
     """Tell whether only the Cluster itself is left of a deletion: a run ended while it deleted the records, the infrastructure was gone before."""
     if not objects.cluster["metadata"].get("deletionTimestamp"):
         return False
-    return objects.control_plane is None and objects.infrastructure_cluster is None and not objects.machines
+    return objects.control_plane is None and objects.infrastructure_cluster is None and not objects.all_machines
 
 
 def _template_used_elsewhere(objects: ClusterObjects) -> bool:

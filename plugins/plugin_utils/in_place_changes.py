@@ -10,7 +10,7 @@ import hashlib
 import json
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice, kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.bounded_yaml import read_json
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import (
     ManifestError,
@@ -110,8 +110,8 @@ def violations(stored: t.Optional[Object], manifest: ClusterManifest) -> list[Vi
     report = manifest.report(manifest.control_plane)
     rule = f"is as it was before the Action {note['action']} changed it in place; reconcile would replace every machine to take that back"
     fix = (
-        "Bring the Action's change into the manifest. To take it back, run an Action changeConfiguration that does, or take the annotation "
-        f"{ANNOTATION} off the stored KubeadmControlPlane, and every machine will be replaced."
+        "Bring the Action's change into the manifest. To take it back, run an Action changeConfiguration that does; or take the annotation "
+        f"{ANNOTATION} off ({advice.edit(kinds.KUBEADM_CONTROL_PLANE, str(stored['metadata']['name']))}), and every machine will be replaced."
     )
     report.add(_PATH, None, rule, fix)
     return list(report.violations)

@@ -187,7 +187,7 @@ def machine_hosts(
         hosts: Ansible's hosts, by name; all our clusters are among them.
         taken: what had which name before anything of ours was in the inventory.
     """
-    for machine in objects.machines:
+    for machine in objects.all_machines:
         name = str(machine["metadata"]["name"])
         variables = machine_variables(objects, machine)
         if "ansible_host" not in variables and name not in hosts:

@@ -120,7 +120,7 @@ def new_name(objects: ClusterObjects) -> str:
         name = names.machine_name(template, cluster=objects.name, control_plane=str(control_plane["metadata"]["name"]))
         if (
             name not in objects.infrastructure_machines
-            and objects.machine(name) is None
+            and not objects.has_machine(name)
             and name not in objects.kubeadm_configs
         ):
             return name
@@ -130,7 +130,7 @@ def stale_prepared(objects: ClusterObjects) -> list[Object]:
     """Return the machines prepared ahead that no new machine will use: they don't match any more, or are too many."""
     if objects.control_plane is None or objects.paused or objects.going:
         return []
-    wanted = int(objects.control_plane["spec"]["replicas"]) - len(objects.machines)
+    wanted = int(objects.control_plane["spec"]["replicas"]) - len(objects.all_machines)
     usable = [each for each in objects.prepared_machines() if prepared_matches(objects, each)][: max(0, wanted)]
     return [each for each in objects.prepared_machines() if each not in usable]
 

@@ -9,7 +9,7 @@ import time
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import hooks, names
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice, kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.conditions import (
     get_condition,
     is_true,
@@ -144,10 +144,14 @@ class Removal:
 
     def finish(self) -> dict[str, t.Any]:
         """Delete the Node and then the objects of a machine whose infrastructure is gone; the InfraMachine last."""
-        node = self._node()
+        # A kubelet may have registered a Node for a machine that never joined, and nobody has seen it: that is called as the machine.
+        state = ((self._machine.get("status") or {}).get("bootstrap") or {}).get("state")
+        node = self._node() or (self._name if state in (names.RUNNING, names.FAILED) else "")
         if node and not self._whole_cluster() and self._others():
             self.delete_node(
-                node, self._seconds("nodeDeletionTimeoutSeconds", NODE_DELETION_SECONDS), machine_gone=True
+                node,
+                self._seconds("nodeDeletionTimeoutSeconds", NODE_DELETION_SECONDS),
+                machine_gone=bool(self._node()),
             )
         config = self._objects.kubeadm_configs.get(self._name)
         infrastructure = self._objects.infrastructure_machines.get(self._name)
@@ -246,7 +250,7 @@ class Removal:
             "wait": CALL_SECONDS,
         }
         self._say(names.DRAINING, f"Draining Node {node}")
-        self._progress(f"Node {node} is drained")
+        self._progress(f"Node {node} is cordoned, and its pods are asked to go")
         # A timeout of 0 is for ever to Cluster API; a run ends, and the next one goes on waiting.
         bound = drain + volumes + 60 if drain and volumes else self._arguments["timeout"]
         waiting = self._action.waiting(self._objects.name, bound)
@@ -293,8 +297,8 @@ class Removal:
         if not isinstance(answer, Answer):
             raise ControlPlaneFailure(
                 f"no etcd snapshot could be taken and verified ({answer}), and none of {self._objects.title}'s members is taken out without one. "
-                "Nothing was taken out. Mend that, or waive the snapshot with the annotation "
-                f'{kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT}: "true" on the KubeadmControlPlane.'
+                "Nothing was taken out. Mend that. To waive the snapshot, "
+                f"{advice.annotate(kinds.KUBEADM_CONTROL_PLANE, kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT)}."
             )
         self._tell(answer)
 

@@ -143,7 +143,8 @@ def _lost(objects: ClusterObjects) -> list[str]:
     prepared = {each["metadata"]["name"] for each in objects.prepared_machines()}
     names = {each["metadata"]["name"] for each in objects.unowned_machines()} - prepared
     for name, config in objects.kubeadm_configs.items():
-        if name not in prepared and objects.machine(name) is None and objects.may_have_started(name):
+        own = not objects.has_machine(name) and objects.may_be_own(config)
+        if name not in prepared and own and objects.may_have_started(name):
             names.add(config["metadata"]["name"])
     return sorted(names)
 

@@ -11,9 +11,11 @@ import ssl
 import typing as t
 from datetime import datetime, timezone
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.left_behind import removed_machines
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.names import (
+    BOOTSTRAP_BOUND,
     CLOCK_SKEW_LIMIT,
-    JOIN_BOUND,
+    RUNNING,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import parse_time
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import origin
@@ -21,7 +23,12 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.cond
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import objects as operator
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import certificate_facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.journal import Journal
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.parse import parse
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.parse import (
+    described_node,
+    machine_facts,
+    parse,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.wanted import MAX_OBJECTS
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import observed_beside, stores
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
     CLUSTER_LABEL,
@@ -36,6 +43,8 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.witnesses im
 
 SNAPSHOT_VERSION = "v1"
 ENDPOINT_PROBE_SECONDS = 2
+# Of how many removed machines it is asked whether they have left a Node.
+MOST_LEFT_BEHIND = 5
 # How long one observation waits for a machine that has only just joined; the next one waits again.
 SETTLE_SECONDS = 10
 
@@ -71,10 +80,14 @@ def observe(
     objects.ask_for_secrets()
     last_action = _last_action(objects)
     gates = Gates(objects.control_plane)
-    asked = [*gates.wanted(), *_itself(objects)]
+    room = max(0, MAX_OBJECTS - 1 - len(gates.wanted()))
+    left = removed_machines(objects.control_plane, objects.all_machines)[: min(room, MOST_LEFT_BEHIND)]
+    asked = [*gates.wanted(), *({"apiVersion": "v1", "kind": "Node", "name": each} for each in left), *_itself(objects)]
     workload = _workload(objects, caller, look_again, asked, now, settle)
     answered = workload.pop("now", None)
     wanted = workload.pop("wanted", None)
+    found = (wanted or [])[len(gates.wanted()) :][: len(left)]
+    workload["leftBehind"] = [described_node(each["object"]) for each in found if each.get("object")]
     workload["staticPodDrift"] = observed_beside.drift(objects, workload.pop("staticPodFlags", None))
     if answered:
         workload["clockSkewSeconds"] = seconds_between(answered, now_rfc3339())
@@ -98,12 +111,24 @@ def observe(
                 "machine": machine,
                 "infrastructureMachine": objects.infrastructure_machines.get(machine["metadata"]["name"]),
                 "kubeadmConfig": objects.kubeadm_configs.get(machine["metadata"]["name"]),
+                **_bootstrap_unit(objects, caller, machine),
             }
-            for machine in objects.machines
+            for machine in objects.all_machines
         ],
         "preparedMachines": objects.prepared_machines(),
         "workload": workload,
     }
+
+
+def _bootstrap_unit(objects: ClusterObjects, caller: Caller, machine: Object) -> Object:
+    """What a machine says of a bootstrap whose end nobody has noted: ``bootstrapUnit``, and nothing for any other machine."""
+    if ((machine.get("status") or {}).get("bootstrap") or {}).get("state") != RUNNING:
+        return {}
+    answer = caller.call(objects.reach(str(machine["metadata"]["name"])), "node_observe", {"look_again": False})
+    if answer.failed:
+        return {"bootstrapUnit": {"answers": False, "state": "", "message": answer.message}}
+    said = machine_facts(answer.result["observation"])["bootstrap"]
+    return {"bootstrapUnit": {"answers": True, "state": said["state"], "message": said["message"]}}
 
 
 def add_detached(objects: ClusterObjects, snapshot: Object) -> bool:
@@ -261,7 +286,7 @@ def _settle_seconds(objects: ClusterObjects, name: str, now: str) -> int:
     started = parse_time(((machine.get("status") or {}).get("bootstrap") or {}).get("startedAt"))
     if started is None or is_true(machine, "Ready"):
         return 0
-    return SETTLE_SECONDS if (parse_time(now) or 0) - started < JOIN_BOUND else 0
+    return SETTLE_SECONDS if (parse_time(now) or 0) - started < BOOTSTRAP_BOUND else 0
 
 
 def _whole(workload: Object) -> bool:

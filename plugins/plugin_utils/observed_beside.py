@@ -59,7 +59,7 @@ def _left_behind(endpoints: t.Any, wanted: t.Sequence[str]) -> bool:
 def drift(objects: ClusterObjects, pods: t.Optional[t.Sequence[Object]]) -> list[Object]:
     """Return by which flags each machine's static pods differ from what the machine was made from (its KubeadmConfig)."""
     found = []
-    for machine in objects.machines:
+    for machine in objects.all_machines:
         name = str(machine["metadata"]["name"])
         node = ((machine.get("status") or {}).get("nodeRef") or {}).get("name") or name
         spec = (objects.kubeadm_configs.get(name) or {}).get("spec")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import typing as t
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import ownership
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.in_place import (
     rotation_completed,
     rotation_told,
@@ -71,6 +72,8 @@ def under_way(objects: ClusterObjects, what: str = "") -> str:
         return "the cluster is being deleted"
     if objects.control_plane is None:
         return "the store has no KubeadmControlPlane of it"
+    if objects.others:
+        return f"{ownership.controlled(objects.others)}: two must never manage one control plane"
     if not objects.initialized:
         return "its control plane was not initialized yet"
     waits = what == ROTATION and unfinished_rotation(objects) is not None

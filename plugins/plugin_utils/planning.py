@@ -30,7 +30,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.readiness_ga
 
 POLICY_SPEC: dict[str, t.Any] = {"type": "str", "default": "allow", "choices": ["allow", "ask", "never"]}
 CONSENT_SPEC: dict[str, t.Any] = {"type": "list", "elements": "str", "default": []}
-CONSENTS = (stable.RECOVER_SINGLE_VOTER, stable.INITIALIZE)
+CONSENTS = (stable.RECOVER_SINGLE_VOTER, stable.GIVE_UP_BOOTSTRAP, stable.INITIALIZE)
 _SHOWN = 20
 
 
@@ -42,8 +42,8 @@ def policy(arguments: t.Mapping[str, t.Any], approved: bool) -> Object:
         if action not in CONSENTS or not colon or not name.strip():
             raise ControlPlaneFailure(
                 f"control_plane_consent: {each!r} is nothing that can be consented to; nothing was done. What there is: "
-                f"{stable.RECOVER_SINGLE_VOTER}:MACHINE, where MACHINE is the machine that is lost with it, and {stable.INITIALIZE}:…, as the run says it "
-                "that is blocked because a control plane was deleted."
+                f"{stable.RECOVER_SINGLE_VOTER}:MACHINE, where MACHINE is the machine that is lost with it; {stable.GIVE_UP_BOOTSTRAP}:MACHINE, which is off "
+                f"and stays off; and {stable.INITIALIZE}:…, as the run says it that is blocked because a control plane was deleted."
             )
     return {"replace": arguments["replace"], "approved": approved, **({"consent": consent} if consent else {})}
 

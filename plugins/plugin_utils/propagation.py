@@ -78,13 +78,21 @@ def propagate(objects: ClusterObjects, before: t.Optional[Object]) -> list[str]:
         objects: the cluster's objects, just read.
         before: the KubeadmControlPlane as it was stored until now. It tells what objects without a record were made with.
 
-    Machines that are being deleted get the timeouts only; while the cluster is paused nothing is done.
+    Machines that are being deleted get the timeouts only; while the cluster is paused nothing is done. What this control plane doesn't control
+    is left alone: a machine that may be adopted gets it when it is.
     """
     if objects.control_plane is None or objects.paused:
         return []
     wanted, former = from_template(objects.control_plane), from_template(before)
     going = {each["metadata"]["name"] for each in objects.machines if each["metadata"].get("deletionTimestamp")}
-    everything = [*objects.machines, *objects.infrastructure_machines.values(), *objects.kubeadm_configs.values()]
+    own = {each["metadata"]["name"] for each in objects.machines if objects.controls(each)}
+    parts_of_machines = [*objects.infrastructure_machines.items(), *objects.kubeadm_configs.items()]
+    everything = [each for each in objects.machines if each["metadata"]["name"] in own]
+    everything += [
+        each
+        for name, each in parts_of_machines
+        if name in own or (not objects.has_machine(name) and objects.may_be_own(each))
+    ]
     changes = []
     for obj in everything:
         metadata = obj["metadata"]

@@ -45,7 +45,7 @@ VERSION_ANNOTATION = "kubeadm.control-plane/prepared-version"
 def endpoint_servers(objects: ClusterObjects) -> list[dict[str, str]]:
     """Return the machines behind the endpoint: every one that has an address and whose deletion has not begun."""
     servers = []
-    for machine in objects.machines:
+    for machine in objects.all_machines:
         name = machine["metadata"]["name"]
         address = first_address(objects.infrastructure_machines.get(name))
         # One whose deletion a pre-drain hook holds still does its work.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.drift import static_pod_drift
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.left_behind import LEFT_BEHIND, left_behind
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import read_snapshot
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
 
@@ -66,6 +67,7 @@ def status_data(snapshot: Object, decision: Object) -> Object:
         "conditions": conditions.get("controlPlane") or [],
         "certificates": snapshot.get("certificates") or {},
         "readinessGates": snapshot.get("readinessGates") or [],
+        "leftBehind": [each["message"] for each in left_behind(read_snapshot(snapshot))],
         "drift": [each["message"] for each in static_pod_drift(read_snapshot(snapshot))],
         "maintenance": snapshot.get("maintenance"),
         "witnesses": [
@@ -191,6 +193,7 @@ def status_table(data: Object) -> str:
         lines.append(f"  window     {_window_line(data['maintenance'])}")
     if not data["reachable"]:
         lines.append(f"  seen from  no machine: {data['message']}")
+    lines += [f"  left       {each}" for each in data["leftBehind"]]
     lines += [f"  drift      {each}" for each in data["drift"]]
     if data["machines"]:
         lines += ["", *_machine_rows(data)]
@@ -277,7 +280,9 @@ def _machine_rows(data: Object) -> list[str]:
 
 def _decision_lines(decision: Object) -> list[str]:
     if decision["action"] == "none":
-        reasons = "; ".join(each["message"] for each in decision["reasons"]) or "everything is as the manifest says"
+        # What a machine has left behind has a line of its own.
+        said = [each["message"] for each in decision["reasons"] if each["reason"] != LEFT_BEHIND]
+        reasons = "; ".join(said) or "everything is as the manifest says"
         return [f"  next       nothing to do: {reasons}"]
     title = {"blocked": "BLOCKED", "wait": "waits for", "postponed": "postponed"}.get(decision["action"], "next")
     if decision["blockedOn"]:

@@ -82,6 +82,22 @@ def test_a_pool_in_which_no_host_fits(workspace: Workspace) -> None:
     assert [each["name"] for each in cluster["status"]["failureDomains"]] == ["a", "b"]
 
 
+def test_a_first_machine_in_a_failure_domain_whose_hosts_are_gone(workspace: Workspace) -> None:
+    """It stays where it was placed, each run says how to have another one, and that one is placed where there are hosts."""
+    spec = {"failureDomainVariable": "zone"}
+    reconcile(workspace, {"here": {**HERE, "zone": "a"}, "far": {**HERE, "zone": "b"}}, spec).failed()
+    [name] = [each["metadata"]["name"] for each in workspace.objects("Machine")]
+    left = {"far": {**HERE, "zone": "b"}}
+    refused = reconcile(workspace, left, spec).failed()
+    assert "in the failure domain a can become machine" in refused.text
+    assert f"playbook remediate with -e control_plane_machines={name}" in refused.text
+    arguments = ("-i", str(workspace.folder / "hosts.yml"), "-e", "machine_inventory_timeout=2")
+    again = workspace.playbook("remediate", *arguments, "-e", f"control_plane_machines={name}").failed()
+    assert "in the failure domain b can become machine" in again.text, again.text
+    [other] = workspace.objects("Machine")
+    assert other["metadata"]["name"] != name and other["spec"]["failureDomain"] == "b"
+
+
 def test_a_group_that_the_inventory_does_not_have(workspace: Workspace) -> None:
     run = reconcile(workspace, {"here": HERE}, {"group": "kubeadm_pols"}).failed()
     assert "the inventory has no group kubeadm_pols" in run.text, run.output[-5000:]

@@ -92,6 +92,10 @@ def _bootstrap(configuration: Configuration, world: World, action: str, target: 
     else:
         index = index_of(target["machine"])
         host, begun, made = world.hosts[index], world, world
+    if host.mute:
+        yield "it has its power again", changed(world, index, mute=False)
+        yield "it does not answer", world
+        return
     started = made if host.boot == RUNNING else changed(made, index, boot=RUNNING)
     yield from _results(configuration, started, index)
     yield "killed while kubeadm runs", started

@@ -62,7 +62,7 @@ def check(
     if action in ("initialize", "join"):
         yield from _bootstrap(configuration, world, decision)
     elif action == "remove":
-        yield from _remove(configuration, world, decision)
+        yield from _remove(configuration, world, decision, lasting)
     elif action == "removeMember":
         yield from _remove_member(configuration, world, decision, lasting)
     elif action == "recoverSingleVoter":
@@ -167,6 +167,8 @@ def _bootstrap(configuration: Configuration, world: World, decision: Object) -> 
     external = configuration.external
     index = index_of(target["machine"]) if target["machine"] else -1
     host = world.hosts[index] if index >= 0 else None
+    if host is not None and host.boot == NEW and (host.dead or host.mark in ("marked", "remediate")):
+        yield f"I10: {action} goes on with m{index + 1}, which {'is dead' if host.dead else 'is to be replaced'}"
     if host is not None and host.boot == RUNNING:
         if host.first != (action == "initialize"):
             yield f"I8: {action} goes on with a machine that was made for the other"
@@ -233,7 +235,7 @@ def _asked(configuration: Configuration, world: World, decision: Object, begins:
         yield "policy: a replacement begins outside of the maintenance window"
 
 
-def _remove(configuration: Configuration, world: World, decision: Object) -> Iterator[str]:
+def _remove(configuration: Configuration, world: World, decision: Object, lasting: bool) -> Iterator[str]:
     target = decision["target"]
     external = configuration.external
     index = index_of(target["machine"])
@@ -242,12 +244,12 @@ def _remove(configuration: Configuration, world: World, decision: Object) -> Ite
     if host.empty:
         # Nothing of a control plane ever was on it.
         return
-    if any(each.boot == RUNNING for each in others):
+    if any(each.boot == RUNNING and not each.dead and not each.mute for each in others):
         yield "I2: a removal while another machine bootstraps"
     if not host.deleting and any(each.deleting and not each.empty for each in others):
         yield "I2: a removal begun beside another one"
-    if host.boot == RUNNING and not host.deleting and not host.dead:
-        yield "I2: a machine removed while it bootstraps"
+    if host.boot == RUNNING and not host.dead and not (host.mute and lasting and (host.deleting or host.mark)):
+        yield "I2: a machine removed while kubeadm may run there"
     formed = world.latched or (world.initialized and len(world.hosts) > 1)
     if not formed:
         # Where its API answers there is something to lose; a first machine that failed and is silent was never used.
@@ -290,7 +292,7 @@ def _cause(
 ) -> Iterator[str]:
     """Why a machine that carries something may go: each cause with what must hold for it."""
     external = configuration.external
-    if host.deleting or host.boot == FAILED or (host.boot == RUNNING and host.dead):
+    if host.deleting or host.boot == FAILED or (host.boot == RUNNING and (host.dead or host.mute)):
         return
     begun = world.record == OPEN and host.remedied
     if decision.get("remediation") is not None or begun:

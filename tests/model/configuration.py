@@ -18,6 +18,8 @@ EVERY_FAULT = (
     "component comes back",
     "machine dies",
     "machine comes back",
+    "unfinished machine dies",
+    "joining machine falls silent",
     "health check marks",
     "health check unmarks",
     "user asks to remediate",
@@ -129,7 +131,8 @@ _DEATH = ("machine dies", "machine comes back")
 _WISHES = ("user asks to remediate", "user asks to delete first")
 _MEDDLING = ("user takes a member out", "user deletes a Node", "Machine is lost from the store")
 _ACTIONS = ("an Action begins", "an Action ends", "a rotation is given up")
-_ALL = tuple(each for each in EVERY_FAULT if each not in ("replicas change", "window turns", *_ACTIONS))
+_UNSEEN = ("unfinished machine dies", "joining machine falls silent")
+_ALL = tuple(each for each in EVERY_FAULT if each not in ("replicas change", "window turns", *_UNSEEN, *_ACTIONS))
 
 
 def _bounded(name: str, faults: tuple[str, ...], budget: int, *replicas: int, **fields: Any) -> Configuration:
@@ -142,6 +145,10 @@ BOUNDED: tuple[Configuration, ...] = (
     Configuration("create 1", (1,), forming=True, faults=_HEALTH, partial=_PARTIAL, validate=True),
     _bounded("create 3", (*_HEALTH, "user deletes a Machine"), 1, merged=False, forming=True, partial=_PARTIAL),
     _bounded("the second voter", (*_DEATH, *_MEMBERS), 2, merged=False, forming=True, learners=False, consent=True),
+    _bounded("joins that nobody sees", (*_UNSEEN, "health check marks", "user deletes a Machine"), 1, forming=True),
+    _bounded(
+        "growth that nobody sees", (*_UNSEEN, "user asks to remediate", "replicas change"), 3, 1, 3, learners=False
+    ),
     _bounded("one machine", _ALL, 2, 1, merged=False, component="kube-apiserver", partial=_PARTIAL),
     _bounded(
         "three machines, partly seen",

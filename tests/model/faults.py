@@ -17,10 +17,12 @@ from model.world import (
     HEALED,
     JOINED,
     MARKED,
+    NEW,
     NODE,
     NOTHING,
     REMEDIATE,
     ROTATION,
+    RUNNING,
     UNKNOWN,
     UP,
     WORKS,
@@ -74,13 +76,17 @@ def _of_host(configuration: Configuration, world: World, host: Host) -> Iterator
                 "machine comes back",
                 {"dead": False, "parts": WORKS, "member": UP if host.member == DOWN else host.member},
             )
+    if host.boot in (NEW, RUNNING) and not host.dead:
+        yield "unfinished machine dies", {"dead": True, "member": DOWN if host.member == UP else host.member}
+    if host.boot == RUNNING and not host.dead and not host.mute:
+        yield "joining machine falls silent", {"mute": True, "member": DOWN if host.member == UP else host.member}
     if host.live and not host.mark:
         yield "health check marks", {"mark": MARKED}
         yield "user asks to remediate", {"mark": REMEDIATE}
         yield "user asks to delete first", {"mark": DELETE}
     if host.live and host.mark == MARKED:
         yield "health check unmarks", {"mark": HEALED}
-    if host.live and host.boot != "running":
+    if host.live and (host.boot != RUNNING or host.mute):
         yield "user deletes a Machine", {"deleting": True, "mark": ""}
     if host.boot == JOINED and host.member:
         yield "user takes a member out", {"member": ABSENT, "parts": BROKEN if host.parts == WORKS else host.parts}

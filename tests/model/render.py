@@ -150,6 +150,8 @@ def _entry(
     if host.boot != NEW:
         started = age if youngest or host.boot == RUNNING else created
         machine["status"]["bootstrap"] = {"state": _STATES[host.boot], "message": "", "startedAt": at(started)}
+    if host.boot == RUNNING and not host.dead:
+        builder.says(name, "" if host.mute else "Running")
     if host.boot == JOINED:
         machine["status"]["nodeRef"] = {"name": name}
     if host.deleting:
@@ -265,15 +267,14 @@ def _remember(snapshot: Object, stored: Object, since: str) -> None:
         machine = merged(entry["machine"], conditions["machines"].get(name) or [], removed.get(name) or ())
         entries.append({**entry, "machine": machine})
     snapshot["machines"] = entries
+    strays = stored["status"]["controlPlane"].get("strayMembers") or ()
+    status = {**snapshot["controlPlane"]["status"], "strayMembers": [{**each, "since": since} for each in strays]}
+    snapshot["controlPlane"] = {**snapshot["controlPlane"], "status": status}
 
 
 def _workload(configuration: Configuration, world: World, leader: Optional[int], entries: list[Object]) -> Object:
     answers = api(world, *configuration.api)
-    asked = [
-        index
-        for index, host in enumerate(world.hosts)
-        if host.boot == JOINED and serves(world, host, *configuration.api)
-    ]
+    asked = _serving(configuration, world)
     workload: Object = {
         "reachable": False,
         "via": None,
@@ -353,15 +354,13 @@ def _witnesses(configuration: Configuration, world: World) -> list[int]:
         for index, host in enumerate(world.hosts)
         if host.boot == JOINED and not host.dead and host.parts
     ]
-    asked = next(
-        (
-            index
-            for index, host in enumerate(world.hosts)
-            if host.boot == JOINED and serves(world, host, *configuration.api)
-        ),
-        -1,
-    )
-    return [index for _suspected, index in sorted(able) if index != asked]
+    asked = _serving(configuration, world)[:1]
+    return [index for _suspected, index in sorted(able) if index not in asked]
+
+
+def _serving(configuration: Configuration, world: World) -> list[int]:
+    """The machines whose API server answers, the one that is asked first."""
+    return [i for i, host in enumerate(world.hosts) if host.boot == JOINED and serves(world, host, *configuration.api)]
 
 
 def _etcd(configuration: Configuration, world: World, leader: Optional[int], entries: list[Object]) -> Object:

@@ -31,7 +31,7 @@ UNSETTLED = (UNNAMED, JOINING, LEARNER)
 
 
 class Host(NamedTuple):
-    """One control plane machine: what the store holds of it, and what is really there."""
+    """One control plane machine: what the store holds of it, and what is really there. `mute`: it lost its power while kubeadm ran, and nobody knows."""
 
     boot: str = NEW
     member: str = ABSENT
@@ -44,6 +44,7 @@ class Host(NamedTuple):
     first: bool = False
     remedied: bool = False
     retry: int = -1
+    mute: bool = False
 
     @property
     def live(self) -> bool:
@@ -186,6 +187,8 @@ def canonical(world: World, merged: bool, counts: bool) -> World:
             host = host._replace(first=False)
         if not counts and host.retry != -1:
             host = host._replace(retry=-1)
+        if host.mute and (host.boot != RUNNING or host.dead):
+            host = host._replace(mute=False)
         if host.remedied and not world.record:
             host = host._replace(remedied=False)
         hosts.append(host)
@@ -224,6 +227,7 @@ def describe(world: World) -> str:
         words += ["old"] if host.old else []
         words += [host.mark] if host.mark else []
         words += ["dead"] if host.dead else []
+        words += ["mute"] if host.mute else []
         words += ["first"] if host.first else []
         words += ["remedied"] if host.remedied else []
         words += [f"retry {host.retry}"] if host.retry >= 0 else []

@@ -200,6 +200,12 @@ class Builder:
         )
         return self.works(name) if state == "Succeeded" else self
 
+    def says(self, name: str, state: str = "", message: str = "") -> Builder:
+        """What the machine says of its bootstrap now; without a state it does not answer."""
+        said = {"answers": bool(state), "state": state, "message": message or ("" if state else "no route to host")}
+        self.entry(name)["bootstrapUnit"] = said
+        return self
+
     def entry(self, name: str) -> Object:
         """The machine's entry: machine, infrastructureMachine, kubeadmConfig."""
         found: Object = next(each for each in self.snapshot["machines"] if each["machine"]["metadata"]["name"] == name)

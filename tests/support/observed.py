@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import typing as t
 from pathlib import Path
@@ -18,6 +19,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_conn
 Observation = dict[str, t.Any]
 # What a machine answers to node_observe's arguments; None: it is not reached.
 Node = t.Callable[[dict[str, t.Any]], t.Optional[Observation]]
+DATE = "Sat, 31 Jan 2026 12:00:00 GMT"
 
 
 def objects_of(builder: Builder, directory: Path) -> ClusterObjects:
@@ -36,6 +38,25 @@ def objects_of(builder: Builder, directory: Path) -> ClusterObjects:
         infrastructure_machines={name: entry["infrastructureMachine"] for name, entry in entries.items()},
         kubeadm_configs={name: entry["kubeadmConfig"] for name, entry in entries.items()},
     )
+
+
+def answers(builder: Builder, etcd: t.Any = "same", api: bool = True, wanted: t.Any = None, **objects: t.Any) -> Node:
+    """A machine that sees what was built; ``etcd`` is another view of etcd."""
+    view = copy.deepcopy(builder.workload["etcd"] if etcd == "same" else etcd)
+    observation = {
+        "api": {"answers": api, "date": DATE, "message": "" if api else "connection refused"},
+        "endpoint": {"answers": True, "message": ""},
+        "etcd": view,
+        "objects": {"nodes": [], "workerNodes": ["w1", "w2"], "kubeadmConfig": {"data": {}}, **objects}
+        if api
+        else None,
+        "wanted": wanted,
+    }
+    return lambda _arguments: observation
+
+
+def dead(_arguments: dict[str, t.Any]) -> None:
+    """A machine that is not reached."""
 
 
 class Machines:

@@ -19,6 +19,7 @@ from rules import (
     outdate,
     ready_for,
     replaces,
+    seen,
     silent_witness,
     surge,
     upgrade,
@@ -52,6 +53,7 @@ def snapshots(draw: st.DrawFn) -> dict[str, Any]:
         _machine(draw, builder, f"m{number}", calm and number != troubled)
     if builder.workload["etcd"] and once_in(draw, 10):
         builder.member("stray", unnamed=draw(st.booleans()), learner=draw(st.booleans()))
+        seen(builder, draw(st.sampled_from((0, 59, 60, 3000))), "stray")
     if not calm:
         _surroundings(draw, builder)
     _rarely(draw, builder)

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable
 from typing import Any, Optional
 
-from builders import Builder, at
+from builders import Builder, at, member_id
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan import plan
@@ -96,6 +96,15 @@ def lasting(builder: Builder) -> Builder:
     """Whatever is wrong has been wrong for long: conditions that are older than any patience."""
     for kind in ("EtcdClusterHealthy", "ControlPlaneComponentsHealthy", "Available"):
         builder.stored(kind, "False", 3000)
+    return seen(builder, 3000)
+
+
+def seen(builder: Builder, seconds: float, *names: str) -> Builder:
+    """These etcd members (all without names) were first seen as belonging to no machine so many seconds ago, if they do."""
+    listed = (builder.workload.get("etcd") or {}).get("members") or ()
+    known = [member_id(name) for name in names] or [each["id"] for each in listed]
+    since = at(seconds, builder.snapshot["now"])
+    builder.snapshot["controlPlane"]["status"]["strayMembers"] = [{"id": each, "since": since} for each in known]
     return builder
 
 

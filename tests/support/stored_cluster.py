@@ -46,7 +46,8 @@ def stored_cluster(
             spec={"clusterName": "prod", "version": version, "infrastructureRef": infrastructure},
             status={"bootstrap": {"state": "Succeeded"}},
         )
-        machine["metadata"]["labels"] = dict(labels)
+        owner = {"apiVersion": f"{group}/v1beta2", "kind": "KubeadmControlPlane", "name": "prod", "controller": True}
+        machine["metadata"].update(labels=dict(labels), ownerReferences=[owner])
         store.create(machine)
         status = {"connection": {"inventoryHost": host}}
         inner = _object(f"{INFRASTRUCTURE}/v1beta1", "NspawnMachine", name, spec={}, status=status)

@@ -75,7 +75,7 @@ def consent_of(text: str, variable: str = "control_plane_restore_consent") -> st
     """What a run says that is to be typed."""
     found = re.findall(rf"-e {variable}=(\S+)", text)
     assert found, text
-    return str(found[-1]).rstrip("\"',}")
+    return str(found[-1]).rstrip("\"',}).")
 
 
 class Workspace:

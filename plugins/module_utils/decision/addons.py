@@ -18,7 +18,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.out
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import View, annotations_of
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import addons, coredns_releases, images
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice, kinds
 
 Object = dict[str, Any]
 # As the snapshot calls them.
@@ -74,9 +74,7 @@ def update_addons(view: View) -> Optional[Outcome]:
     asked = [each for each in found if each.asked]
     if asked:
         annotation = kinds.ANNOTATION_SKIP_COREDNS
-        fix = (
-            f"Give another clusterConfiguration.dns.imageTag, or manage it yourself, with the annotation {annotation}."
-        )
+        fix = f"Give another clusterConfiguration.dns.imageTag, or manage it yourself: {advice.annotate(kinds.KUBEADM_CONTROL_PLANE, annotation)}."
         return block(NOT_UPDATED, _said(asked[0]), fix)
     return None
 

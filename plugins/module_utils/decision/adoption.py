@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, ownership
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import (
     Context,
     Outcome,
@@ -15,12 +15,21 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.out
     reason,
     target,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import View
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import read_version
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice, kinds
 
 Object = dict[str, Any]
+MIXED_MANAGEMENT = "MixedManagement"
+
+
+def one_controller(view: View) -> str:
+    """Return what a user does about machines that another controller has."""
+    return (
+        f"Where that one is to manage them, name it in the Cluster's spec.controlPlaneRef again ({advice.edit(kinds.CLUSTER, view.name)}). Where this "
+        "one is, take the other's controller reference out of metadata.ownerReferences of each Machine "
+        f"({advice.edit(kinds.MACHINE, view.others[0].name)}), or the Machine out of this cluster's labels."
+    )
 
 
 def adopt(context: Context) -> Optional[Outcome]:
@@ -29,14 +38,10 @@ def adopt(context: Context) -> Optional[Outcome]:
     Blocked where a machine is controlled by something else: two must never manage one control plane.
     """
     view = context.view
-    foreign = [(machine, owner) for machine in view.machines for owner in [_controller(machine)] if owner]
-    own = (view.control_plane.get("metadata") or {}).get("name")
-    for machine, owner in foreign:
-        if owner.get("kind") != kinds.KUBEADM_CONTROL_PLANE or owner.get("name") != own:
-            text = f"machine {machine.name} is controlled by {_title(owner)}: two must never manage one control plane"
-            fix = "Let go of it there (remove the controller reference), or take it out of this cluster's labels."
-            return block("MixedManagement", text, fix)
-    free = [machine for machine in view.live if _controller(machine) is None]
+    if view.others:
+        text = f"{ownership.controlled(each.machine for each in view.others)}: two must never manage one control plane"
+        return block(MIXED_MANAGEMENT, text, one_controller(view))
+    free = [machine for machine in view.live if ownership.controller(machine.machine) is None]
     if not free:
         return None
     wanted = read_version(view.version)
@@ -58,13 +63,3 @@ def adopt(context: Context) -> Optional[Outcome]:
     )
     outcome.target = {**target(None), "machines": listed}
     return outcome
-
-
-def _title(owner: Object) -> str:
-    return f"{clip(str(owner.get('kind')), 80)} {clip(str(owner.get('name')), 80)}"
-
-
-def _controller(machine: MachineView) -> Optional[Object]:
-    owners = machine.machine["metadata"].get("ownerReferences") or ()
-    found: Optional[Object] = next((each for each in owners if each.get("controller")), None)
-    return found

@@ -114,7 +114,7 @@ def _cluster_available(view: View, found: Sequence[Object]) -> Object:
 def _probe(view: View) -> Object:
     if view.reachable:
         return condition("RemoteConnectionProbe", names.TRUE, "ProbeSucceeded")
-    if not any(machine.joined for machine in view.machines):
+    if not any(machine.joined for machine in view.known):
         return condition("RemoteConnectionProbe", names.UNKNOWN, "NotEstablished", NOT_ESTABLISHED)
     # No detail: a text that differs from try to try would make every pass a change.
     return condition("RemoteConnectionProbe", names.FALSE, "ProbeFailed", "No machine's API server answered")

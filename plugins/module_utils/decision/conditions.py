@@ -10,15 +10,18 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, quorum
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.bootstrap import may_own
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.connection import connection_down
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.deleted_control_plane import latched
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import (
     INSPECTION_FAILED,
     condition,
-    connection_down,
     find,
     health_conditions,
     is_true,
     paused_condition,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.nodes import unmanaged_nodes
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import (
     MachineView,
     View,
@@ -28,6 +31,8 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.upt
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, parse_time
 
 Object = dict[str, Any]
+# The control plane's status: since when each etcd member that belongs to no machine has been seen.
+STRAY_MEMBERS = "strayMembers"
 NOT_ESTABLISHED = "Remote connection not established yet"
 
 
@@ -50,6 +55,9 @@ def initialized(view: View) -> bool:
     It does not latch while the only machine's bootstrap failed, or it goes before it succeeded: then it may still be thrown
     away (§1.2). A machine that has joined is a control plane, also when somebody deletes it.
     """
+    if view.others and not view.machines:
+        # What runs is another control plane's, and so is the Cluster's word that it was initialized.
+        return latched(view.control_plane)
     if view.latched:
         return True
     only = view.machines[0] if len(view.machines) == 1 else None
@@ -180,11 +188,23 @@ def _etcd_available(view: View, is_initialized: bool) -> Object:
 
 
 def strangers(view: View) -> list[quorum.MemberState]:
-    """Members that belong to no machine; none are named while a machine is still provisioning (§1.14)."""
-    if any(not machine.joined and not machine.deleting for machine in view.machines):
+    """Members that belong to no machine; none are named while one may still be a machine's (docs/reference/bootstrap.md)."""
+    if any(may_own(view, machine) for machine in view.known):
         return []
-    known = {machine.member.id for machine in view.machines if machine.member is not None}
+    known = {machine.member.id for machine in view.known if machine.member is not None}
     return [member for member in view.members if member.id not in known]
+
+
+def stray_since(view: View, member: quorum.MemberState) -> int:
+    """Return since when a member that belongs to no machine has been seen as one: what is stored, else now."""
+    stored = (view.control_plane.get("status") or {}).get(STRAY_MEMBERS) or ()
+    found = next((parse_time(each.get("since")) for each in stored if each.get("id") == member.id), None)
+    return view.now if found is None else min(found, view.now)
+
+
+def stray_lasts(view: View, member: quorum.MemberState) -> bool:
+    """Whether a member has been seen as belonging to no machine for PATIENCE seconds: more than one sample of this very member."""
+    return view.now - stray_since(view, member) >= names.PATIENCE
 
 
 def _components(view: View, facts: Facts, is_initialized: bool) -> Object:
@@ -194,8 +214,12 @@ def _components(view: View, facts: Facts, is_initialized: bool) -> Object:
         return dict(found)
     kinds = names.COMPONENT_CONDITIONS + (("EtcdPodHealthy",) if view.managed_etcd else ())
     worst, text = _merge(view, facts, kinds, {})
+    lines = [text] if text else []
+    for node in unmanaged_nodes(view):
+        worst = names.FALSE
+        lines.append(f"* Control plane Node {clip(node['name'], 80)} has no corresponding Machine")
     reason = {names.TRUE: "Healthy", names.FALSE: "NotHealthy"}.get(worst, "HealthUnknown")
-    return condition(kind, worst, reason, text)
+    return condition(kind, worst, reason, "\n".join(lines))
 
 
 def _available(view: View, facts: Facts, conditions: list[Object]) -> Object:
@@ -274,19 +298,17 @@ def _scaling(view: View, facts: Facts) -> list[Object]:
         text = "Waiting for spec.replicas set"
         return [condition(kind, names.UNKNOWN, "WaitingForReplicasSet", text) for kind in ("ScalingUp", "ScalingDown")]
     desired, existing = (0 if view.deleting else view.replicas), len(view.machines)
-    up = condition("ScalingUp", names.FALSE, "NotScalingUp")
+    missing = _missing_template(view)
+    said = f"Scaling up would be blocked because {missing}" if missing and not view.deleting else ""
+    up = condition("ScalingUp", names.FALSE, "NotScalingUp", said)
     if existing < desired and not view.deleting:
-        lines = [f"Scaling up from {existing} to {desired} replicas"]
-        if view.raw.get("machineTemplate") is None:
-            lines[0] += " is blocked because: "
-            lines.append("* the machine template does not exist")
-        elif facts.scaling_blocked:
-            lines[0] += " is blocked because:"
-            lines += [f"* {text}" for text in facts.scaling_blocked]
-        up = condition("ScalingUp", names.TRUE, "ScalingUp", "\n".join(line.rstrip() for line in lines))
+        first = f"Scaling up from {existing} to {desired} replicas"
+        up = condition(
+            "ScalingUp", names.TRUE, "ScalingUp", _blocked(first, [missing] if missing else facts.scaling_blocked)
+        )
     down = condition("ScalingDown", names.FALSE, "NotScalingDown")
     if existing > desired:
-        lines = [f"Scaling down from {existing} to {desired} replicas"]
+        lines = [_blocked(f"Scaling down from {existing} to {desired} replicas", facts.scaling_blocked)]
         stale = [
             machine.name
             for machine in view.machines
@@ -298,6 +320,21 @@ def _scaling(view: View, facts: Facts) -> list[Object]:
             lines.append(f"* Machine{'s' if len(stale) > 1 else ''} {', '.join(stale)} in deletion since more than 15m")
         down = condition("ScalingDown", names.TRUE, "ScalingDown", "\n".join(lines))
     return [up, down]
+
+
+def _blocked(first: str, because: Sequence[str]) -> str:
+    """A scaling's message, with what blocks it."""
+    return "\n".join([f"{first} is blocked because:", *(f"* {text}" for text in because)]) if because else first
+
+
+def _missing_template(view: View) -> str:
+    """What is said where the machine template is not in the store, "" where it is."""
+    if not view.control_plane or view.raw.get("machineTemplate") is not None:
+        return ""
+    reference = ((view.spec.get("machineTemplate") or {}).get("spec") or {}).get("infrastructureRef") or {}
+    return (
+        f"{clip(reference.get('kind'), 80) or 'the machine template'} {clip(reference.get('name'), 80)} does not exist"
+    )
 
 
 def _remediating(view: View, facts: Facts) -> Object:

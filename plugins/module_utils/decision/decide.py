@@ -12,6 +12,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision imp
     deleted_control_plane,
     failure,
     names,
+    ownership,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.addons import (
     left_alone,
@@ -19,6 +20,10 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.add
     update_addons,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.adoption import adopt
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.bootstrap import (
+    has_failed,
+    under_way,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.cluster_conditions import (
     cluster_conditions,
 )
@@ -34,28 +39,30 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.gro
     initialize,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.in_place import beside_actions
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.left_behind import (
+    left_behind,
+    remove_left_behind,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import (
     Context,
     Outcome,
     block,
+    first_that_acts,
     held,
     reason,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.recovery import recover
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.remediation import remediate, retried
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.removal import (
-    proven_uninitialized,
     remove_deleting,
     remove_failed_first,
     remove_joiner,
-    remove_unstarted,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.retry import is_stale
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.scaling import join_begun, roll_or_scale
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import (
     MachineView,
     View,
-    annotations_of,
     read_snapshot,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.status import (
@@ -68,6 +75,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.str
     remove_stray_node,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.trouble import find_troubles, unreachable
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.unstarted import unstarted
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.uptodate import short_lived_told
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 
@@ -98,6 +106,8 @@ def decide_on(view: View) -> Object:
     annotations = _annotations(view)
     if outcome.acts and (view.deleted is not None or deleted_control_plane.is_begun_anew(view.cluster)):
         annotations["cluster"] = deleted_control_plane.begin_anew(own_status)
+    if not (outcome.acts or view.paused or view.deleting):
+        outcome.reasons += left_behind(view)
     if outcome.acts and view.deleted is not None:
         text = f"a new control plane is made, as was consented to: {view.deleted.title}"
         outcome.reasons.append(reason(deleted_control_plane.CONTROL_PLANE_DELETED, text))
@@ -145,6 +155,8 @@ def _choose(context: Context) -> Outcome:
         text = f"the Cluster {view.name} has no KubeadmControlPlane in the store"
         if view.deleted is not None:
             text += f": {view.deleted.title}"
+        elif view.others:
+            text += f"; {ownership.controlled(each.machine for each in view.others)}"
         return block("ControlPlaneNotFound", text, deleted_control_plane.MISSING_FIX)
     return (
         _replicas(view)
@@ -246,20 +258,15 @@ def _machines(context: Context) -> Outcome:
     recovery = recover(context)
     if recovery is not None:
         return recovery
-    running = [
-        machine
-        for machine in view.machines
-        if machine.bootstrap == names.RUNNING
-        and not machine.infrastructure_gone
-        and (not machine.deleting or _may_still_join(view, machine))
-    ]
+    running = [machine for machine in view.machines if under_way(view, machine)]
     if running:
-        return go_on(context, running[0])
-    unstarted = [
+        return first_that_acts(go_on(context, machine) for machine in running) or go_on(context, running[0])
+    never_started = [
         machine for machine in view.machines if machine.deleting and not machine.bootstrap and machine.node is None
     ]
-    if unstarted:
-        return remove_deleting(context, unstarted[0])
+    removal = first_that_acts(remove_deleting(context, machine) for machine in never_started)
+    if removal is not None and removal.acts:
+        return removal
     if not initialized(view):
         return _forming(context)
     if not view.reachable:
@@ -267,11 +274,6 @@ def _machines(context: Context) -> Outcome:
     if view.initialized is False:
         return _config_missing(view)
     return _living(context)
-
-
-def _may_still_join(view: View, machine: MachineView) -> bool:
-    """Whether kubeadm may still be at work on a machine that is to go: its member could come right after the look that found none."""
-    return machine.started is not None and view.now - machine.started < names.JOIN_BOUND
 
 
 def _forming(context: Context) -> Outcome:
@@ -282,12 +284,12 @@ def _forming(context: Context) -> Outcome:
     if any(machine.joined for machine in view.machines):
         return _config_missing(view) if view.reachable and view.initialized is False else held([unreachable(view)])
     going = [machine for machine in view.machines if machine.deleting]
-    if going:
-        return remove_deleting(context, going[0])
-    failed = _failed(view)
-    if failed:
-        return retried(context, failed[0], remove_failed_first(context, failed[0]))
-    return _unstarted(context, view.live[0]) or initialize(context, view.live[0])
+    removal = first_that_acts(remove_deleting(context, machine) for machine in going)
+    failed = (machine for machine in view.live if has_failed(view, machine))
+    removal = removal or first_that_acts(retried(context, each, remove_failed_first(context, each)) for each in failed)
+    if removal is not None:
+        return removal
+    return unstarted(context, view.live[0]) or initialize(context, view.live[0])
 
 
 def _config_missing(view: View) -> Outcome:
@@ -299,48 +301,21 @@ def _config_missing(view: View) -> Outcome:
     )
 
 
-def _failed(view: View) -> list[MachineView]:
-    return [
-        machine
-        for machine in view.live
-        if machine.bootstrap == names.FAILED or (machine.bootstrap == names.RUNNING and machine.infrastructure_gone)
-    ]
-
-
-def _unstarted(context: Context, machine: MachineView) -> Optional[Outcome]:
-    """Remove a machine that was never started and would not be made like this now; None where it is to be gone on with."""
-    view = context.view
-    if context.outdated[machine.name]:
-        return remove_unstarted(
-            machine, "is not up to date: " + "; ".join(each.message for each in context.outdated[machine.name])
-        )
-    if machine.is_join and not initialized(view) and proven_uninitialized(view):
-        return remove_unstarted(machine, "was made to join a control plane that does not exist")
-    if len(view.live) > context.most and initialized(view):
-        return remove_unstarted(machine, f"only {context.most} machines are wanted")
-    if kinds.ANNOTATION_REMEDIATE_MACHINE in annotations_of(machine.machine):
-        # It may have died before anything was started on it: then going on would never end.
-        return remove_unstarted(machine, f"is marked with {kinds.ANNOTATION_REMEDIATE_MACHINE}")
-    return None
-
-
 def _living(context: Context) -> Outcome:
     """A control plane that was initialized and answers: repair, removals, remediation, joins begun, rollout, scaling, in this order."""
     view = context.view
-    stray = remove_stray(context) or remove_stray_node(context)
+    stray = remove_stray(context) or remove_stray_node(context) or remove_left_behind(view)
     if stray is not None and stray.acts:
         return stray
     going = sorted(
         (machine for machine in view.machines if machine.deleting),
         key=lambda each: (each.machine["metadata"]["deletionTimestamp"], each.name),
     )
-    if going:
-        return remove_deleting(context, going[0])
-    failed = _failed(view)
-    if failed:
-        said = failed[0].bootstrap_message or failed[0].infrastructure_gone or "no reason recorded"
-        removal = remove_joiner(context, failed[0], "BootstrapFailed", f"its bootstrap failed ({said})")
-        return retried(context, failed[0], removal)
+    # Where the first one must not go, another one may have to go before it.
+    removal = first_that_acts(remove_deleting(context, machine) for machine in going)
+    removal = removal or first_that_acts(_failed(context, each) for each in view.live if has_failed(view, each))
+    if removal is not None:
+        return removal
     remedy = remediate(context)
     if remedy is not None and remedy.acts:
         return remedy
@@ -348,9 +323,18 @@ def _living(context: Context) -> Outcome:
     return _with_refusals(outcome, [each for each in (stray, remedy) if each is not None])
 
 
+def _failed(context: Context, machine: MachineView) -> Outcome:
+    unsaid = "no reason recorded" if machine.bootstrap == names.FAILED else "nobody saw its end, and it does not answer"
+    said = machine.bootstrap_message or machine.infrastructure_gone or unsaid
+    removal = remove_joiner(context, machine, "BootstrapFailed", f"its bootstrap failed ({said})")
+    return retried(context, machine, removal)
+
+
 def _begun(context: Context) -> Optional[Outcome]:
     begun = [machine for machine in context.view.live if not machine.bootstrap]
-    return (_unstarted(context, begun[0]) or join_begun(context, begun[0])) if begun else None
+    removals = (unstarted(context, machine) for machine in begun)
+    removal = first_that_acts(each for each in removals if each is not None)
+    return removal or (join_begun(context, begun[0]) if begun else None)
 
 
 def _with_refusals(outcome: Outcome, refusals: list[Outcome]) -> Outcome:

@@ -1,19 +1,24 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Deleting a whole control plane (kcp-behaviour.md §1.16): workers first, then all machines at once, without any etcd operation."""
+"""Deletion of a whole control plane: workers first, then all of its own machines at once, without any etcd operation.
+
+What goes is told by its controller, never by labels alone (docs/reference/decision.md, "Whose machines they are").
+"""
 
 from __future__ import annotations
 
 from typing import Optional
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, ownership
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.adoption import MIXED_MANAGEMENT
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.hooks import deletion_held_by_hooks
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import (
     Context,
     Outcome,
     block,
     reason,
+    target,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import (
     View,
@@ -22,7 +27,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.sna
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.trouble import unreachable
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, shortened
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice, kinds
 
 WAITING_FOR_WORKERS = "WaitingForWorkersDeletion"
 WAITING_FOR_MACHINES = "WaitingForMachineDeletion"
@@ -53,6 +58,9 @@ def decide_deletion(context: Context) -> Outcome:
         outcome = block(OBJECTS_IN_ITSELF, text, MOVE_OUT)
         outcome.deletion = (OBJECTS_IN_ITSELF, f"* {text}")
         return outcome
+    shared = _shared(view)
+    if shared is not None:
+        return shared
     prepared = view.raw.get("preparedMachines") or []
     if view.machines or prepared:
         stop = _workers(view)
@@ -65,13 +73,16 @@ def decide_deletion(context: Context) -> Outcome:
         listed = [machine.name for machine in view.machines] + [str(each["metadata"]["name"]) for each in prepared]
         text = f"delete all machines, in parallel: {', '.join(listed)}"
         outcome = Outcome(names.DELETE_MACHINES, [reason(WAITING_FOR_MACHINES, text)])
+        outcome.target = {**target(None), "machines": listed}
         outcome.deletion = (WAITING_FOR_MACHINES, f"* Control plane Machines: {', '.join(listed)}")
         return outcome
     if not (view.cluster.get("metadata") or {}).get("deletionTimestamp"):
         text = (
-            "deleted: no machine is left. Only the KubeadmControlPlane was marked, so the Cluster, its infrastructure and its keys stay; the playbook "
-            "delete takes them away"
+            "deleted: no machine of it is left. Only the KubeadmControlPlane was marked, so the Cluster, its infrastructure and its keys stay; the "
+            "playbook delete takes them away"
         )
+        if view.others:
+            text += f". What isn't its own stays, too: {ownership.controlled(each.machine for each in view.others)}"
         outcome = Outcome(names.NONE, [reason(COMPLETED, text)])
     elif view.raw.get("infrastructureCluster") is not None:
         outcome = Outcome(
@@ -80,6 +91,35 @@ def decide_deletion(context: Context) -> Outcome:
     else:
         outcome = Outcome(names.NONE, [reason(COMPLETED, "deleted: no machine and no infrastructure is left")])
     outcome.deletion = (COMPLETED, "Deletion completed")
+    return outcome
+
+
+def _shared(view: View) -> Optional[Outcome]:
+    """What stops the deletion because of machines that aren't this control plane's own; None where nothing does.
+
+    Machines are deleted at once and without asking etcd, which is right only where nothing of that etcd stays.
+    """
+    staying = [each for each in view.others if each.bootstrap or each.node is not None or each.member is not None]
+    going = [each for each in view.machines if each.bootstrap or each.node is not None or each.member is not None]
+    if not staying or (ownership.deleted_alone(view.cluster, view.control_plane) and not going):
+        return None
+    said = ownership.controlled(each.machine for each in staying)
+    if ownership.deleted_alone(view.cluster, view.control_plane):
+        listed = shortened([each.name for each in going], _SHOWN)
+        text = f"{listed} would be deleted at once, and {said}: without asking etcd, which they share, that may take its quorum away"
+        fix = (
+            f"Make what stays the controller of these Machines, too (metadata.ownerReferences: {advice.edit(kinds.MACHINE, going[0].name)}); "
+            "or end the whole cluster with the playbook delete."
+        )
+    else:
+        text = f"the Cluster is marked for deletion, and {said}, which the Cluster does not name: they are not deleted with it"
+        fix = (
+            f"Name that one in the Cluster's spec.controlPlaneRef ({advice.edit(kinds.CLUSTER, view.name)}) and run the playbook delete again; where "
+            "it is gone, take its reference out of metadata.ownerReferences of each Machine "
+            f"({advice.edit(kinds.MACHINE, staying[0].name)})."
+        )
+    outcome = block(MIXED_MANAGEMENT, text, fix)
+    outcome.deletion = (MIXED_MANAGEMENT, f"* {text}")
     return outcome
 
 

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Optional
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, ownership
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.addons import outdated_addons
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import initialized, strangers
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide_on
@@ -73,7 +73,7 @@ def state_of_view(view: View, decision: Object) -> Object:
         },
         "endpoint": {"set": bool(view.endpoint), "answers": _endpoint(view)},
         "certificates": _certificates(view),
-        "machines": {machine.name: _machine(view, desired, machine, decision) for machine in view.machines},
+        "machines": {machine.name: _machine(view, desired, machine, decision) for machine in view.known},
         "unmanagedNodes": _unmanaged_nodes(view),
         "etcd": _etcd(view),
         "workers": _workers(view),
@@ -212,16 +212,15 @@ def _marks(machine: MachineView, decision: Object) -> list[str]:
 
 
 def _controller(view: View, machine: MachineView) -> str:
-    name = (view.control_plane.get("metadata") or {}).get("name")
-    for reference in (machine.machine.get("metadata") or {}).get("ownerReferences") or ():
-        if reference.get("controller"):
-            ours = reference.get("kind") == kinds.KUBEADM_CONTROL_PLANE and reference.get("name") == name
-            return "this" if ours else "other"
-    return "none"
+    owner = ownership.controller(machine.machine)
+    if owner is None:
+        return "none"
+    name = ownership.control_plane_name(view.cluster, view.control_plane)
+    return "this" if ownership.is_own(owner, name) else "other"
 
 
 def _unmanaged_nodes(view: View) -> list[str]:
-    known = {machine.node["name"] for machine in view.machines if machine.node is not None}
+    known = {machine.node["name"] for machine in view.known if machine.node is not None}
     roles = (facts.LABEL_CONTROL_PLANE, facts.LABEL_MASTER)
     return sorted(
         clip(node["name"], 80)
@@ -233,7 +232,7 @@ def _unmanaged_nodes(view: View) -> list[str]:
 def _etcd(view: View) -> Object:
     if not view.managed_etcd:
         return {"external": True, "answers": view.etcd.get("reachable") is not False}
-    owners = {machine.member.id: machine.name for machine in view.machines if machine.member is not None}
+    owners = {machine.member.id: machine.name for machine in view.known if machine.member is not None}
     recorded = (view.control_plane.get("status") or {}).get("etcdClusterID")
     agrees = view.etcd.get("memberListAgrees")
     alarms = {
@@ -259,7 +258,7 @@ def _workers(view: View) -> Object:
         return {"exist": None, "versions": []}
     listed = set(view.workload.get("workerNodes") or ())
     versions = Counter(view.workload.get("workerVersions") or {})
-    for machine in view.machines:
+    for machine in view.known:
         # A Node gets its label last of all: that of a machine which is joining is listed beside the workers.
         if machine.node_name in listed and machine.impostor != machine.node_name:
             listed.remove(machine.node_name)

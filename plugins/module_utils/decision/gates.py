@@ -25,7 +25,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.tro
     Trouble,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice, kinds
 
 Object = dict[str, Any]
 MAINTENANCE_WINDOW = "MaintenanceWindow"
@@ -62,7 +62,8 @@ def _min_ready(view: View, step: Step, victim: Optional[MachineView]) -> tuple[l
         return [], "not asked for: it replaces a machine that was remediated"
     if wanted is None:
         text = f"the annotation {kinds.ANNOTATION_MIN_READY_SECONDS} is no number of seconds"
-        fix = 'Correct it on the KubeadmControlPlane: for example "60".'
+        wanted_text = advice.correct_annotation(kinds.KUBEADM_CONTROL_PLANE, kinds.ANNOTATION_MIN_READY_SECONDS)
+        fix = f'To go on, {wanted_text}: for example "60".'
         return [Trouble(MIN_READY_SECONDS, "MinReadySecondsInvalid", text, fix, False)], ""
     early = []
     for machine in view.live:
@@ -100,10 +101,10 @@ def _window(view: View) -> tuple[list[Trouble], str]:
         opens = clip(window.get("opensAt"), 40)
         when = f"it opens at {opens}" if opens else "when it opens can't be told"
         text = f"outside of the maintenance window; {when}" + (f" ({said})" if said else "")
-        fix = f"Run reconcile again then, or take the annotation {kinds.ANNOTATION_MAINTENANCE_WINDOW} away."
+        fix = f"Run reconcile again then, or {advice.unannotate(kinds.KUBEADM_CONTROL_PLANE, kinds.ANNOTATION_MAINTENANCE_WINDOW)}."
         return [Trouble(MAINTENANCE_WINDOW, "OutsideMaintenanceWindow", text, fix, False, postpones=True)], ""
     text = f"whether the maintenance window is open can't be told: {said or 'no reason given'}"
-    fix = f"Correct the annotation {kinds.ANNOTATION_MAINTENANCE_WINDOW} on the KubeadmControlPlane."
+    fix = f"To do so, {advice.correct_annotation(kinds.KUBEADM_CONTROL_PLANE, kinds.ANNOTATION_MAINTENANCE_WINDOW)}."
     return [Trouble(MAINTENANCE_WINDOW, "MaintenanceWindowInvalid", text, fix, False)], ""
 
 

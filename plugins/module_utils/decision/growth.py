@@ -12,6 +12,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision imp
     names,
     quorum,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.bootstrap import asked_to_go, consent
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.cluster_info import prerequisites
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import initialized
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.gates import Step
@@ -39,11 +40,12 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.sna
     View,
     annotations_of,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, format_time
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice, kinds
 
 HEALS = Step(heals=True)
+BOOTSTRAP_UNKNOWN = "BootstrapUnknown"
 
 
 def foreign_control_plane(view: View) -> Optional[Outcome]:
@@ -114,7 +116,7 @@ def _endpoint_unknown(view: View, checks: list[dict[str, object]]) -> Outcome:
     text = f"whether a control plane already answers at {view.endpoint} can't be told from here ({said}), and two must never be initialized"
     fix = (
         "Make the endpoint reachable from the controller. If you know that nothing is there (a virtual address that no machine holds yet), "
-        f"say so with the annotation {kinds.ANNOTATION_ENDPOINT_UNUSED} on the Cluster."
+        f"say so: {advice.annotate(kinds.CLUSTER, kinds.ANNOTATION_ENDPOINT_UNUSED)}."
     )
     outcome = block("EndpointUnknown", text, fix)
     outcome.preflight = [*checks, check("NoControlPlaneAnswers", FAIL, text)]
@@ -215,6 +217,37 @@ def _joins_as_learner(view: View) -> bool:
 
 
 def go_on(context: Context, machine: MachineView) -> Outcome:
-    """Go on with a machine as what it was made for: its KubeadmConfig says whether it initializes or joins."""
+    """Go on with a machine as what it was made for: its KubeadmConfig says whether it initializes or joins.
+
+    Blocked where it is to go, does not answer, and kubeadm may run there (docs/reference/bootstrap.md).
+    """
+    if machine.silent and asked_to_go(machine):
+        return _unheard(machine)
+    outcome = _gone_on(context, machine)
+    if machine.silent:
+        outcome.reasons.append(
+            reason(BOOTSTRAP_UNKNOWN, f"machine {machine.name} does not answer: {_silence(machine)}")
+        )
+    return outcome
+
+
+def _gone_on(context: Context, machine: MachineView) -> Outcome:
     joins = machine.is_join if machine.is_join is not None else initialized(context.view)
     return join(context, machine) if joins else initialize(context, machine)
+
+
+def _unheard(machine: MachineView) -> Outcome:
+    end = format_time(machine.ends_at)
+    text = (
+        f"machine {machine.name} is to go and does not answer ({_silence(machine)}), and kubeadm may run there until {end}: what may be adding its "
+        "etcd member is not removed as a machine without one"
+    )
+    fix = (
+        f"Run the same again after {end}: by then the machine itself has ended kubeadm. If it is off and stays off, go on at once "
+        f"(-e control_plane_consent={consent(machine.name)})."
+    )
+    return block(BOOTSTRAP_UNKNOWN, text, fix)
+
+
+def _silence(machine: MachineView) -> str:
+    return clip(machine.unit.get("message")) or "no reason given"

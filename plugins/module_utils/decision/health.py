@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.connection import connection_down
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import (
     MachineView,
     View,
@@ -23,7 +24,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects impo
 
 Object = dict[str, Any]
 INSPECTION_FAILED = "InspectionFailed"
-CONNECTION_DOWN = "ConnectionDown"
 _SECONDS = re.compile(r"[0-9]{1,6}")
 _NODE_REASONS = {
     "NodeHealthy": {
@@ -58,21 +58,6 @@ def is_true(conditions: Iterable[Object], *kinds: str) -> bool:
 def health_conditions(view: View) -> tuple[str, ...]:
     """The condition types that say whether a machine's control plane works; etcd's only where it is managed."""
     return names.COMPONENT_CONDITIONS + (names.ETCD_CONDITIONS if view.managed_etcd else ())
-
-
-def connection_down(view: View) -> Optional[Object]:
-    """What replaces a machine's conditions while the workload cluster does not answer; None while the old ones are kept.
-
-    Down for less than the grace period: the conditions stay as they were.
-    """
-    held = view.held(view.cluster, "RemoteConnectionProbe", names.FALSE)
-    if held is None or held < names.CONNECTION_GRACE:
-        return None
-    since = condition_of(view.cluster, "RemoteConnectionProbe").get("lastTransitionTime", "")
-    return {
-        "reason": CONNECTION_DOWN,
-        "message": f"Remote connection down: the workload cluster has not answered since {since}",
-    }
 
 
 def machine_conditions(view: View, machine: MachineView, outdated: Sequence[Outdated]) -> list[Object]:
@@ -248,12 +233,28 @@ def _labels_and_taints(view: View, machine: MachineView) -> Object:
     except ValueError:
         return condition(kind, names.UNKNOWN, INSPECTION_FAILED, f"{machine.version!r} is not a Kubernetes version")
     missing = [f"label {label}" for label in labels if label not in (node.get("labels") or {})]
-    if registration(view, machine).get("taints") is None:
-        present = {taint.get("key") for taint in node.get("taints") or ()}
-        missing += [f"taint {taint}" for taint in taints if taint not in present]
+    present = node.get("taints") or ()
+    asked = registration(view, machine).get("taints")
+    if asked is None:
+        missing += [f"taint {taint}" for taint in taints if all(each.get("key") != taint for each in present)]
+    else:
+        missing += [
+            f"taint {taint_title(taint)}" for taint in asked if not any(_same_taint(taint, each) for each in present)
+        ]
     if missing:
         return condition(kind, names.FALSE, "NotSet", f"Node lacks {', '.join(missing)}, which kubeadm sets")
     return condition(kind, names.TRUE, "Set")
+
+
+def taint_title(taint: Object) -> str:
+    """A taint as kubectl writes it: "key=value:effect"."""
+    value = f"={clip(taint['value'], 80)}" if taint.get("value") else ""
+    return f"{clip(taint.get('key'), 120)}{value}:{clip(taint.get('effect'), 40) or 'NoSchedule'}"
+
+
+def _same_taint(one: Object, other: Object) -> bool:
+    # As the API server tells them apart.
+    return one.get("key") == other.get("key") and one.get("effect") in (None, "", other.get("effect"))
 
 
 def _up_to_date(machine: MachineView, outdated: Sequence[Outdated]) -> Object:

@@ -15,7 +15,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.sna
     condition_of,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice, kinds
 
 Object = dict[str, Any]
 WAITING = {kinds.HOOK_PRE_DRAIN: "WaitingForPreDrainHook", kinds.HOOK_PRE_TERMINATE: "WaitingForPreTerminateHook"}
@@ -54,7 +54,10 @@ def deletion_held_by_hooks(machines: list[MachineView]) -> Optional[Outcome]:
 def _waiting(machine: MachineView, found: list[str], name: str) -> Outcome:
     listed = ", ".join(clip(each, 120) for each in found)
     text = f"the deletion of machine {machine.name} is held by {'hooks' if len(found) > 1 else 'a hook'}: {listed}"
-    fix = f"Whoever set it takes the annotation off Machine {machine.name} when its work is done; take it off yourself if nobody will."
+    fix = (
+        "Whoever set it takes the annotation off the Machine when its work is done; take it off yourself if nobody will "
+        f"({advice.edit(kinds.MACHINE, machine.name)})."
+    )
     outcome = block(name, text, fix)
     outcome.action = names.WAIT
     return outcome

@@ -87,8 +87,11 @@ STALE_DELETION = 900
 SETTLING = 300
 PATIENCE = 60
 NODE_READY_PATIENCE = 120
-# For how long kubeadm join may still be at work on a machine that nobody wants any more: the run's own bound for a bootstrap.
-JOIN_BOUND = 900
+# No action: the consent by which a user says that a machine whose bootstrap has no known end is off.
+GIVE_UP_BOOTSTRAP = "giveUpBootstrap"
+# After how long a machine itself ends its bootstrap: twice as long as a run waits for one by default. What was recorded with the start
+# counts; this is for machines that were started without a record of it.
+BOOTSTRAP_BOUND = 1800
 CLOCK_SKEW_LIMIT = 30
 # How much older than its object a machine is that was adopted: more than any clocks of a store and a machine differ.
 ADOPTED_AFTER = 24 * 3600

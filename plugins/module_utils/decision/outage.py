@@ -75,7 +75,7 @@ def _answers(view: View, identity: str) -> bool:
 
 def _machine_of(view: View, member: Object) -> str:
     hosts = {host_of(url) for url in member.get("peerURLs") or ()}
-    found = next((each.name for each in view.machines if hosts & set(each.addresses)), None)
+    found = next((each.name for each in view.known if hosts & set(each.addresses)), None)
     return found or clip(member.get("name"), 80) or str(member.get("id"))
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
@@ -165,6 +165,19 @@ def _rollout_size(view: View, outdated: bool) -> Optional[int]:
     if isinstance(recorded, int) and not isinstance(recorded, bool) and recorded > 0:
         return recorded
     return view.replicas if len(view.live) == view.replicas else None
+
+
+def first_that_acts(outcomes: Iterable[Outcome]) -> Optional[Outcome]:
+    """Return the first outcome that can be carried out now, else the first of all; None where there is none.
+
+    What is refused for one machine must not hold up another one, without which it may stay refused for ever.
+    """
+    first: Optional[Outcome] = None
+    for each in outcomes:
+        if each.acts:
+            return each
+        first = first or each
+    return first
 
 
 def reason(name: str, message: str) -> Object:

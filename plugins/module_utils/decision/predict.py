@@ -325,7 +325,10 @@ def _managed(snapshot: Object) -> bool:
 
 
 def _machines_deleted(snapshot: Object, decision: Object) -> Object:
-    snapshot.update(machines=[], preparedMachines=[], workload=nothing_left(False))
+    gone = decision["target"]["machines"]
+    left = [each for each in snapshot["machines"] if each["machine"]["metadata"]["name"] not in gone]
+    # Where others stay, what went never carried anything that they share.
+    snapshot.update(machines=left, preparedMachines=[], workload=snapshot["workload"] if left else nothing_left(False))
     return snapshot
 
 

@@ -70,7 +70,8 @@ def member_removed(snapshot: Object, decision: Object) -> Object:
 def node_removed(snapshot: Object, decision: Object) -> Object:
     """After `removeNode`."""
     workload = dict(snapshot["workload"])
-    workload["nodes"] = [node for node in workload.get("nodes") or [] if node["name"] != decision["target"]["node"]]
+    for key in ("nodes", "leftBehind"):
+        workload[key] = [node for node in workload.get(key) or [] if node["name"] != decision["target"]["node"]]
     snapshot["workload"] = workload
     return snapshot
 

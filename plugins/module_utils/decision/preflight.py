@@ -18,7 +18,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.ske
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, View
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.trouble import Trouble
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.witness import VIEWS_AGREE, views_trouble
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice
 
 Object = dict[str, Any]
 PASS, FAIL, SKIP = "pass", "fail", "skip"
@@ -166,10 +166,12 @@ def _etcd_versions(context: Context, result: Preflight) -> None:
     told = [f"{version} ({', '.join(titles[each] for each in who)})" for version, who in versions.items()]
     found = []
     if len(versions) > 1:
-        oldest = ", ".join(titles[each] for each in versions[next(iter(versions))])
+        oldest = [titles[each] for each in versions[next(iter(versions))]]
+        owners = {each.member.id: each.name for each in view.machines if each.member is not None}
+        machines = [owners[each] for each in versions[next(iter(versions))] if each in owners]
         text = f"etcd runs in several versions, as after an upgrade that was interrupted: {' and '.join(told)}; nothing is scaled meanwhile"
         fix = (
-            f"Finish that upgrade first: have {oldest} replaced (annotate its Machine with {kinds.ANNOTATION_REMEDIATE_MACHINE}) or upgraded as the others "
+            f"Finish that upgrade first: have {', '.join(oldest)} replaced {advice.replace(*(machines or oldest))} or upgraded as the others "
             "were (kubeadm upgrade), one machine at a time; then scale."
         )
         found = [Trouble(ETCD_VERSIONS, "EtcdVersionsDiffer", text, fix, False)]

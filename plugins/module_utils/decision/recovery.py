@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, quorum
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.bootstrap import under_way
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.growth import go_on
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import (
     Context,
@@ -111,11 +112,7 @@ def recover(context: Context) -> Optional[Outcome]:
     found = lost_second_voter(view)
     if found is None:
         return None
-    if (
-        found.machine.bootstrap == names.RUNNING
-        and not found.machine.infrastructure_gone
-        and not _consented(view, found)
-    ):
+    if under_way(view, found.machine) and not found.machine.silent and not _consented(view, found):
         # Its result is asked for first: kubeadm may still be at work there. What it is about is said all the same.
         outcome = go_on(context, found.machine)
         outcome.reasons.append(reason(QUORUM_LOST, f"{_what(found)}. {_fix(found)}"))

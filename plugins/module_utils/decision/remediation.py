@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, quorum
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.bootstrap import marked, voters_of_nobody
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.gates import (
     REPLACEMENT_POLICY,
     replacement_policy,
@@ -27,6 +28,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.lea
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import (
     Context,
     Outcome,
+    first_that_acts,
     reason,
     target,
 )
@@ -41,7 +43,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.rep
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.retry import (
     Record,
     in_progress,
-    marked,
     read_record,
     to_be_remediated,
     try_again,
@@ -52,7 +53,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.sna
     annotations_of,
     condition_of,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.trouble import Trouble
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.trouble import OTHER_NAME, Trouble
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.witness import VIEWS_AGREE, views_trouble
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
@@ -64,7 +65,7 @@ UNHEALTHY = "MachineUnhealthy"
 
 
 def remediate(context: Context) -> Optional[Outcome]:
-    """The remediation that is due: its removal, or why it is refused or deferred. None where no machine is to be remediated.
+    """The remediation that is due: its removal, or why the most broken one is refused or deferred. None where no machine is to be remediated.
 
     A refusal does not end the pass: the caller goes on to rollout and scaling, whose own checks decide.
     """
@@ -74,12 +75,16 @@ def remediate(context: Context) -> Optional[Outcome]:
     if begun is not None and record is not None:
         # The run ended between writing the record and deleting the Machine: go on with it, the try is counted already.
         return _judge(context, begun, record)
+    # Of a machine that has not joined, bootstrap.py says what is done; the table in docs/reference/bootstrap.md has all of them.
     candidates = sorted(
-        (each for each in view.live if to_be_remediated(view, each) and each.bootstrap), key=_rank(context)
+        (each for each in view.live if each.joined and to_be_remediated(view, each)), key=_rank(context)
     )
-    if not candidates:
-        return None
-    picked = candidates[0]
+    # The most broken one first. Where that must not go, another one may have to go before it.
+    return first_that_acts(_remedy(context, each, record) for each in candidates)
+
+
+def _remedy(context: Context, picked: MachineView, record: Optional[Record]) -> Outcome:
+    view = context.view
     if record is not None and not _must_go_first(view, picked):
         text = f"waiting for the replacement of machine {clip(record.machine, 80)}: one remediation at a time"
         return _refuse(context, picked, DEFERRED, text, "", names.WAIT)
@@ -217,6 +222,13 @@ def _gates(
         text = f"an earlier change of the membership is unfinished: {', '.join(loose)}"
         fix = "It is finished, or the member removed, before another machine goes."
         gate("MembersSettled", _no(DEFERRED, text, fix, waits) if loose else None, "no member is unfinished")
+        unknown = [each.describe() for each in voters_of_nobody(view, machine)]
+        text = f"whose is the etcd {', '.join(unknown)}? It may be this machine's, and would die with it"
+        gate(
+            "MemberKnown",
+            _no(CANNOT, text, OTHER_NAME, waits) if unknown else None,
+            "" if machine.member is None else "its member is known",
+        )
         fix = "Bring the other unhealthy members back first; without a majority only a snapshot helps."
         text = f"it could result in etcd quorum loss: {verdict.why}"
         waits = waits and verdict.after.voters > 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, quorum, trouble
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.bootstrap import voters_of_nobody
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import initialized
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import health_conditions, is_true
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.hooks import held_by_hooks
@@ -38,7 +39,7 @@ def proven_uninitialized(view: View) -> bool:
 
     Not being able to ask is no evidence.
     """
-    if view.latched or view.initialized is True or any(machine.joined for machine in view.machines):
+    if view.latched or view.initialized is True or any(machine.joined for machine in view.known):
         return False
     return view.initialized is False or view.endpoint_answers is False
 
@@ -104,9 +105,10 @@ def _with_etcd(context: Context, machine: MachineView, name: str, why: str) -> O
         return _refused(text, waits)
     member = machine.member or only_candidate(view, machine)
     loose = [each for each in view.members if not each.settled and each is not member]
+    loose += voters_of_nobody(view, machine)
     if member is None and loose:
         text = f"removing machine {machine.name} ({why}) is refused: whose is the etcd {loose[0].describe()}?"
-        return _refused(text, False)
+        return _refused(text, False, trouble.OTHER_NAME if machine.joined else _HELP_OTHERS)
     identity = member.id if member is not None else ""
     leader = view.leader
     verdict = quorum.check_remove(view.members, identity, leader.id if leader else None)
@@ -130,9 +132,9 @@ def _with_etcd(context: Context, machine: MachineView, name: str, why: str) -> O
 
 def only_candidate(view: View, machine: MachineView) -> Optional[quorum.MemberState]:
     """One unfinished machine without a member and one unmatched, unfinished member belong together (kcp-behaviour.md §1.14)."""
-    matched = {each.member.id for each in view.machines if each.member is not None}
+    matched = {each.member.id for each in view.known if each.member is not None}
     loose = [each for each in view.members if each.id not in matched and not each.settled]
-    unfinished = [each for each in view.machines if each.member is None and not each.joined]
+    unfinished = [each for each in view.known if each.member is None and not each.joined]
     return loose[0] if len(loose) == 1 and unfinished == [machine] else None
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.bootstrap import may_run
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, View
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
 
@@ -26,7 +27,7 @@ def beyond_repair(view: View, machine: MachineView) -> str:
         return ""
     # That another machine joined a short while ago says nothing of this one, whose join was done before.
     began = machine.started is not None and view.now - machine.started < names.SETTLING
-    joining = began or any(each.bootstrap == names.RUNNING for each in view.machines)
+    joining = began or any(may_run(view, each) for each in view.known)
     unfinished = joining or any(not each.settled for each in view.members)
     known = view.etcd_known and view.etcd.get("memberListAgrees") is True and not unfinished
     if known and view.lasting(machine.machine, "EtcdMemberHealthy"):

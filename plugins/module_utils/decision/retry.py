@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.bootstrap import has_failed, marked
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import max_surge
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.repair import beyond_repair
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import (
     MachineView,
     View,
     annotations_of,
-    condition_of,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, parse_time
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
@@ -44,14 +44,6 @@ class Refusal:
     reason: str
     message: str
     fix: str
-
-
-def marked(machine: MachineView) -> bool:
-    """Whether somebody marked a machine: a health check, or a person."""
-    if kinds.ANNOTATION_REMEDIATE_MACHINE in annotations_of(machine.machine):
-        return True
-    kinds_of_mark = ("HealthCheckSucceeded", "OwnerRemediated")
-    return all(condition_of(machine.machine, kind).get("status") == names.FALSE for kind in kinds_of_mark)
 
 
 def to_be_remediated(view: View, machine: MachineView) -> bool:
@@ -119,7 +111,7 @@ def _over(view: View, record: Record) -> bool:
     there = next((machine for machine in view.machines if machine.name == record.machine), None)
     if there is not None and not there.deleting:
         # The run ended before the Machine was deleted: that is gone on with only while somebody still finds it unhealthy.
-        failed = there.bootstrap == names.FAILED or bool(there.infrastructure_gone)
+        failed = has_failed(view, there) or bool(there.infrastructure_gone)
         return not failed and not to_be_remediated(view, there)
     return False
 
@@ -165,7 +157,7 @@ def try_again(view: View, machine: MachineView) -> tuple[Record, Optional[Refusa
         return fresh, Refusal("RemediationDeferred", text, fix)
     if isinstance(limit, int) and earlier.retry_count >= limit:
         text = f"{what}: it has been tried {earlier.retry_count + 1} times, and remediation.maxRetry is {limit}"
-        fix = f"Look at why the machines fail, mend it, then raise spec.remediation.maxRetry or delete the Machine {machine.name}."
+        fix = "Look at why the machines fail, mend it, then raise spec.remediation.maxRetry of the KubeadmControlPlane."
         return fresh, Refusal("CannotBeRemediated", text, fix)
     return Record(machine.name, fresh.timestamp, earlier.retry_count + 1), None
 

@@ -12,7 +12,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.tro
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import etcd_releases, facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import Version, read_version
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice, kinds
 
 VERSION_SKEW = "VersionSkew"
 
@@ -46,7 +46,7 @@ def _machines(view: View, wanted: Version, own: list[tuple[Version, str]]) -> li
         text = f"machine {last} runs {newest} and {wanted} is wanted: Kubernetes can't go back, etcd may already hold what {wanted} can't read"
         fix = f"Set spec.version to {newest} or newer."
         if same:
-            fix += f' If only the patch level is lower and you know that it is safe, say so with the annotation {allowed}: "true" on the KubeadmControlPlane.'
+            fix += f" If only the patch level is lower and you know that it is safe, {advice.annotate(kinds.KUBEADM_CONTROL_PLANE, allowed)}."
         return [Trouble(VERSION_SKEW, "VersionDowngrade", text, fix, False)]
     if not wanted.follows(oldest):
         text = f"machine {first} runs {oldest} and {wanted} is wanted: API servers may differ by one minor version only"

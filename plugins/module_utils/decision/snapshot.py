@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, ownership
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.deleted_control_plane import (
     Deleted,
     deleted_control_plane,
@@ -19,7 +19,13 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.sna
     Problem,
     check_snapshot,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, host_of, parse_time
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import (
+    annotations_of,
+    clip,
+    condition_of,
+    host_of,
+    parse_time,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 
 __all__ = ["MachineView", "Problem", "View", "annotations_of", "check_snapshot", "condition_of", "read_snapshot"]
@@ -30,15 +36,6 @@ _LOST = ("missing", "gone", "terminated", "deleted")
 _GONE = ("dead", *_LOST)
 
 
-def condition_of(obj: Object, kind: str) -> Object:
-    """The stored condition of that type, {} where there is none."""
-    for condition in (obj.get("status") or _EMPTY).get("conditions") or ():
-        if condition.get("type") == kind:
-            found: Object = condition
-            return found
-    return {}
-
-
 @dataclass
 class MachineView:
     """One control plane Machine with everything that belongs to it.
@@ -47,7 +44,8 @@ class MachineView:
     `started` that of its bootstrap (of its Node, where the machine was adopted), `began` the earliest at which it is known to be there.
     `node` and `member` are None both where there is none and where nobody could be asked: ask View.reachable and
     View.etcd_known first. `node_lost` is True where a Node that this machine had is gone from an answering API, and
-    `node_unlabelled` where it is there and no longer has kubeadm's label for control planes.
+    `node_unlabelled` where it is there and no longer has kubeadm's label for control planes. `ends_at`: when the machine itself has
+    ended a bootstrap that was started there. `unit` is what it says of that now, {} where it was not asked.
     """
 
     name: str
@@ -61,7 +59,9 @@ class MachineView:
     bootstrap: str
     bootstrap_message: str
     started: Optional[int]
+    ends_at: int
     addresses: tuple[str, ...]
+    unit: Object = field(default_factory=dict)
     node: Optional[Object] = None
     node_lost: bool = False
     node_unlabelled: bool = False
@@ -91,6 +91,16 @@ class MachineView:
         if self.node is not None:
             return str(self.node["name"])
         return str(((self.machine.get("status") or _EMPTY).get("nodeRef") or _EMPTY).get("name") or self.name)
+
+    @property
+    def node_known(self) -> bool:
+        """Whether it is known what the machine's Node is called: it was found now, or recorded once."""
+        return self.node is not None or bool((self.machine.get("status") or _EMPTY).get("nodeRef"))
+
+    @property
+    def silent(self) -> bool:
+        """Whether the machine was asked how far its bootstrap is, and did not answer."""
+        return bool(self.unit) and not self.unit.get("answers")
 
     @property
     def provisioned(self) -> bool:
@@ -130,7 +140,9 @@ class MachineView:
 class View:
     """A snapshot with machines, nodes and members brought together. Pure data; built by read_snapshot.
 
-    `latched`: the control plane was initialized once, by what is stored. `deleted`: the one that was, and that somebody deleted.
+    `machines` are those of this control plane, `others` carry its labels and aren't its own (ownership.py): nothing is done to them, and
+    what is theirs is nobody's stray. `latched`: the control plane was initialized once, by what is stored. `deleted`: the one that was, and
+    that somebody deleted.
     """
 
     raw: Object
@@ -147,6 +159,7 @@ class View:
     initialized: Optional[bool]
     endpoint_answers: Optional[bool]
     deleted: Optional[Deleted] = None
+    others: list[MachineView] = field(default_factory=list)
 
     @property
     def spec(self) -> Object:
@@ -203,6 +216,11 @@ class View:
         return [machine for machine in self.machines if not machine.deleting]
 
     @property
+    def known(self) -> list[MachineView]:
+        """Every machine of the cluster, whosever it is: to whom a Node or an etcd member may belong."""
+        return [*self.machines, *self.others]
+
+    @property
     def paused(self) -> list[str]:
         """What pauses the cluster, in words ([] when nothing does)."""
         found = ["Cluster spec.paused is true"] if (self.cluster.get("spec") or _EMPTY).get("paused") else []
@@ -233,7 +251,7 @@ class View:
     def settling(self) -> bool:
         """Whether a machine is bootstrapping, or began so recently that trouble is still taken as its settling in."""
         return any(
-            machine.bootstrap == names.RUNNING
+            (machine.bootstrap == names.RUNNING and self.now < machine.ends_at)
             or (machine.started is not None and self.now - machine.started < names.SETTLING)
             for machine in self.machines
         )
@@ -258,12 +276,6 @@ class View:
         )
 
 
-def annotations_of(obj: Object) -> Object:
-    """An object's annotations."""
-    found: Object = (obj.get("metadata") or _EMPTY).get("annotations") or _EMPTY
-    return found
-
-
 def _marked(obj: Object) -> bool:
     return bool((obj.get("metadata") or _EMPTY).get("deletionTimestamp"))
 
@@ -281,8 +293,9 @@ def read_snapshot(raw: Object) -> View:
     )
     managed = ((configuration or _EMPTY).get("etcd") or _EMPTY).get("external") is None
     etcd = workload.get("etcd") or {}
-    machines = sorted((_machine(entry) for entry in raw.get("machines") or ()), key=lambda each: each.order)
-    deleted = deleted_control_plane(cluster, control_plane, bool(machines))
+    listed = sorted((_machine(entry) for entry in raw.get("machines") or ()), key=lambda each: each.order)
+    machines, others = ownership.part(listed, lambda each: each.machine, cluster, control_plane)
+    deleted = deleted_control_plane(cluster, control_plane, bool(listed))
     reachable = workload.get("reachable") is True
     initialized = workload.get("initialized")
     view = View(
@@ -301,6 +314,7 @@ def read_snapshot(raw: Object) -> View:
         initialized=initialized if reachable and isinstance(initialized, bool) else None,
         endpoint_answers=(workload.get("endpoint") or _EMPTY).get("answers"),
         deleted=deleted,
+        others=others,
     )
     _match_nodes(view)
     _match_members(view)
@@ -312,19 +326,22 @@ def _machine(entry: Object) -> MachineView:
     infrastructure = entry.get("infrastructureMachine")
     metadata, status = machine["metadata"], machine.get("status") or _EMPTY
     bootstrap = status.get("bootstrap") or _EMPTY
+    created, started = parse_time(metadata.get("creationTimestamp")) or 0, parse_time(bootstrap.get("startedAt"))
     listed = status.get("addresses") or ((infrastructure or _EMPTY).get("status") or _EMPTY).get("addresses") or ()
     return MachineView(
         name=metadata["name"],
         machine=machine,
         infrastructure=infrastructure,
         config=entry.get("kubeadmConfig"),
-        created=parse_time(metadata.get("creationTimestamp")) or 0,
+        created=created,
         deleting=bool(metadata.get("deletionTimestamp")),
         version=str(machine["spec"].get("version") or ""),
         failure_domain=str(machine["spec"].get("failureDomain") or ""),
         bootstrap=str(bootstrap.get("state") or ""),
         bootstrap_message=clip(bootstrap.get("message")),
-        started=parse_time(bootstrap.get("startedAt")),
+        started=started,
+        ends_at=parse_time(bootstrap.get("endsAt")) or (started or created) + names.BOOTSTRAP_BOUND,
+        unit=entry.get("bootstrapUnit") or {},
         addresses=tuple(str(each["address"]) for each in listed if each.get("address")),
     )
 
@@ -332,7 +349,7 @@ def _machine(entry: Object) -> MachineView:
 def _match_nodes(view: View) -> None:
     nodes = {node["name"]: node for node in view.workload.get("nodes") or ()}
     taken = set()
-    for machine in view.machines:
+    for machine in view.known:
         status = machine.machine.get("status") or _EMPTY
         recorded = (status.get("nodeRef") or _EMPTY).get("name")
         identity = status.get("machineID") or ((machine.infrastructure or _EMPTY).get("status") or _EMPTY).get(
@@ -364,11 +381,18 @@ def _identified(nodes: dict[str, Object], identity: Any, provider: Any) -> Optio
 def _match_members(view: View) -> None:
     by_name = {member.name: member for member in view.members if member.name}
     urls = {member["id"]: member.get("peerURLs") or () for member in view.etcd.get("members") or ()}
-    for machine in view.machines:
+    for machine in view.known:
         machine.member = by_name.get(machine.node_name)
-    matched = {machine.member.id for machine in view.machines if machine.member is not None}
+    matched = {machine.member.id for machine in view.known if machine.member is not None}
     loose = [member for member in view.members if member.id not in matched]
-    for machine in view.machines:
+    for machine in view.known:
         if machine.member is None:
-            hosts = {host_of(url): member for member in loose for url in urls.get(member.id, ()) if not member.name}
+            # A member has its Node's name; of a machine whose Node nobody knows yet, the address tells.
+            unnamed = machine.joined and not machine.node_known
+            hosts = {
+                host_of(url): member
+                for member in loose
+                for url in urls.get(member.id, ())
+                if unnamed or not member.name
+            }
             machine.member = next((hosts[address] for address in machine.addresses if address in hosts), None)

@@ -59,7 +59,7 @@ def _object(
 
 _INITIALIZATION = Struct({"provisioned": Boolean(), "controlPlaneInitialized": Boolean()})
 _ENDPOINT = Struct({"host": Text(), "port": Integer()})
-_NODE_REGISTRATION = Struct({"taints": Sequence(Struct({"key": Text()}))})
+_NODE_REGISTRATION = Struct({"taints": Sequence(Struct({"key": Text(), "value": Text(), "effect": Text()}))})
 _KUBEADM_CONFIG: dict[str, Shape] = {
     "clusterConfiguration": Struct({"etcd": Struct({"external": Struct({})}), "featureGates": Table(Boolean())}),
     "initConfiguration": Struct({"nodeRegistration": _NODE_REGISTRATION, "timeouts": Struct({})}),
@@ -92,10 +92,17 @@ CLUSTER = _object(
         "infrastructureRef": _REFERENCE,
         "topology": Struct({"version": Text()}),
     },
-    {"initialization": _INITIALIZATION},
+    {"initialization": _INITIALIZATION, "lastProbeSuccessTime": Time()},
     "cluster",
 )
-CONTROL_PLANE = _object(_CONTROL_PLANE_SPEC, {"initialization": _INITIALIZATION}, "controlPlane")
+CONTROL_PLANE = _object(
+    _CONTROL_PLANE_SPEC,
+    {
+        "initialization": _INITIALIZATION,
+        "strayMembers": Sequence(Struct({"id!": HexID(), "since!": Time()}), "etcd members of no machine."),
+    },
+    "controlPlane",
+)
 INFRASTRUCTURE_CLUSTER = _object(
     {"controlPlaneEndpoint": _ENDPOINT}, {"initialization": _INITIALIZATION}, "infrastructureCluster"
 )
@@ -114,11 +121,21 @@ MACHINE = _object(
                 "state": OneOf("", names.RUNNING, names.SUCCEEDED, names.FAILED),
                 "message": Text(),
                 "startedAt": Time(),
+                "endsAt": Time("When the machine itself has ended it, whoever waits for it."),
             }
         ),
     },
     "machine",
     strict=True,
+)
+BOOTSTRAP_UNIT = Struct(
+    {
+        "answers!": Boolean(),
+        "state": Text(note="Absent, Running, Succeeded or Failed, as the machine says."),
+        "message": Text(note="Why it does not answer, or what it says of its bootstrap."),
+    },
+    "bootstrapUnit",
+    "What a machine says of a bootstrap that is not known to have ended; absent: it was not asked.",
 )
 CERTIFICATE = Struct({"present!": Boolean(), "hasKey": Boolean(), "notAfter": Time()}, "certificate")
 
@@ -303,6 +320,7 @@ WORKLOAD = Struct(
             )
         ),
         "workerNodes": Sequence(Text()),
+        "leftBehind": Sequence(NODE, "Nodes that are called as machines that were removed and replaced."),
         "workerVersions": Table(Integer(1), note="How many worker Nodes have a kubelet of which version."),
     },
     "workload",
@@ -360,6 +378,7 @@ SNAPSHOT = Struct(
                     "machine!": MACHINE,
                     "infrastructureMachine": INFRASTRUCTURE_MACHINE,
                     "kubeadmConfig": KUBEADM_CONFIG,
+                    "bootstrapUnit": BOOTSTRAP_UNIT,
                 }
             )
         ),

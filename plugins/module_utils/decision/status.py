@@ -12,7 +12,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, older_conditions
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import Facts, initialized
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import (
+    STRAY_MEMBERS,
+    Facts,
+    initialized,
+    strangers,
+    stray_since,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.connection import (
+    LAST_PROBE_SUCCESS,
+    last_probe_success,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import is_true
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.retry import last_remediation
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, View
@@ -64,6 +74,9 @@ def control_plane_status(view: View, facts: Facts, conditions: Sequence[Object])
     # An empty one is none that Cluster API's schema takes; None takes away what is stored.
     if remediated or "lastRemediation" in (view.control_plane.get("status") or {}):
         status["lastRemediation"] = remediated or None
+    strays = [{"id": each.id, "since": format_time(stray_since(view, each))} for each in strangers(view)]
+    if strays or STRAY_MEMBERS in (view.control_plane.get("status") or {}):
+        status[STRAY_MEMBERS] = strays or None
     identity = _etcd_cluster_id(view)
     if identity:
         status["etcdClusterID"] = identity
@@ -84,6 +97,7 @@ def cluster_status(view: View, control_plane: Object, conditions: Sequence[Objec
     else:
         phase = "Provisioning" if spec.get("infrastructureRef") or spec.get("controlPlaneRef") else "Pending"
     latched = bool(stored.get("controlPlaneInitialized")) or control_plane["initialized"]
+    probed = last_probe_success(view)
     counters = ("replicas", "readyReplicas", "availableReplicas", "upToDateReplicas")
     return {
         "phase": phase,
@@ -92,6 +106,7 @@ def cluster_status(view: View, control_plane: Object, conditions: Sequence[Objec
             "controlPlaneInitialized": latched,
         },
         "controlPlaneReady": control_plane["ready"],
+        **({LAST_PROBE_SUCCESS: probed} if probed is not None else {}),
         "controlPlane": {"desiredReplicas": view.replicas, **{key: control_plane[key] for key in counters}},
         "deprecated": {
             "v1beta1": {"conditions": older_conditions.cluster(view.cluster, conditions, summary, view.now)}

@@ -8,22 +8,23 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, quorum
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import strangers
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import strangers, stray_lasts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import health_conditions, is_true
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.leadership import candidates
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import (
-    Context,
-    Outcome,
-    block,
-    reason,
-    target,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import View
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.trouble import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.nodes import (
     is_control_plane_node,
     silent_since,
     unmanaged_nodes,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import (
+    Context,
+    Outcome,
+    block,
+    first_that_acts,
+    reason,
+    target,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import View
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.names import is_dns_subdomain
 
@@ -37,19 +38,25 @@ def remove_stray(context: Context) -> Optional[Outcome]:
     machine which the store does not know. It must have been seen for a while; members that never started go first.
     """
     view = context.view
-    found = sorted(strangers(view), key=lambda member: (member.name != "", member.name, member.id))
-    if not view.managed_etcd or not found or not view.machines:
+    if not view.managed_etcd or not view.machines:
         return None
     nodes = {str(node["name"]) for node in view.workload.get("nodes") or () if is_control_plane_node(node)}
-    member = next((each for each in found if each.name not in nodes), found[0])
-    if member.name in nodes:
+    found = sorted(strangers(view), key=lambda each: (each.name in nodes, each.name != "", each.name, each.id))
+    # One that can't go yet must not hold up another one, without which it may never go.
+    return first_that_acts(_remove(context, member, member.name in nodes) for member in found)
+
+
+def _remove(context: Context, member: quorum.MemberState, has_node: bool) -> Outcome:
+    view = context.view
+    if has_node:
         text = f"etcd {member.describe()} and Node {clip(member.name, 80)} belong to no machine of this cluster"
         fix = "Adopt that machine, or give the store that knows it. If its host is gone, delete the Node: the member is removed then."
         return block("UnmanagedNode", text, fix)
-    lasting = view.lasting(view.control_plane, "EtcdClusterHealthy")
     text = f"etcd {member.describe()} belongs to no machine"
-    if not lasting:
-        outcome = block("StrayMember", text, "It is removed when it is still there at the next look.")
+    if not stray_lasts(view, member):
+        outcome = block(
+            "StrayMember", text, f"It is removed when it is still there {names.PATIENCE} s after it was first seen."
+        )
         outcome.action = names.WAIT
         return outcome
     verdict = quorum.check_remove(view.members, member.id, view.leader.id if view.leader else None)

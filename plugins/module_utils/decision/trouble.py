@@ -11,17 +11,22 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import certificates as on_disk
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, quorum
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import strangers
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import find, registration
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import strangers, stray_lasts
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health import (
+    find,
+    registration,
+    taint_title,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.nodes import silent_since, unmanaged_nodes
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outage import votes, way_out
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, View
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, parse_time
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts as kubeadm_facts
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice
 
 Object = dict[str, Any]
 
@@ -45,6 +50,10 @@ _NOSPACE_FIX = (
     "Make room in every member's database, one after another, and disarm the alarm: ansible -i INVENTORY {group} -b -f 1 "
     '-m kubeadm.control_plane.etcd_alarm -a "state=disarmed compact=true defragment=true" (docs/standalone_modules.md); all but the last may say '
     "that another one is still full. By hand, in the etcd pods: etcdctl compact, etcdctl defrag, etcdctl alarm disarm."
+)
+OTHER_NAME = (
+    "Where its Node has another name than the machine (kubectl get nodes), say that it is this machine's: its provider records status.machineID "
+    "(docs/provider_contract.md), or a cloud controller gives both the same providerID."
 )
 _CORRUPT_FIX = "Do not use this member's data. Compare the members (etcdctl endpoint hashkv) and replace the machine whose member differs."
 
@@ -160,7 +169,7 @@ def _node(view: View, machine: MachineView) -> list[Trouble]:
     name = clip(machine.node_name, 80)
     if machine.joined and machine.infrastructure_gone:
         text = f"machine {machine.name} has joined, and its provider says: {machine.infrastructure_gone}"
-        fix = f"Start the machine again, or have it replaced: annotate its Machine with {kinds.ANNOTATION_REMEDIATE_MACHINE}."
+        fix = f"Start the machine again, or have it replaced {advice.replace(machine.name)}."
         return [Trouble(MACHINES_HAVE_NODES, "InfrastructureGone", text, fix, False)]
     if machine.impostor:
         text = f"Node {clip(machine.impostor, 80)} has another machine ID than machine {machine.name}: the host was reinstalled or replaced"
@@ -189,12 +198,10 @@ def _node(view: View, machine: MachineView) -> list[Trouble]:
         ]
     began = machine.started if machine.started is not None else machine.created
     waits = view.now - began < names.NODE_STARTUP_TIMEOUT
-    text = f"machine {machine.name} has no Node yet"
-    return [
-        Trouble(
-            MACHINES_HAVE_NODES, "NodeNotFound", text, "Look at kubelet on the machine (journalctl -u kubelet).", waits
-        )
-    ]
+    text, fix = f"machine {machine.name} has no Node yet", "Look at kubelet on the machine (journalctl -u kubelet)."
+    if machine.joined:
+        fix += f" {OTHER_NAME}"
+    return [Trouble(MACHINES_HAVE_NODES, "NodeNotFound", text, fix, waits)]
 
 
 def _as_kubeadm(view: View, machine: MachineView, name: str) -> str:
@@ -204,8 +211,10 @@ def _as_kubeadm(view: View, machine: MachineView, name: str) -> str:
     except ValueError:
         labels, taints = (kubeadm_facts.LABEL_CONTROL_PLANE,), ()
     said = f"kubectl label node {name} {' '.join(f'{label}=' for label in labels)}"
-    if registration(view, machine).get("taints") is None and taints:
-        said += f" and kubectl taint node {name} {' '.join(f'{taint}:NoSchedule' for taint in taints)}"
+    asked = registration(view, machine).get("taints")
+    titles = [f"{taint}:NoSchedule" for taint in taints] if asked is None else [taint_title(each) for each in asked]
+    if titles:
+        said += f" and kubectl taint node {name} {' '.join(titles)}"
     return said
 
 
@@ -275,8 +284,8 @@ def _etcd(
             own = view.settling or not view.lasting(machine.machine, "EtcdMemberHealthy")
             text = f"etcd member of machine {machine.name}: {each['message'] or each['reason']}"
             fix = (
-                f"Look at etcd on {machine.name} (crictl logs). Where its host was lost or installed anew, have it replaced: "
-                f"annotate its Machine with {kinds.ANNOTATION_REMEDIATE_MACHINE}."
+                f"Look at etcd on {machine.name} (crictl logs). Where its host was lost or installed anew, have it replaced "
+                f"{advice.replace(machine.name)}."
             )
             found.append(Trouble(ETCD_HEALTHY, "EtcdMemberUnhealthy", text, fix, own))
     agrees = view.etcd.get("memberListAgrees")
@@ -290,7 +299,7 @@ def _etcd(
     for member in strangers(view):
         text = f"etcd {member.describe()} belongs to no machine"
         fix = f"It is removed as soon as that is safe; by hand, the module etcd_member with its ID {member.id} checks the quorum first."
-        found.append(Trouble(MEMBERS_MATCH, "StrayMember", text, fix, waits))
+        found.append(Trouble(MEMBERS_MATCH, "StrayMember", text, fix, view.settling or not stray_lasts(view, member)))
     return found
 
 
@@ -325,21 +334,6 @@ def _external_etcd(view: View) -> list[Trouble]:
     ]
 
 
-def unmanaged_nodes(view: View) -> list[Object]:
-    """Control plane Nodes that belong to no machine; none while a machine that has no Node yet may still claim one."""
-    if any(not machine.joined for machine in view.machines):
-        return []
-    known = {machine.node_name for machine in view.machines} | {each.impostor for each in view.machines}
-    nodes = view.workload.get("nodes") or ()
-    return [node for node in nodes if node["name"] not in known and is_control_plane_node(node)]
-
-
-def silent_since(node: Object) -> Optional[int]:
-    """Since when a Node's kubelet has not reported, by the cluster's own clock; None where it reports or that can't be told."""
-    ready: Object = next((each for each in node.get("conditions") or () if each.get("type") == "Ready"), {})
-    return parse_time(ready.get("lastTransitionTime")) if ready.get("status") == names.UNKNOWN else None
-
-
 def _unmanaged_nodes(view: View) -> list[Trouble]:
     found = []
     for node in unmanaged_nodes(view):
@@ -348,12 +342,6 @@ def _unmanaged_nodes(view: View) -> list[Trouble]:
         silent = silent_since(node) is not None
         found.append(Trouble(MEMBERS_MATCH, "UnmanagedNode", text, "" if silent else fix, silent))
     return found
-
-
-def is_control_plane_node(node: Object) -> bool:
-    """Whether a Node of the snapshot has one of kubeadm's role labels for control planes."""
-    roles = (kubeadm_facts.LABEL_CONTROL_PLANE, kubeadm_facts.LABEL_MASTER)
-    return any(role in (node.get("labels") or {}) for role in roles)
 
 
 def _node_ready(view: View, machine: MachineView) -> list[Trouble]:

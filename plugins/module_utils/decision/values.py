@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Values that come from hosts and clocks: times, one-line texts, the host of a URL."""
+"""Values that come from hosts, clocks and objects: times, one-line texts, the host of a URL, conditions, annotations."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Optional
 
+Object = dict[str, Any]
+_EMPTY: Object = {}
 _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.\d+)?(Z|[+-]\d\d:\d\d)")
 _LONGEST_TIME = 64
 # Also lone surrogates, which JSON lets through and no encoding can write.
@@ -59,3 +61,18 @@ def shortened(texts: Sequence[str], most: int) -> str:
     """The first ones in a list of texts for people, and how many more there are."""
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
     return ", ".join(texts[:most]) + more
+
+
+def condition_of(obj: Object, kind: str) -> Object:
+    """The stored condition of that type, {} where there is none."""
+    for condition in (obj.get("status") or _EMPTY).get("conditions") or ():
+        if condition.get("type") == kind:
+            found: Object = condition
+            return found
+    return {}
+
+
+def annotations_of(obj: Object) -> Object:
+    """An object's annotations."""
+    found: Object = (obj.get("metadata") or _EMPTY).get("annotations") or _EMPTY
+    return found

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Callable, Union
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import versions
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice, kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.equivalence import (
     ABSENT,
     canonical,
@@ -290,7 +290,8 @@ def _downgrade(newest: versions.Version, after: versions.Version, desired: Objec
     rule = f"this is older than {newest}, the newest that is there, and Kubernetes does not support downgrades"
     fix = f"Restore {newest}."
     if same_minor:
-        fix += f' Within a minor version the annotation {kinds.ANNOTATION_ALLOW_PATCH_DOWNGRADE}: "true" allows it.'
+        allowed = advice.annotate(kinds.KUBEADM_CONTROL_PLANE, kinds.ANNOTATION_ALLOW_PATCH_DOWNGRADE)
+        fix += f" Within a minor version it can be allowed: {allowed}."
     report.add("spec.version", str(after), rule, fix)
 
 
@@ -301,7 +302,8 @@ def _dns(stored: Object, desired: Object, report: Report, refusal: DnsRefusal) -
     why = refusal(old, new) if old and new and old != new else None
     if why:
         path = f"{_CLUSTER_CONFIGURATION}.dns.imageTag"
-        fix = f"Use another tag, or manage CoreDNS yourself, with the annotation {kinds.ANNOTATION_SKIP_COREDNS}."
+        own = advice.annotate(kinds.KUBEADM_CONTROL_PLANE, kinds.ANNOTATION_SKIP_COREDNS)
+        fix = f"Use another tag, or manage CoreDNS yourself: {own}."
         report.add(path, new, f"CoreDNS cannot be changed from {old!r}: {why}", fix)
 
 

@@ -131,6 +131,11 @@ def machine_facts(observation: t.Any) -> Object:
     }
 
 
+def described_node(item: t.Any) -> Object:
+    """Return a Node of an API, whole or cut, as the snapshot has it."""
+    return _node(trim.node(_mapping(item)))
+
+
 def _node(item: Object) -> Object:
     metadata, spec, status = (_mapping(item.get(name)) for name in ("metadata", "spec", "status"))
     info = _mapping(status.get("nodeInfo"))

@@ -120,6 +120,38 @@ def test_a_new_one_in_its_place(empty_server: ApiServer, tmp_path: Path, monkeyp
         assert workspace.playbook("reconcile", *given).succeeded().recap(NAME)["changed"] == 0
 
 
+def test_a_second_one_that_is_deleted_to_back_out(
+    empty_server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is done while two would manage one control plane; the new one goes alone, and the old one is as it was."""
+    workspace = ManagementWorkspace.over(empty_server, tmp_path / "workspace", monkeypatch)
+    store, kubectl = workspace.objects_store, Kubectl(empty_server)
+    workspace.manifest(NAME, replicas=1)
+    workspace.playbook("reconcile").succeeded()
+    before, members, secrets = workspace.cloud()["machines"], workspace.world()["members"], controllers(store)
+    workspace.options(workspace.connection, manifests=[])
+    second = there(store, CONTROL_PLANE, OWN)
+    second["metadata"] = {"name": "new", "namespace": "default"}
+    del second["status"]
+    store.create(second)
+    refer = '{"spec": {"controlPlaneRef": {"name": "%s"}}}'
+    kubectl("patch", f"cluster/{NAME}", "--type=merge", "-p", refer % "new")
+
+    refused = workspace.playbook("reconcile").failed().text
+    assert f"controlled by KubeadmControlPlane {OWN}" in refused and "spec.controlPlaneRef" in refused, refused
+    kubectl("delete", "kcp/new", "--wait=false")
+    workspace.playbook("reconcile").succeeded()
+    store.look_again()
+    assert store.get(CONTROL_PLANE, "default", "new") is None
+    assert deleted_control_plane.recorded(there(store, CLUSTER, NAME)) is None, "nothing was lost with it"
+    kubectl("patch", f"cluster/{NAME}", "--type=merge", "-p", refer % OWN)
+    assert workspace.playbook("reconcile").succeeded().recap(NAME)["failed"] == 0
+    assert workspace.playbook("reconcile").succeeded().recap(NAME)["changed"] == 0
+    assert workspace.cloud()["machines"] == before
+    assert (workspace.world()["members"], workspace.world()["violations"]) == (members, [])
+    assert controllers(store) == secrets
+
+
 @pytest.fixture
 def runs(empty_server: ApiServer, tmp_path: Path) -> Runs:
     """The cluster prod, whose infrastructure and keys are there."""

@@ -117,6 +117,27 @@ def test_deletion_is_marked_once_and_leaves_nothing(store: FileStore) -> None:
     assert store.get(CONTROL_PLANE, "default", "cp") is None
 
 
+def test_a_users_own_secret_stays(store: FileStore) -> None:
+    """Labels tell to whom it belongs and not who made it: without the Cluster or its control plane as an owner it is left."""
+    cluster_records.apply_manifest(store, manifest())
+    label = {"cluster.x-k8s.io/cluster-name": "c"}
+    owners: dict[str, list[dict[str, t.Any]]] = {
+        "c-ca": [{"kind": CONTROL_PLANE[1], "name": "cp", "controller": True}],
+        "c-etcd": [{"kind": CONTROL_PLANE[1], "name": "an earlier one", "controller": True}],
+        "c-sa": [{"kind": CLUSTER[1], "name": "c"}],
+        "c-authority-rotation": [],
+        "registry-login": [],
+        "team": [{"kind": "ConfigMap", "name": "c", "controller": True}],
+    }
+    for name, references in owners.items():
+        secret = obj("v1", "Secret", name, type="Opaque", data={})
+        secret["metadata"].update(labels=label, ownerReferences=references)
+        store.create(secret)
+    cluster_records.mark_deleting(read(store), False)
+    cluster_records.delete_records(read(store))
+    assert [each["metadata"]["name"] for each in store.list(SECRET, "default", {})] == ["registry-login", "team"]
+
+
 def test_a_deletion_that_was_cut_off_before_the_cluster_is_gone_on_with(store: FileStore) -> None:
     """Only where everything else went in a deletion: a Cluster that merely lacks something is not thrown away."""
     cluster_records.apply_manifest(store, manifest())

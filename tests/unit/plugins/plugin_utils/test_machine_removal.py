@@ -359,6 +359,16 @@ def test_at_the_end_the_node_and_then_the_objects(world: World) -> None:
     assert world.store.get(("infrastructure.cluster.x-k8s.io", "NspawnMachine"), "default", "m1") is None
 
 
+@pytest.mark.parametrize(("state", "asked"), [("Failed", ["m1"]), ("Running", ["m1"]), ("Succeeded", []), ("", [])])
+def test_a_node_that_nobody_has_seen_goes_with_a_machine_that_never_joined(
+    world: World, state: str, asked: list[str]
+) -> None:
+    """Its kubelet may have registered it after the last look; what joined under another name is not called as its machine."""
+    world.change("m1", lambda stored: stored["status"].update(nodeRef={}, bootstrap={"state": state}))
+    world.removal().finish()
+    assert [call["name"] for _name, module, call in world.machines.calls if module == "workload_node"] == asked
+
+
 def test_a_node_of_no_machine_says_nothing_of_its_host(world: World) -> None:
     world.removal(name=None, node="node-x").delete_node("node-x", 0)
     [(_name, _module, call)] = world.machines.calls

@@ -12,37 +12,14 @@ from pathlib import Path
 
 import pytest
 from builders import NOW, Builder, at, cluster, healthy, member_id
-from observed import Machines, Node, objects_of
+from observed import Machines, Node, answers, dead, objects_of
 from rules import external
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import check_snapshot
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.journal import Journal
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import (
-    SETTLE_SECONDS,
-    observe,
-)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import observe
 
 Object = dict[str, t.Any]
-DATE = "Sat, 31 Jan 2026 12:00:00 GMT"
-
-
-def answers(builder: Builder, etcd: t.Any = "same", api: bool = True, wanted: t.Any = None, **objects: t.Any) -> Node:
-    """A machine that sees what was built; ``etcd`` is another view of etcd."""
-    view = copy.deepcopy(builder.workload["etcd"] if etcd == "same" else etcd)
-    observation = {
-        "api": {"answers": api, "date": DATE, "message": "" if api else "connection refused"},
-        "endpoint": {"answers": True, "message": ""},
-        "etcd": view,
-        "objects": {"nodes": [], "workerNodes": ["w1", "w2"], "kubeadmConfig": {"data": {}}, **objects}
-        if api
-        else None,
-        "wanted": wanted,
-    }
-    return lambda _arguments: observation
-
-
-def dead(_arguments: dict[str, t.Any]) -> None:
-    """A machine that is not reached."""
 
 
 def seen(builder: Builder, tmp_path: Path, **nodes: Node) -> tuple[dict[str, t.Any], Machines]:
@@ -153,9 +130,40 @@ def test_lists_that_differ_call_for_the_newest_other_machine(tmp_path: Path) -> 
     assert [each["machine"] for each in snapshot["workload"]["witnesses"]] == ["m2"]
 
 
-def test_a_machine_that_never_joined_calls_for_nothing(tmp_path: Path) -> None:
-    builder = healthy(3, replicas=5).machine("m4", "Running").deleting("m4")
-    assert seen(builder, tmp_path)[1].asked == ["m3"]
+@pytest.mark.parametrize("state", ["", "Failed"])
+def test_a_machine_that_never_joined_calls_for_nothing(tmp_path: Path, state: str) -> None:
+    builder = healthy(3, replicas=5).machine("m4", state).deleting("m4")
+    snapshot, machines = seen(builder, tmp_path)
+    assert machines.asked == ["m3"]
+    assert not any("bootstrapUnit" in each for each in snapshot["machines"])
+
+
+@pytest.mark.parametrize("state", ["Running", "Succeeded", "Absent"])
+def test_a_bootstrap_that_is_not_known_to_have_ended_is_asked_for_on_its_machine(tmp_path: Path, state: str) -> None:
+    builder = healthy(3, replicas=5).machine("m4", "Running")
+    said: Object = {"machine": {"bootstrap": {"state": state, "message": "so"}}}
+    snapshot, machines = seen(builder, tmp_path, m4=lambda _arguments: said)
+    assert machines.asked == ["m3", "m4"]
+    assert snapshot["machines"][3]["bootstrapUnit"] == {"answers": True, "state": state, "message": "so"}
+    snapshot, _machines = seen(builder, tmp_path, m4=dead)
+    unit = snapshot["machines"][3]["bootstrapUnit"]
+    assert (unit["answers"], unit["state"]) == (False, "") and "timed out" in unit["message"]
+
+
+def test_nodes_of_removed_machines_are_asked_for(tmp_path: Path) -> None:
+    """By their names, in the same call; what is not there is not told."""
+    record = '{"machine": "%s", "timestamp": "2026-01-31T11:00:00Z", "retryCount": 0}'
+    builder = healthy(3)
+    for name, gone in (("m2", "gone"), ("m3", "away")):
+        builder.annotate("controlplane.cluster.x-k8s.io/remediation-for", record % gone, name)
+    condition = {"type": "Ready", "status": "Unknown", "lastTransitionTime": NOW}
+    node = {"metadata": {"name": "gone"}, "status": {"conditions": [condition]}}
+    found = [{"found": False, "object": None, "message": ""}, {"found": True, "object": node, "message": ""}]
+    snapshot, machines = seen(builder, tmp_path, m3=answers(builder, wanted=found))
+    asked = machines.calls[0][1]["objects"]
+    assert asked == [{"apiVersion": "v1", "kind": "Node", "name": name} for name in ("away", "gone")]
+    [left] = snapshot["workload"]["leftBehind"]
+    assert (left["name"], left["ready"], left["conditions"][0]["lastTransitionTime"]) == ("gone", "Unknown", NOW)
 
 
 def test_an_external_etcd_has_no_witness(tmp_path: Path) -> None:
@@ -334,47 +342,3 @@ def test_a_machine_whose_certificates_should_have_ended_is_asked_itself(tmp_path
     snapshot, machines = seen(builder, tmp_path / "second", m2=ends(builder, at(60)))
     assert machines.asked == ["m3", "m3", "m1", "m2"]
     assert snapshot["workload"]["machineCertificates"]["m2"] == {"apiserver.crt": at(60)}
-
-
-def settled(builder: Builder, tmp_path: Path, settle: bool = True) -> list[t.Any]:
-    """For how long each machine that was asked was given to come up."""
-    machines = Machines(
-        {entry["machine"]["metadata"]["name"]: answers(builder) for entry in builder.snapshot["machines"]}
-    )
-    observe(objects_of(builder, tmp_path / "store"), machines, NOW, settle=settle)
-    return [arguments.get("settle") for _name, arguments in machines.calls]
-
-
-def joined(builder: Builder, seconds_ago: int) -> Builder:
-    """The newest machine joined that long ago, and has not been found ready since."""
-    status = builder.entry("m3")["machine"]["status"]
-    status["bootstrap"]["startedAt"] = at(seconds_ago)
-    status["conditions"] = [each for each in status.get("conditions") or [] if each["type"] != "Ready"]
-    return builder
-
-
-def test_a_machine_that_has_only_just_joined_is_given_time_to_come_up(tmp_path: Path) -> None:
-    assert settled(joined(healthy(3), 30), tmp_path) == [SETTLE_SECONDS]
-    assert settled(joined(healthy(3), 30), tmp_path, settle=False) == [None], "who only looks waits for nothing"
-
-
-def test_one_that_should_have_come_up_long_ago_is_not_waited_for(tmp_path: Path) -> None:
-    assert settled(joined(healthy(3), 3600), tmp_path) == [None]
-
-
-def test_one_that_was_found_ready_is_not_waited_for(tmp_path: Path) -> None:
-    builder = joined(healthy(3), 30)
-    ready = {"type": "Ready", "status": "True", "reason": "Ready", "lastTransitionTime": at(5)}
-    builder.entry("m3")["machine"]["status"]["conditions"].append(ready)
-    assert settled(builder, tmp_path) == [None]
-
-
-def test_only_the_first_that_is_asked_is_given_time(tmp_path: Path) -> None:
-    builder = joined(healthy(3), 30)
-    nodes = {"m3": answers(builder, api=False), "m2": answers(builder), "m1": answers(builder)}
-    machines = Machines(nodes)
-    observe(objects_of(builder, tmp_path / "store"), machines, NOW, settle=True)
-    assert [(name, arguments.get("settle")) for name, arguments in machines.calls[:2]] == [
-        ("m3", SETTLE_SECONDS),
-        ("m2", None),
-    ]

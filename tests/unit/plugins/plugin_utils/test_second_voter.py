@@ -127,7 +127,7 @@ def test_a_lost_machine_that_the_store_does_not_know_is_no_error(tmp_path: Path)
     assert world.lost() == before
 
 
-@pytest.mark.parametrize("consent", ["loseEverything", "recoverSingleVoter", "recoverSingleVoter:", "removeMember:m2"])
+@pytest.mark.parametrize("consent", ["loseEverything", "recoverSingleVoter", "giveUpBootstrap:", "removeMember:m2"])
 @pytest.mark.parametrize("module", ["decide", "plan"])
 def test_what_can_not_be_consented_to_is_refused_at_once(tmp_path: Path, module: str, consent: str) -> None:
     stored_cluster(tmp_path, "v1.20.2", {}, {}, {})
@@ -135,7 +135,7 @@ def test_what_can_not_be_consented_to_is_refused_at_once(tmp_path: Path, module:
     assert result["failed"] and "is nothing that can be consented to" in result["msg"]
 
 
-@pytest.mark.parametrize("consent", ["", "recoverSingleVoter:m2", "recoverSingleVoter:m2, recoverSingleVoter:m3"])
+@pytest.mark.parametrize("consent", ["", "recoverSingleVoter:m2", "recoverSingleVoter:m2, giveUpBootstrap:m3"])
 def test_an_empty_consent_and_several_are_read(tmp_path: Path, consent: str) -> None:
     stored_cluster(tmp_path, "v1.20.2", {}, {}, {})
     result = run_action("plan", cluster="prod", store={"path": str(tmp_path)}, consent=consent, show=False)

@@ -274,8 +274,43 @@ MORE: list[tuple[str, str, tuple[str, str], list[str], Change]] = [
         "no template",
         "ScalingUp",
         ("True", "ScalingUp"),
-        ["is blocked because:", "template does not exist"],
+        ["is blocked because:", "* NspawnMachineTemplate prod does not exist"],
         lambda b: (b.wants(replicas=5), b.snapshot.update(machineTemplate=None)),
+    ),
+    (
+        "no template, and nothing to scale",
+        "ScalingUp",
+        ("False", "NotScalingUp"),
+        ["Scaling up would be blocked because NspawnMachineTemplate prod does not exist"],
+        lambda b: b.snapshot.update(machineTemplate=None),
+    ),
+    (
+        "what holds scaling down",
+        "ScalingDown",
+        ("True", "ScalingDown"),
+        ["Scaling down from 3 to 1 replicas is blocked because:", "* ", "kube-scheduler"],
+        lambda b: b.wants(replicas=1).pod("m2", "kube-scheduler"),
+    ),
+    (
+        "a control plane Node of no machine",
+        "ControlPlaneComponentsHealthy",
+        ("False", "NotHealthy"),
+        ["* Control plane Node cp-9 has no corresponding Machine"],
+        lambda b: b.node("cp-9"),
+    ),
+    (
+        "a worker's Node",
+        "ControlPlaneComponentsHealthy",
+        ("True", "Healthy"),
+        [],
+        lambda b: b.unlabelled("worker-9"),
+    ),
+    (
+        "one that a machine may claim yet",
+        "ControlPlaneComponentsHealthy",
+        ("Unknown", "HealthUnknown"),
+        ["* Machine m4: Control plane components: Waiting for the machine's Node"],
+        lambda b: b.wants(replicas=5).machine("m4", "", age=20).node("cp-9"),
     ),
     (
         "deletion scales nothing up",
@@ -363,20 +398,3 @@ def test_external_etcd_has_no_condition_of_its_own(kind: str) -> None:
     builder = external(healthy(3))
     assert kind not in of(builder)
     assert of(builder)["Available"]["status"] == "True"
-
-
-DELETION: list[tuple[str, str, Callable[[], Builder]]] = [
-    ("workers", "WaitingForWorkersDeletion", lambda: with_workers(healthy(3).deleting())),
-    ("machines", "WaitingForMachineDeletion", lambda: healthy(3).deleting()),
-    ("nothing", "DeletionCompleted", lambda: cluster(3).deleting()),
-]
-
-
-def with_workers(builder: Builder) -> Builder:
-    builder.workload["workerNodes"] = ["w1"]
-    return builder
-
-
-@pytest.mark.parametrize(("what", "reason", "make"), DELETION, ids=[case[0] for case in DELETION])
-def test_deleting_says_what_it_waits_for(what: str, reason: str, make: Callable[[], Builder]) -> None:
-    assert states(make())["Deleting"] == ("True", reason)

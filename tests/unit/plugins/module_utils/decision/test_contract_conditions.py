@@ -223,6 +223,25 @@ def test_etcd_is_available_while_its_quorum_is() -> None:
     assert found["EtcdClusterAvailable"]["status"] == "False"
 
 
+def test_a_stray_member_leaves_it_available() -> None:
+    """Cluster API says False; here EtcdClusterHealthy alone does."""
+    found = current(healthy(3).member("prod-gone"), "controlPlane")
+    assert (found["EtcdClusterHealthy"]["status"], found["Available"]["status"]) == ("False", "True")
+
+
+@pytest.mark.parametrize("why", ["its Node is not known", "it goes"])
+def test_a_voter_counts_by_its_own_answer(why: str) -> None:
+    """Two of three voters answer; Cluster API does not count that of a machine that goes, or whose Node it can't find."""
+    builder = healthy(3).sick_member("m2")
+    if why == "it goes":
+        builder.deleting("m3")
+    else:
+        builder.workload["nodes"] = [each for each in builder.workload["nodes"] if each["name"] != "m3"]
+    assert current(builder, "m3")["Ready"]["status"] != "True"
+    found = current(builder, "controlPlane")
+    assert (found["EtcdClusterAvailable"]["status"], found["Available"]["status"]) == ("True", "True")
+
+
 def gated(status: str, polarity: str = "") -> Builder:
     """A control plane whose machine m1 waits for the agent of somebody else."""
     builder = healthy(3)

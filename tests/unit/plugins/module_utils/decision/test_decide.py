@@ -10,6 +10,7 @@ from typing import Optional
 import pytest
 from builders import at, cluster, healthy
 from decisions import Change, changed, step
+from rules import seen
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 
@@ -315,7 +316,7 @@ class TestThePriorityLadder:
 
     def test_from_the_top(self) -> None:
         builder = healthy(3, replicas=5).wants(version="v1.21.0").marked("m2").member("stray")
-        builder.stored("EtcdClusterHealthy", "False", 600)
+        seen(builder, 600, "stray")
         builder.snapshot["certificates"]["kubeconfig"].update(present=False)
         builder.snapshot["infrastructureCluster"]["status"] = {}
         builder.entry("m3")["machine"]["metadata"]["ownerReferences"] = []

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Callable
+
 import pytest
 from builders import Builder, cluster, healthy
 
@@ -130,3 +132,21 @@ def test_nor_is_its_infrastructure() -> None:
     builder = cluster(3).deleting()
     builder.snapshot["keepsItself"] = True
     assert step(builder) == ("blocked", "ObjectsInItself")
+
+
+DELETION: list[tuple[str, str, Callable[[], Builder]]] = [
+    ("workers", "WaitingForWorkersDeletion", lambda: with_workers(healthy(3).deleting())),
+    ("machines", "WaitingForMachineDeletion", lambda: healthy(3).deleting()),
+    ("nothing", "DeletionCompleted", lambda: cluster(3).deleting()),
+]
+
+
+def with_workers(builder: Builder) -> Builder:
+    builder.workload["workerNodes"] = ["w1"]
+    return builder
+
+
+@pytest.mark.parametrize(("what", "reason", "make"), DELETION, ids=[case[0] for case in DELETION])
+def test_deleting_says_what_it_waits_for(what: str, reason: str, make: Callable[[], Builder]) -> None:
+    conditions = {each["type"]: each for each in decide(make().build())["conditions"]["controlPlane"]}
+    assert (conditions["Deleting"]["status"], conditions["Deleting"]["reason"]) == ("True", reason)

@@ -35,6 +35,8 @@ RULES = (
         "plan",
         "preflight",
         "remediation",
+        "bootstrap",
+        "left_behind",
     ),
     *("hooks", "removal", "retry", "scaling", "selection", "skew", "stray", "trouble", "witness"),
 )

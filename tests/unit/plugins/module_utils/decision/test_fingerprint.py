@@ -12,7 +12,7 @@ from typing import Any, Callable
 import pytest
 from builders import Builder, at, cluster, healthy, member_id
 from reality import carry_out
-from rules import external, in_progress, outdate, surge, upgrade, witness
+from rules import external, in_progress, outdate, seen, surge, upgrade, witness
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.fingerprint import (
@@ -28,7 +28,7 @@ Object = dict[str, Any]
 
 def stray(builder: Builder) -> Builder:
     """A member that belongs to no machine, and long enough so."""
-    return builder.member("gone", healthy=False).stored("EtcdClusterHealthy", "False", 900)
+    return seen(builder.member("gone", healthy=False), 900, "gone")
 
 
 def orphans(builder: Builder) -> Builder:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 import pytest
-from builders import Builder, healthy, member_id
+from builders import Builder, at, healthy, member_id
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 
@@ -274,6 +274,26 @@ def test_labels_and_taints_are_those_of_the_version(
     assert conditions(builder)["NodeKubeadmLabelsAndTaintsSet"][0] == expected
 
 
+@pytest.mark.parametrize(
+    ("present", "lacks"),
+    [
+        ([{"key": "dedicated", "value": "cp", "effect": "NoExecute"}], ""),
+        ([{"key": "dedicated", "value": "other", "effect": "NoExecute"}], ""),
+        ([{"key": "dedicated", "value": "cp", "effect": "NoSchedule"}], "dedicated=cp:NoExecute"),
+        ([{"key": "node-role.kubernetes.io/master", "effect": "NoSchedule"}], "dedicated=cp:NoExecute"),
+    ],
+)
+def test_taints_that_were_asked_for(present: list[dict[str, str]], lacks: str) -> None:
+    """By key and effect, as the API server tells them apart: a value may be changed."""
+    builder = healthy(3)
+    registration = builder.entry("m2")["kubeadmConfig"]["spec"]["joinConfiguration"]["nodeRegistration"]
+    registration["taints"] = [{"key": "dedicated", "value": "cp", "effect": "NoExecute"}]
+    builder.workload["nodes"][1]["taints"] = present
+    listed = decide(builder.build())["conditions"]["machines"]["m2"]
+    [found] = [each for each in listed if each["type"] == "NodeKubeadmLabelsAndTaintsSet"]
+    assert found["status"] == ("False" if lacks else "True") and lacks in found["message"]
+
+
 def test_taints_that_the_user_chose_are_not_kubeadms() -> None:
     builder = healthy(3)
     builder.entry("m2")["kubeadmConfig"]["spec"]["joinConfiguration"]["nodeRegistration"]["taints"] = []
@@ -304,6 +324,28 @@ class TestConnection:
         if down is not None:
             builder.stored("RemoteConnectionProbe", "False", down, "cluster")
         assert conditions(builder)["SchedulerPodHealthy"] == expected
+
+    @pytest.mark.parametrize(("answered", "expected"), [(599, ("True", "Kept")), (600, ("Unknown", "ConnectionDown"))])
+    def test_grace_counts_from_the_last_answer(self, answered: float, expected: tuple[str, str]) -> None:
+        """Nobody looked meanwhile: the first look that finds no answer says of how long ago what is stored is."""
+        builder = healthy(3).stored("SchedulerPodHealthy", "True", 9000, "m2", reason="Kept").unreachable()
+        builder.stored("RemoteConnectionProbe", "True", 9000, "cluster")
+        builder.snapshot["cluster"]["status"]["lastProbeSuccessTime"] = at(answered)
+        assert conditions(builder)["SchedulerPodHealthy"] == expected
+
+    @pytest.mark.parametrize(("stored", "written"), [(None, 0), (299, 299), (300, 0), (-60, 0)])
+    def test_the_last_answer_is_recorded_once_in_a_grace_period(self, stored: Any, written: float) -> None:
+        """A second run right after the first one writes nothing."""
+        builder = healthy(3)
+        if stored is not None:
+            builder.snapshot["cluster"]["status"]["lastProbeSuccessTime"] = at(stored)
+        assert decide(builder.build())["status"]["cluster"]["lastProbeSuccessTime"] == at(written)
+
+    def test_no_answer_leaves_it_as_it_was(self) -> None:
+        builder = healthy(3).unreachable()
+        assert "lastProbeSuccessTime" not in decide(builder.build())["status"]["cluster"]
+        builder.snapshot["cluster"]["status"]["lastProbeSuccessTime"] = at(5000)
+        assert decide(builder.build())["status"]["cluster"]["lastProbeSuccessTime"] == at(5000)
 
     def test_nothing_stored_is_unknown(self) -> None:
         assert conditions(healthy(3).unreachable())["SchedulerPodHealthy"] == ("Unknown", "InspectionFailed")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from builders import Builder, healthy, member_id
-from rules import external, outdate, short, upgrade, walked, without_node, witness
+from rules import external, outdate, seen, short, upgrade, walked, without_node, witness
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan import plan
@@ -70,7 +70,7 @@ def test_whoever_goes() -> None:
 
 
 def test_a_stray_member_that_leads() -> None:
-    builder = healthy(3).member("stray").leads("stray").stored("EtcdClusterHealthy", "False", 60)
+    builder = seen(healthy(3).member("stray").leads("stray"), 60, "stray")
     assert moved(builder) == {"from": "stray", "to": ["m3", "m2", "m1"]}
 
 

@@ -13,7 +13,7 @@ from typing import Any, Callable
 import jsonschema
 import pytest
 from builders import NOW, Builder, cluster, healthy
-from rules import external, outdate, runs, upgrade
+from rules import external, outdate, runs, seen, upgrade
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.fingerprint import fingerprint, state_of
@@ -147,7 +147,7 @@ def orphaned(builder: Builder) -> Builder:
         (outdate(healthy(3), "m1"), 2),
         (healthy(5, replicas=3), 2),
         (healthy(3).leads("m3").marked("m3"), 2),
-        (healthy(3).member("gone", healthy=False).stored("EtcdClusterHealthy", "False", 900), 1),
+        (seen(healthy(3).member("gone", healthy=False), 900, "gone"), 1),
         (upgrade(healthy(3, replicas=5)), 8),
         (runs(healthy(3), "k8s.gcr.io/kube-proxy:v1.19.7"), 1),
         (orphaned(healthy(3, replicas=5)), 3),

@@ -10,7 +10,7 @@ from typing import Any, Callable
 import pytest
 from builders import NOW, Builder, cluster, healthy, member_id
 from reality import carry_out
-from rules import in_progress, upgrade, witness
+from rules import in_progress, seen, upgrade, witness
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan_document import make_plan
@@ -216,7 +216,7 @@ def test_the_same_state_with_another_next_step_is_told() -> None:
 
 
 def test_a_stray_members_id_counts() -> None:
-    builder = healthy(3).member("gone", healthy=False).stored("EtcdClusterHealthy", "False", 900)
+    builder = seen(healthy(3).member("gone", healthy=False), 900, "gone")
     plan = made(builder)
     assert plan["steps"][0]["target"]["memberID"] == member_id("gone")
     assert number(where(plan, builder)) == 1

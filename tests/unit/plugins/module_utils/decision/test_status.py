@@ -49,6 +49,7 @@ class TestStatus:
             "phase": "Provisioned",
             "initialization": {"infrastructureProvisioned": True, "controlPlaneInitialized": True},
             "controlPlaneReady": True,
+            "lastProbeSuccessTime": NOW,
             "controlPlane": {
                 "desiredReplicas": 3,
                 "replicas": 3,
