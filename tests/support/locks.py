@@ -12,6 +12,8 @@ import time
 import typing as t
 from dataclasses import replace
 
+import pytest
+
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock, process
 
 BOUND_SECONDS = 20
@@ -83,6 +85,15 @@ def wait_for_count(folder: str, number: int, more_than: int) -> None:
 def as_run(run: subprocess.Popen[bytes], **changes: t.Any) -> lock.Holder:
     """Describe another process as the run that takes the lock."""
     return replace(lock.this_holder(process.identify(run.pid)), **changes)
+
+
+def in_process_namespace(command: t.Sequence[str]) -> list[str]:
+    """Return the command line that runs a command as process 1 of a process namespace of its own, as a container does; skips where none may be made."""
+    for privileges in ([], ["--user", "--map-root-user"]):
+        alone = ["unshare", *privileges, "--pid", "--fork", "--kill-child", "--mount-proc"]
+        if subprocess.run([*alone, "true"], check=False, stderr=subprocess.DEVNULL).returncode == 0:
+            return [*alone, *command]
+    pytest.skip("no process namespace may be made here")
 
 
 def gone() -> process.Process:

@@ -101,13 +101,14 @@ def find_run_process(pid: int | None = None) -> Process:
     From this process upwards, the nearest one that is an ansible command, and from there on upwards while the parent
     has the very same command line: workers are forks of the main process. Not simply the outermost: a playbook that
     starts ``ansible-playbook`` twice at once has two runs in it. Without an ansible command above, the process itself
-    counts (and what it was forked from).
+    counts (and what it was forked from). The run may be process 1, as in ``podman run IMAGE ansible-playbook``.
     """
     start = os.getpid() if pid is None else pid
     chain = [start]
     while len(chain) < MAX_ANCESTORS:
         entry = _entry(chain[-1])
-        if entry is None or entry.parent <= 1:
+        # Process 1 is one of them: in a container it is what the container was started for. 0 is what can't be seen from here.
+        if entry is None or entry.parent < 1:
             break
         chain.append(entry.parent)
     commands = [_arguments(each) for each in chain]

@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import pytest
+from locks import in_process_namespace
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import process
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.process import Process
@@ -115,6 +116,26 @@ def test_workers_belong_to_the_main_process(ansible_playbook):
     running, worker = ansible_playbook("worker", "-i", "inventory.yml", "kubeadm.control_plane.reconcile")
     assert worker != running.pid
     assert process.find_run_process(worker) == process.identify(running.pid)
+
+
+ASKED_WITHIN = """
+import os, sys
+sys.path.insert(0, sys.argv[2])
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import process
+def worker(then):
+    if os.fork() == 0:
+        then()
+        os._exit(0)
+    os.wait()
+worker(lambda: worker(lambda: print(os.getpid() > 1, process.find_run_process() == process.identify(1), flush=True)))
+"""
+
+
+def test_a_playbook_that_is_process_one_is_the_run_of_its_workers(tmp_path):
+    (tmp_path / "ansible-playbook").write_text(ASKED_WITHIN)
+    root = os.path.abspath(__file__).rpartition("/ansible_collections/")[0]
+    command = in_process_namespace([sys.executable, str(tmp_path / "ansible-playbook"), "site.yml", root])
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "True True\n"
 
 
 def test_a_playbook_started_by_a_playbook_is_a_run_of_its_own(ansible_playbook):

@@ -1,0 +1,49 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Call a machine as an action does, in a process of its own, and print what came of it.
+
+Usage: one_call.py FOLDER CONNECTION MODULE ARGUMENTS [SECONDS]; the folder has the client's key, the rest is JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import typing as t
+from pathlib import Path
+
+from ansible.parsing.dataloader import DataLoader
+from ansible.playbook.play_context import PlayContext
+from ansible.playbook.task import Task
+from ansible.plugins.loader import connection_loader
+from ansible.template import Templar
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.key_file import KeyFile
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Machine, MachineCaller
+
+
+def main() -> None:
+    """Call it."""
+    folder, connection, module, arguments = sys.argv[1:5]
+    task = Task()
+    task.action = "kubeadm.control_plane.decide"
+    loader = DataLoader()
+    action = ControlPlaneAction(
+        task=task,
+        connection=connection_loader.get("local", PlayContext()),
+        play_context=PlayContext(),
+        loader=loader,
+        templar=Templar(loader=loader),
+        shared_loader_obj=None,
+    )
+    task_vars: dict[str, t.Any] = {"hostvars": {}}
+    key = KeyFile((Path(folder) / "client").read_bytes(), folder)
+    caller = MachineCaller(action, task_vars, folder, key)
+    answer = caller.call(Machine("m1", None, json.loads(connection)), module, json.loads(arguments))
+    print(json.dumps({"reached": answer.reached, "message": answer.message, "failed": answer.failed}))
+
+
+if __name__ == "__main__":
+    main()
