@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import kind_ref_of
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import recorded_connection
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
     ControlPlaneAction,
     ControlPlaneFailure,
@@ -37,6 +38,7 @@ class ActionModule(ControlPlaneAction):
         """Merge the given spec and status into the object, then into the Cluster or the Machine that refers to it."""
         objects = self.open_objects(arguments)
         current = self._object(objects, arguments["kind"], arguments["name"])
+        self._check_connection(arguments)
         if self.check_mode:
             return {"changed": False}
 
@@ -52,6 +54,16 @@ class ActionModule(ControlPlaneAction):
         elif arguments["kind"] == objects.cluster.get("spec", {}).get("infrastructureRef", {}).get("kind"):
             changed |= self._follow_cluster(objects, stored)
         return {"changed": changed}
+
+    @staticmethod
+    def _check_connection(arguments: dict[str, t.Any]) -> None:
+        connection = arguments["status"].get("connection")
+        problems = recorded_connection.problems(connection) if connection else []
+        if problems:
+            raise ControlPlaneFailure(
+                f"status.connection of {arguments['kind']} {arguments['name']} can't be used: {'; '.join(problems)}. Nothing was recorded. "
+                "A provider records host, port, user and hostKeys as docs/provider_contract.md says, or inventoryHost alone."
+            )
 
     @staticmethod
     def _object(objects: ClusterObjects, kind: str, name: str) -> Object:

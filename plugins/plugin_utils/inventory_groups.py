@@ -15,7 +15,7 @@ from ansible.errors import AnsibleParserError
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds, label_selector
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.names import is_dns_subdomain
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import stores
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import recorded_connection, stores
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import first_address
 
@@ -31,8 +31,6 @@ HEALTH_CONDITIONS = (
 Labels = t.Optional[dict[str, str]]
 # Those of machines, besides failure_domain_NAME.
 GROUPS = ("etcd_leader", "outdated", "provisioning", "unhealthy")
-# What ssh takes for an option, or Ansible for a pattern, is no address.
-_ADDRESS = re.compile(r"[A-Za-z0-9:][A-Za-z0-9:._%-]*")
 
 
 def chosen_clusters(
@@ -207,7 +205,7 @@ def _machine_refused(
     if "ansible_host" not in variables:
         return ""
     address = str(variables["ansible_host"])
-    if not _ADDRESS.fullmatch(address):
+    if not recorded_connection.is_host(address):
         return f"its address {address[:260]!r} is neither an IP address nor a DNS name"
     own = ("control_plane_cluster", "control_plane_namespace", "control_plane_machine_version")
     if name in taken and any(known.get(key) != variables[key] for key in own):
@@ -232,8 +230,6 @@ def machine_variables(objects: ClusterObjects, machine: Object) -> dict[str, t.A
         variables["control_plane_inventory_host"] = connection["inventoryHost"]
     variables["ansible_host"] = connection.get("host") or first_address(infrastructure) or name
     variables["ansible_python_interpreter"] = "/usr/bin/python3"
-    if connection.get("user"):
-        variables["ansible_user"] = connection["user"]
-    if connection.get("port"):
-        variables["ansible_port"] = connection["port"]
+    if not recorded_connection.problems(connection):
+        variables.update({f"ansible_{key}": connection[key] for key in ("user", "port") if connection.get(key)})
     return variables

@@ -20,15 +20,17 @@ from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.loader import become_loader, connection_loader
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.failpoints import around
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import inventory_connection
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import inventory_connection, recorded_connection
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.key_file import KeyFile
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.recorded_connection import UnusableConnection
 
 CONNECT_TIMEOUT_SECONDS = 3
-# Alive checks bound how long a call hangs on a machine that lost power to 15 s.
-SSH_ARGUMENTS = "-o ControlMaster=auto -o ControlPersist=30s -o ServerAliveInterval=5 -o ServerAliveCountMax=3"
 NODE_PYTHON = "/usr/bin/python3"
 # A killed module otherwise leaves its arguments in a folder that outlives the machine's next boot.
 NODE_REMOTE_TMP = "/run/kubeadm-control-plane/tmp"
+
+# ssh's own words.
+HOST_KEY_REFUSED = "Host key verification failed"
 
 # Which the inventory plugin puts clusters into.
 CLUSTERS_GROUP = "control_planes"
@@ -47,10 +49,6 @@ class Machine:
     name: str
     machine_id: t.Optional[str]
     connection: t.Mapping[str, t.Any]
-
-
-class NoAddress(AnsibleError):
-    """The store doesn't know how to connect to a machine."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,7 @@ def connection_variables(
         key_path: the private key's file; by default ``ssh_key`` in that folder.
 
     Raises:
-        NoAddress: the machine has no address.
+        UnusableConnection: the store has no address or no host key of the machine, or a value that ssh could take for an option.
         AnsibleError: the machine names an inventory host that this run doesn't have, or that is a cluster as well.
     """
     inventory_host = machine.connection.get("inventoryHost")
@@ -108,20 +106,16 @@ def connection_variables(
         variables.update(inventory_connection.told(str(inventory_host), known))
         variables.setdefault("ansible_host", inventory_host)
     else:
-        host = machine.connection.get("host")
-        if not host:
-            raise NoAddress(
-                f"machine {machine.name} has no address in the store (status.connection.host of its infrastructure machine); "
-                "its infrastructure provider records it when the machine has booted."
-            )
+        recorded_connection.check(machine.name, machine.connection)
         variables.update(
             ansible_connection="ansible.builtin.ssh",
-            ansible_host=host,
-            ansible_port=int(machine.connection.get("port", 22)),
-            ansible_user=machine.connection.get("user", "root"),
+            ansible_host=machine.connection["host"],
+            ansible_port=int(machine.connection.get("port", recorded_connection.DEFAULT_PORT)),
+            ansible_user=machine.connection.get("user", recorded_connection.DEFAULT_USER),
             ansible_ssh_private_key_file=key_path or os.path.join(key_directory, "ssh_key"),
-            ansible_ssh_common_args=_host_key_arguments(machine, key_directory),
-            ansible_ssh_args=SSH_ARGUMENTS,
+            # Not among the common arguments: Ansible puts its own "StrictHostKeyChecking=no" before those.
+            ansible_ssh_args=recorded_connection.ssh_arguments(machine.name, machine.connection, key_directory),
+            ansible_ssh_common_args="-o IdentitiesOnly=yes",
             # A new machine may get a dead one's address: its multiplexed connection must not be taken for the new one.
             ansible_control_path=f"%(directory)s/kcp-{_short_hash(key_directory, machine.name)}",
         )
@@ -135,24 +129,6 @@ def connection_variables(
 
 def _short_hash(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
-
-
-def _host_key_arguments(machine: Machine, key_directory: str) -> str:
-    keys = [str(key) for key in machine.connection.get("hostKeys", [])]
-    arguments = "-o IdentitiesOnly=yes"
-    if not keys:
-        return arguments
-    host = str(machine.connection["host"])
-    port = int(machine.connection.get("port", 22))
-    name = host if port == 22 else f"[{host}]:{port}"
-    path = os.path.join(key_directory, f"known_hosts_{machine.name}")
-    text = "".join(f"{name} {' '.join(key.split()[:2])}\n" for key in keys)
-    if not os.path.exists(path) or open(path, encoding="utf-8").read() != text:  # noqa: SIM115
-        temporary = f"{path}.{os.getpid()}"
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as stream:
-            stream.write(text)
-        os.replace(temporary, path)
-    return f"{arguments} -o StrictHostKeyChecking=yes -o UserKnownHostsFile={path} -o GlobalKnownHostsFile=/dev/null"
 
 
 class MachineCaller:
@@ -176,7 +152,7 @@ class MachineCaller:
             return Answer(False, {"msg": f"machine {machine.name} was not asked: it has given its host back"})
         try:
             variables = self.variables(machine)
-        except NoAddress as error:
+        except UnusableConnection as error:
             # One machine of which that got lost must not keep the others from being asked, or the cluster from being deleted.
             return Answer(False, {"msg": _first_line(error)})
         name = module if "." in module else f"kubeadm.control_plane.{module}"
@@ -256,4 +232,9 @@ class MachineCaller:
 
 def _first_line(error: t.Any) -> str:
     text = str(error).strip()
+    if HOST_KEY_REFUSED in text:
+        return (
+            f"{HOST_KEY_REFUSED}: what answers at its address has none of the SSH host keys that were recorded of it "
+            "(status.connection.hostKeys of its infrastructure machine): another machine, or one that was installed again"
+        )
     return text.splitlines()[-1] if text else "no reason given"

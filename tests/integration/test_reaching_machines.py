@@ -21,8 +21,8 @@ NO_CHECK = "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null"
 
 @pytest.fixture(scope="module")
 def sshd(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[Sshd]:
-    """A machine."""
-    running = Sshd(tmp_path_factory.mktemp("machine"), find_base())
+    """A machine; what is in its folder has to be quoted."""
+    running = Sshd(tmp_path_factory.mktemp("a 100% machine"), find_base())
     yield running
     running.end()
 
@@ -61,4 +61,8 @@ def test_only_the_recorded_host_key_is_accepted(sshd: Sshd, tmp_path: Path, envi
     other = sshd.client_public
     answer = call(sshd, {**sshd.connection, "hostKeys": [other]}, tmp_path, environment)
     assert not answer["reached"] and "Host key verification failed" in answer["message"], answer
-    assert call(sshd, sshd.connection, tmp_path, environment) == {"reached": True, "message": "", "failed": False}
+
+
+def test_the_recorded_host_key_is_accepted(sshd: Sshd, tmp_path: Path) -> None:
+    """Also under another name and port than sshd's usual one."""
+    assert call(sshd, sshd.connection, tmp_path, {}) == {"reached": True, "message": "", "failed": False}

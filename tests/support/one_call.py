@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Call a machine as an action does, in a process of its own, and print what came of it.
 
-Usage: one_call.py FOLDER CONNECTION MODULE ARGUMENTS [SECONDS]; the folder has the client's key, the rest is JSON.
+Usage: one_call.py FOLDER CONNECTION MODULE ARGUMENTS; the folder has the client's key, the rest is JSON.
 """
 
 from __future__ import annotations
@@ -16,17 +16,19 @@ from pathlib import Path
 from ansible.parsing.dataloader import DataLoader
 from ansible.playbook.play_context import PlayContext
 from ansible.playbook.task import Task
-from ansible.plugins.loader import connection_loader
+from ansible.plugins.loader import connection_loader, init_plugin_loader
 from ansible.template import Templar
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.key_file import KeyFile
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Machine, MachineCaller
 
 
 def main() -> None:
     """Call it."""
     folder, connection, module, arguments = sys.argv[1:5]
+    init_plugin_loader()
+    # Not before: Ansible's loader of collections makes packages of them.
+    from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
+    from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.key_file import KeyFile
+    from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Machine, MachineCaller
     task = Task()
     task.action = "kubeadm.control_plane.decide"
     loader = DataLoader()

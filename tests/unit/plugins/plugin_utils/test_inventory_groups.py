@@ -38,6 +38,12 @@ def test_a_machine_of_its_own(tmp_path: Path) -> None:
     assert "control_plane_inventory_host" not in found and "key" not in str(found).lower()
 
 
+def test_what_ssh_could_take_for_an_option_is_no_user(tmp_path: Path) -> None:
+    """Nor a port. That such a host is refused is tested with the whole inventory."""
+    found = variables(tmp_path, {"host": "10.0.0.5", "user": "-oProxyCommand=x", "port": "-1"})
+    assert found["ansible_host"] == "10.0.0.5" and "ansible_user" not in found and "ansible_port" not in found
+
+
 def test_a_machine_on_a_host_of_the_inventory_names_it(tmp_path: Path) -> None:
     """The host's own variables hold under its own name only."""
     found = variables(tmp_path, {"inventoryHost": "cp-2"})

@@ -80,5 +80,6 @@ def test_where_there_is_no_such_memory_it_is_its_owners_file(
 
 def test_a_machine_is_reached_with_it(tmp_path: Path, key: bytes) -> None:
     made = KeyFile(key, str(tmp_path))
-    variables = connection_variables(Machine("m1", None, {"host": "10.88.0.5"}), {}, str(tmp_path), made.path)
+    connection = {"host": "10.88.0.5", "hostKeys": ["ssh-ed25519 AAAA"]}
+    variables = connection_variables(Machine("m1", None, connection), {}, str(tmp_path), made.path)
     assert variables["ansible_ssh_private_key_file"] == made.path

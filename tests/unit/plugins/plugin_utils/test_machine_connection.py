@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import shlex
 import typing as t
 from pathlib import Path
 
@@ -27,14 +28,53 @@ def variables(
     return connection_variables(Machine("m1", "id", connection), hostvars or {}, str(folder))
 
 
-def test_host_key_is_pinned(tmp_path: Path) -> None:
-    """With a recorded host key no other key is accepted, whatever the user's known_hosts says."""
-    made = variables({"host": "10.88.0.5", "user": "root", "hostKeys": [KEY]}, tmp_path)
-    assert "StrictHostKeyChecking=yes" in made["ansible_ssh_common_args"]
-    known = tmp_path / "known_hosts_m1"
-    assert str(known) in made["ansible_ssh_common_args"]
-    assert known.read_text() == "10.88.0.5 ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJs\n"
+@pytest.mark.parametrize("port", [22, 2222])
+def test_host_key_is_pinned(tmp_path: Path, port: int) -> None:
+    """The recorded host keys are known under the machine's name, and asked for before anything that Ansible says (test_reaching_machines.py)."""
+    folder = tmp_path / "100% of it"
+    folder.mkdir()
+    made = variables({"host": "10.88.0.5", "port": port, "user": "root", "hostKeys": [KEY]}, folder)
+    words = shlex.split(made["ansible_ssh_args"])
+    assert "StrictHostKeyChecking=yes" in words and "HostKeyAlias=m1" in words
+    known = folder / "known_hosts_m1"
+    assert f'UserKnownHostsFile="{str(known).replace("%", "%%")}"' in words
+    assert known.read_text() == "m1 ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJs\n"
     assert known.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"hostKeys": []}, "hostKeys has no key"),
+        ({"hostKeys": None}, "hostKeys has no key"),
+        ({"hostKeys": ["ssh-ed25519"]}, "not a key type and a key"),
+        ({"hostKeys": [KEY, "@cert-authority * ssh-ed25519 AAAA"]}, "not a key type and a key"),
+        ({"hostKeys": ["ssh-ed25519 AAAA\n* ssh-ed25519 BBBB"]}, "not a key type and a key"),
+        ({"host": "-oProxyCommand=touch${IFS}/tmp/x"}, "neither a DNS name nor an IP address"),
+        ({"host": "10.88.0.5 -oProxyCommand=x"}, "neither a DNS name nor an IP address"),
+        ({"host": "h\n"}, "neither a DNS name nor an IP address"),
+        ({"user": "-oProxyCommand=x"}, "no name of a user"),
+        ({"user": 'root" -o "ProxyCommand=x'}, "no name of a user"),
+        ({"port": "-1"}, "no number from 1 to 65535"),
+        ({"port": "22 -oProxyCommand=x"}, "no number from 1 to 65535"),
+        ({"port": 65536}, "no number from 1 to 65535"),
+    ],
+)
+def test_a_recorded_connection_that_can_not_be_trusted(
+    tmp_path: Path, wrong: dict[str, t.Any], said: str
+) -> None:
+    """It is refused, as a machine that wasn't reached, before ssh is started."""
+    connection = {"host": "10.88.0.5", "hostKeys": [KEY], **wrong}
+    caller = MachineCaller(None, {"hostvars": {}}, str(tmp_path))
+    answer = caller.call(Machine("m1", "id", connection), "node_observe", {})
+    assert not answer.reached and said in answer.message and "was not asked" in answer.message
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("host", ["10.88.0.5", "2001:db8::5", "m1.example.org", "m1_a", "fe80::1%eth0"])
+def test_a_host_that_can_be_reached(tmp_path: Path, host: str) -> None:
+    """Addresses and names, as they are."""
+    assert variables({"host": host, "hostKeys": [KEY]}, tmp_path)["ansible_host"] == host
 
 
 def test_an_inventory_host_that_is_a_cluster_as_well(tmp_path: Path) -> None:
@@ -44,17 +84,11 @@ def test_an_inventory_host_that_is_a_cluster_as_well(tmp_path: Path) -> None:
         variables({"inventoryHost": "h1"}, tmp_path, known)
 
 
-def test_host_key_of_another_port(tmp_path: Path) -> None:
-    """OpenSSH looks a host on another port up in brackets."""
-    variables({"host": "10.88.0.5", "port": 2222, "hostKeys": [KEY]}, tmp_path)
-    assert (tmp_path / "known_hosts_m1").read_text().startswith("[10.88.0.5]:2222 ")
-
-
 def test_a_changed_host_key_replaces_the_pinned_one(tmp_path: Path) -> None:
     """A machine made again under the same name has a new key."""
     variables({"host": "10.88.0.5", "hostKeys": [KEY]}, tmp_path)
     variables({"host": "10.88.0.5", "hostKeys": ["ssh-ed25519 OTHER"]}, tmp_path)
-    assert (tmp_path / "known_hosts_m1").read_text() == "10.88.0.5 ssh-ed25519 OTHER\n"
+    assert (tmp_path / "known_hosts_m1").read_text() == "m1 ssh-ed25519 OTHER\n"
 
 
 def test_inventory_host_keeps_its_own_variables(tmp_path: Path) -> None:
@@ -141,13 +175,14 @@ def test_a_machine_without_address_is_one_that_was_not_reached(tmp_path: Path) -
 
 def test_secrets_do_not_reach_a_disk_of_the_node(tmp_path: Path) -> None:
     """Pipelining, and a remote temporary folder that a reboot empties."""
-    made = variables({"host": "10.88.0.5"}, tmp_path)
+    made = variables({"host": "10.88.0.5", "hostKeys": [KEY]}, tmp_path)
     assert made["ansible_pipelining"] is True
     assert made["ansible_remote_tmp"].startswith("/run/")
 
 
 def test_two_machines_never_share_a_control_socket(tmp_path: Path) -> None:
     """A new machine at a dead one's address gets a connection of its own."""
-    first = connection_variables(Machine("m1", None, {"host": "10.88.0.5"}), {}, str(tmp_path))
-    second = connection_variables(Machine("m2", None, {"host": "10.88.0.5"}), {}, str(tmp_path))
+    connection = {"host": "10.88.0.5", "hostKeys": [KEY]}
+    first = connection_variables(Machine("m1", None, connection), {}, str(tmp_path))
+    second = connection_variables(Machine("m2", None, connection), {}, str(tmp_path))
     assert first["ansible_control_path"] != second["ansible_control_path"]
