@@ -20,7 +20,11 @@ from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.loader import become_loader, connection_loader
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.failpoints import around
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import inventory_connection, recorded_connection
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import (
+    call_deadline,
+    inventory_connection,
+    recorded_connection,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.key_file import KeyFile
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.recorded_connection import UnusableConnection
 
@@ -141,11 +145,14 @@ class MachineCaller:
         self._task_vars = task_vars
         self._key_directory = key_directory
         self._key = key
+        # Machines on which a call has not ended in its time, with what was said of that: none of them is waited for twice.
+        self._hung: dict[str, str] = {}
 
     def call(self, machine: Machine, module: str, arguments: dict[str, t.Any]) -> Answer:
         """Run ``kubeadm.control_plane.<module>`` on a machine, or another collection's module by its full name.
 
-        The recorded machine-id travels with the call of a module of ours, which refuses another machine before it does anything.
+        The recorded machine-id travels with the call of a module of ours, which refuses another machine before it does anything. A call
+        that has not ended in its time (call_deadline.py) is one that did not reach the machine; what it began there may go on.
         """
         if machine.connection.get("released"):
             # Whatever answers there now is not this machine any more, though it has the same machine-id.
@@ -158,13 +165,19 @@ class MachineCaller:
         name = module if "." in module else f"kubeadm.control_plane.{module}"
         if machine.machine_id and name.startswith("kubeadm.control_plane."):
             arguments = dict(arguments, machine_id=machine.machine_id)
+        if machine.name in self._hung:
+            return Answer(False, {"msg": self._hung[machine.name]})
         connection = self._connect(machine.name, variables)
         action = self._action
         previous = action._connection
         action._connection = connection
+        seconds = call_deadline.seconds_of(name, arguments)
         try:
             # Taking something away is another point than making it: a killed run is to be seen after each.
-            with around(f"node {module}{' absent' if arguments.get('state') == 'absent' else ''}"):
+            with (
+                around(f"node {module}{' absent' if arguments.get('state') == 'absent' else ''}"),
+                call_deadline.deadline(seconds),
+            ):
                 result = action._execute_module(
                     module_name=name,
                     module_args=arguments,
@@ -172,6 +185,11 @@ class MachineCaller:
                 )
         except AnsibleConnectionFailure as error:
             return Answer(False, {"msg": f"machine {machine.name} was not reached: {_first_line(error)}"})
+        except call_deadline.TookTooLong:
+            call_deadline.end_shared_connection(connection)
+            said = f"{module} has not ended there within {seconds:.0f} s, though its connection lives"
+            self._hung[machine.name] = f"machine {machine.name} was not reached: {said}"
+            return Answer(False, {"msg": self._hung[machine.name]})
         finally:
             action._connection = previous
         if result.get("unreachable"):

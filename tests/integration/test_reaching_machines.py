@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A machine behind a real sshd: its recorded host key is what counts."""
+"""A machine behind a real sshd: its recorded host key is what counts, and nobody waits for it for ever."""
 
 from __future__ import annotations
 
@@ -28,15 +28,14 @@ def sshd(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[Sshd]:
 
 
 def call(
-    sshd: Sshd, connection: t.Mapping[str, t.Any], folder: Path, environment: t.Mapping[str, str]
-) -> dict[str, t.Any]:
-    """Ask the machine for its claim with that environment."""
-    words = [str(sshd.folder), json.dumps(connection), "host_claim_info", "{}"]
+    sshd: Sshd, connection: t.Mapping[str, t.Any], folder: Path, environment: t.Mapping[str, str], *more: str
+) -> list[dict[str, t.Any]]:
+    """Ask the machine for its claim, twice, with that environment."""
+    words = [str(sshd.folder), json.dumps(connection), "host_claim_info", "{}", *more]
     env = {**os.environ, "ANSIBLE_HOME": str(folder), "ANSIBLE_SSH_CONTROL_PATH_DIR": str(folder), **environment}
     done = subprocess.run([sys.executable, str(CALL), *words], env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    found: dict[str, t.Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    return [json.loads(line) for line in done.stdout.splitlines()[-2:]]
 
 
 @pytest.mark.parametrize(
@@ -58,11 +57,32 @@ def test_only_the_recorded_host_key_is_accepted(sshd: Sshd, tmp_path: Path, envi
     if "ANSIBLE_CONFIG" in environment:
         (tmp_path / "ansible.cfg").write_text(environment["ANSIBLE_CONFIG"])
         environment = {"ANSIBLE_CONFIG": str(tmp_path / "ansible.cfg")}
-    other = sshd.client_public
-    answer = call(sshd, {**sshd.connection, "hostKeys": [other]}, tmp_path, environment)
+    answer, _again = call(sshd, {**sshd.connection, "hostKeys": [sshd.client_public]}, tmp_path, environment)
     assert not answer["reached"] and "Host key verification failed" in answer["message"], answer
 
 
 def test_the_recorded_host_key_is_accepted(sshd: Sshd, tmp_path: Path) -> None:
     """Also under another name and port than sshd's usual one."""
-    assert call(sshd, sshd.connection, tmp_path, {}) == {"reached": True, "message": "", "failed": False}
+    assert call(sshd, sshd.connection, tmp_path, {}) == [{"reached": True, "message": "", "failed": False}] * 2
+
+
+def test_a_machine_whose_processes_hang_was_not_reached(sshd: Sshd, tmp_path: Path) -> None:
+    """sshd answers and takes the connection, nothing that is started ends: the call ends, is not made again, and leaves no ssh behind."""
+    sshd.put_program("/usr/bin/python3", "#!/bin/sh\nexec sleep 100000\n")
+    answers = call(sshd, sshd.connection, tmp_path, {}, "2")
+    assert [each["reached"] for each in answers] == [False, False] and answers[0] == answers[1]
+    assert "machine m1 was not reached: host_claim_info has not ended there within 2 s" in answers[0]["message"]
+    assert processes_of(f"Port={sshd.port}") == [] and not list(tmp_path.glob("kcp-*"))
+
+
+def processes_of(word: str) -> list[bytes]:
+    """The command lines of all processes that have this word."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = path.read_bytes()
+        except OSError:
+            continue
+        if word.encode() in line.split(b"\0"):
+            found.append(line)
+    return found

@@ -1,9 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Call a machine as an action does, in a process of its own, and print what came of it.
+"""Call a machine twice, as one action does, in a process of its own, and print what came of it.
 
-Usage: one_call.py FOLDER CONNECTION MODULE ARGUMENTS; the folder has the client's key, the rest is JSON.
+Usage: one_call.py FOLDER CONNECTION MODULE ARGUMENTS [SECONDS]; the folder has the client's key, connection and arguments are JSON.
+SECONDS is what a call may take where the module has no longer bound of its own.
 """
 
 from __future__ import annotations
@@ -20,15 +21,16 @@ from ansible.plugins.loader import connection_loader, init_plugin_loader
 from ansible.template import Templar
 
 
-
 def main() -> None:
-    """Call it."""
+    """Call it, and again."""
     folder, connection, module, arguments = sys.argv[1:5]
     init_plugin_loader()
     # Not before: Ansible's loader of collections makes packages of them.
+    from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import call_deadline
     from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
     from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.key_file import KeyFile
     from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Machine, MachineCaller
+
     task = Task()
     task.action = "kubeadm.control_plane.decide"
     loader = DataLoader()
@@ -43,8 +45,12 @@ def main() -> None:
     task_vars: dict[str, t.Any] = {"hostvars": {}}
     key = KeyFile((Path(folder) / "client").read_bytes(), folder)
     caller = MachineCaller(action, task_vars, folder, key)
-    answer = caller.call(Machine("m1", None, json.loads(connection)), module, json.loads(arguments))
-    print(json.dumps({"reached": answer.reached, "message": answer.message, "failed": answer.failed}))
+    if sys.argv[5:]:
+        call_deadline.CALL_SECONDS = int(sys.argv[5])
+    machine = Machine("m1", None, json.loads(connection))
+    for answer in [caller.call(machine, module, json.loads(arguments)) for _turn in range(2)]:
+        said = {"reached": answer.reached, "message": answer.message, "failed": answer.failed}
+        sys.stdout.write(json.dumps(said) + "\n")
 
 
 if __name__ == "__main__":

@@ -60,9 +60,7 @@ def test_host_key_is_pinned(tmp_path: Path, port: int) -> None:
         ({"port": 65536}, "no number from 1 to 65535"),
     ],
 )
-def test_a_recorded_connection_that_can_not_be_trusted(
-    tmp_path: Path, wrong: dict[str, t.Any], said: str
-) -> None:
+def test_a_recorded_connection_that_can_not_be_trusted(tmp_path: Path, wrong: dict[str, t.Any], said: str) -> None:
     """It is refused, as a machine that wasn't reached, before ssh is started."""
     connection = {"host": "10.88.0.5", "hostKeys": [KEY], **wrong}
     caller = MachineCaller(None, {"hostvars": {}}, str(tmp_path))
