@@ -48,6 +48,12 @@ test-unit: ## Unit tests, with the oldest and the newest supported ansible-core
 test-model: ## The model checker of the decision core, complete, and the wrong rules it must find (under 20 minutes)
 	@$(TOOLS)/test.sh model
 
+.PHONY: test-mutants
+test-mutants: ## Small faults in decisions, quorum, store and lock, and how many the unit tests find; MUTANTS="--sample 0 quorum"
+	@$(TOOLS)/setup.sh
+	@$(TOOLS)/build.sh
+	@$(TOOLS)/mutants.sh $(MUTANTS)
+
 .PHONY: test-integration
 test-integration: ## Tests against real etcd and kube-apiserver processes
 	@$(TOOLS)/test.sh integration

@@ -178,14 +178,15 @@ def minor_versions(etcd: Optional[dict[str, Any]]) -> dict[str, list[str]]:
     found: dict[tuple[int, ...], list[str]] = {}
     for member in (etcd or {}).get("members") or ():
         version = _version((statuses.get(member["id"]) or {}).get("version"))
-        if len(version) > 1 and not member.get("isLearner"):
+        if version and not member.get("isLearner"):
             found.setdefault(version[:2], []).append(member["id"])
     return {".".join(map(str, version)): found[version] for version in sorted(found)}
 
 
 def _version(text: Any) -> tuple[int, ...]:
+    """The three numbers of a version; () where it is none, which is older than any."""
     parts = text.split("-")[0].split(".") if isinstance(text, str) else []
-    return tuple(int(part) for part in parts) if len(parts) == 3 and all(part.isdecimal() for part in parts) else (0,)
+    return tuple(int(part) for part in parts) if len(parts) == 3 and all(part.isdecimal() for part in parts) else ()
 
 
 def member_states(etcd: Optional[dict[str, Any]]) -> list[MemberState]:

@@ -99,6 +99,12 @@ class TestDown:
         assert decision["target"]["resume"] is False
         assert condition(decision, "ScalingDown")["message"] == "Scaling down from 5 to 3 replicas"
 
+    @pytest.mark.parametrize(("leader", "said"), [("m1", True), ("m5", False)])
+    def test_that_leadership_moves_is_said_of_the_leader_alone(self, leader: str, said: bool) -> None:
+        decision = decide(healthy(5, replicas=3).leads(leader).build())
+        assert victim(healthy(5, replicas=3).leads(leader)) == "m1"
+        assert any("leadership is moved first" in why["message"] for why in decision["reasons"]) is said
+
     def test_nothing_is_remembered_for_a_replacement(self) -> None:
         decision = decide(healthy(5, replicas=3).build())
         assert decision["remediation"] is None
