@@ -142,7 +142,7 @@ def check_remove(members: Sequence[MemberState], member_id: str, leader: Optiona
     victim = next((member for member in members if member.id == member_id), None)
     if victim is None:
         return Verdict(True, before, before, f"{member_id} is not a member: nothing to remove")
-    unsettled = _unsettled([member for member in members if member.id != member_id])
+    unsettled = _unsettled(members)
     if after.voters < 1:
         return Verdict(
             False, before, after, f"{victim.describe()} is the last voter: removing it would end the etcd cluster"

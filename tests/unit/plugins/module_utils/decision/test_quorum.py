@@ -95,6 +95,11 @@ def test_the_reason_names_members_and_figures(pattern: str, leader: Optional[str
     }
 
 
+def test_without_quorum_the_reason_is_that_and_not_the_new_voter() -> None:
+    assert "no quorum to commit the change: 3 voters, 1 healthy, quorum 2" in check_add(members("Hss")).why
+    assert "if the new voter fails" in check_add(members("HHs")).why
+
+
 def test_a_name_from_a_host_is_cut() -> None:
     assert MemberState("1", "m" * 99, False, True).title == "m" * 79 + "…"
 

@@ -103,7 +103,7 @@ class TestDown:
     def test_that_leadership_moves_is_said_of_the_leader_alone(self, leader: str, said: bool) -> None:
         decision = decide(healthy(5, replicas=3).leads(leader).build())
         assert victim(healthy(5, replicas=3).leads(leader)) == "m1"
-        assert any("leadership is moved first" in why["message"] for why in decision["reasons"]) is said
+        assert ("leadership is moved first" in decision["quorum"]["whyThisOrder"]) is said
 
     def test_nothing_is_remembered_for_a_replacement(self) -> None:
         decision = decide(healthy(5, replicas=3).build())
