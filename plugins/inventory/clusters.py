@@ -223,20 +223,10 @@ from ansible.plugins.inventory import BaseInventoryPlugin, Constructable
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import list_clusters
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, StoreError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.view import OF_ALL, OF_NAMESPACE
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import stores
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import inventory_groups, stores
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER, ClusterObjects
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.inventory_groups import (
-    ClusterHost,
-    Labels,
-    chosen_clusters,
-    cluster_hosts,
-    machine_hosts,
-    refuse_taken,
-    taken_names,
-)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import CLUSTERS_GROUP, REFUSED
 
-MACHINES_GROUP = "control_plane_machines"
 Key = tuple[str, str]
 
 
@@ -260,11 +250,12 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
             raise AnsibleParserError(str(error)) from None
         files = self._files(folder, path)
         # For what works on a cluster that is no host yet (the playbook adopt): where its objects and its manifest would go.
-        self._taken = taken_names(self.inventory, self.get_option("groups") or {})
+        self._taken = inventory_groups.taken_names(self.inventory, self.get_option("groups") or {})
+        self._foreign = inventory_groups.foreign_groups(self.inventory)
         self.inventory.set_variable("all", "control_plane_inventory_store", options)
         self.inventory.set_variable("all", "control_plane_inventory_manifests", self._new_manifest(folder))
         self.inventory.add_group(CLUSTERS_GROUP)
-        self.inventory.add_group(MACHINES_GROUP)
+        self.inventory.add_group(inventory_groups.MACHINES_GROUP)
         try:
             self._add_clusters(options, files, self._decrypt(loader))
         except StoreError as error:
@@ -274,7 +265,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         namespaces = [str(each) for each in self.get_option("namespaces") or []]
         everywhere: list[t.Optional[str]] = [None]
         manifests: dict[Key, list[str]] = {}
-        labels: dict[Key, Labels] = {}
+        labels: dict[Key, inventory_groups.Labels] = {}
         for entry in list_clusters(files):
             # Of a file that can't be read nobody can tell the namespace, and all are told of it, where they may work.
             home = namespaces[0] if entry.labels is None and namespaces else entry.namespace
@@ -296,9 +287,11 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
                 # The playbook that installs is run with this very inventory.
                 self.display.warning(str(error))
                 store = None
-            chosen = chosen_clusters(labels, self.get_option("watch_filter"), self.get_option("label_selector"))
-            hosts = cluster_hosts(chosen, self._taken)
-            refuse_taken(hosts, options, self.inventory.hosts)
+            chosen = inventory_groups.chosen_clusters(
+                labels, self.get_option("watch_filter"), self.get_option("label_selector")
+            )
+            hosts = inventory_groups.cluster_hosts(chosen, self._taken)
+            inventory_groups.refuse_taken(hosts, options, self.inventory.hosts)
             for key, host in hosts.items():
                 self._add_cluster(host, key, manifests.get(key, []), options, labels[key])
             if store is None or not self.get_option("machines"):
@@ -308,9 +301,9 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
                 if not host.refused:
                     self._add_machines(store, host.name, *key)
 
-    def _stored(self, store: t.Any, namespace: str | None) -> dict[Key, Labels]:
+    def _stored(self, store: t.Any, namespace: str | None) -> dict[Key, inventory_groups.Labels]:
         """The stored clusters with their labels; None for those of one whose file is damaged, which no other is to suffer from."""
-        found: dict[Key, Labels] = {}
+        found: dict[Key, inventory_groups.Labels] = {}
         try:
             for cluster in store.list(CLUSTER, namespace):
                 metadata = cluster["metadata"]
@@ -349,7 +342,12 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         return vault.decrypt if vault is not None and vault.secrets else None
 
     def _add_cluster(
-        self, made: ClusterHost, key: Key, paths: list[str], store: dict[str, t.Any], labels: Labels
+        self,
+        made: inventory_groups.ClusterHost,
+        key: Key,
+        paths: list[str],
+        store: dict[str, t.Any],
+        labels: inventory_groups.Labels,
     ) -> None:
         host = made.name
         self.inventory.add_host(host, group=CLUSTERS_GROUP)
@@ -372,14 +370,15 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         strict = self.get_option("strict")
         self._set_composite_vars(self.get_option("compose"), variables, host, strict=strict)
         self._add_host_to_composed_groups(self.get_option("groups"), variables, host, strict=strict)
-        self._add_host_to_keyed_groups(self.get_option("keyed_groups"), variables, host, strict=strict)
+        with inventory_groups.apart(self.inventory, host, self._foreign, self.display.warning):
+            self._add_host_to_keyed_groups(self.get_option("keyed_groups"), variables, host, strict=strict)
 
     def _add_machines(self, store: Store, host: str, namespace: str, name: str) -> None:
         try:
             objects = ClusterObjects.read(store, namespace, name)
             if objects is None:
                 return
-            machines = list(machine_hosts(objects, self.inventory.hosts, self._taken))
+            machines = list(inventory_groups.machine_hosts(objects, self.inventory.hosts, self._taken))
         except (StoreError, LookupError, TypeError, AttributeError) as error:
             # Whatever is wrong with the objects of one cluster.
             self.display.warning(f"machines of {namespace}/{name} are left out of the inventory: {error}")
@@ -390,7 +389,9 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
             if each.refused:
                 self.display.warning(f"machine {namespace}/{each.name} is left out of the inventory: {each.refused}")
                 continue
-            for one in (group, MACHINES_GROUP, *each.groups):
-                self.inventory.add_host(each.name, group=self.inventory.add_group(one))
+            self.inventory.add_host(each.name, group=inventory_groups.MACHINES_GROUP)
+            with inventory_groups.apart(self.inventory, each.name, self._foreign, self.display.warning):
+                for one in (group, *each.groups):
+                    self.inventory.add_host(each.name, group=self.inventory.add_group(one))
             for key, value in each.variables.items():
                 self.inventory.set_variable(each.name, key, value)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 import typing as t
@@ -17,6 +18,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects impo
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.names import is_dns_subdomain
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import recorded_connection, stores
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import CLUSTERS_GROUP
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import first_address
 
 HEALTH_CONDITIONS = (
@@ -31,6 +33,9 @@ HEALTH_CONDITIONS = (
 Labels = t.Optional[dict[str, str]]
 # Those of machines, besides failure_domain_NAME.
 GROUPS = ("etcd_leader", "outdated", "provisioning", "unhealthy")
+MACHINES_GROUP = "control_plane_machines"
+# Nobody else's text names these.
+_SHARED = frozenset(("all", "ungrouped", CLUSTERS_GROUP, MACHINES_GROUP, *GROUPS))
 
 
 def chosen_clusters(
@@ -75,6 +80,41 @@ def taken_names(inventory: t.Any, more_groups: t.Iterable[str]) -> dict[str, str
     found.update((name, "a host") for name, host in inventory.hosts.items() if "control_plane_store" not in host.vars)
     found.update((name, "a group") for name in (*inventory.groups, *GROUPS, *more_groups))
     return found
+
+
+def foreign_groups(inventory: t.Any) -> frozenset[str]:
+    """Return the groups that have hosts of the user's own, in an inventory as it is before anything of ours is in it."""
+    return frozenset(
+        name
+        for name, group in inventory.groups.items()
+        if name not in ("all", "ungrouped")
+        and any("control_plane_cluster" not in host.vars for host in group.get_hosts())
+    )
+
+
+@contextlib.contextmanager
+def apart(inventory: t.Any, name: str, foreign: t.AbstractSet[str], warn: t.Callable[[str], t.Any]) -> t.Iterator[None]:
+    """Take a host of ours out of groups that it enters meanwhile and that have hosts of the user's own, with a warning for each.
+
+    Labels and other texts of other people's name these groups. The user's playbooks for such a group would else run for that host,
+    for a cluster on the controller.
+
+    Args:
+        inventory: Ansible's.
+        name: the host, which is there.
+        foreign: :func:`foreign_groups`.
+        warn: gets each warning.
+    """
+    host = inventory.hosts[name]
+    before = list(host.groups)
+    yield
+    for group in [each for each in host.groups if each not in before]:
+        if not foreign.isdisjoint((group.name, *(each.name for each in group.get_ancestors()))):
+            group.remove_host(host)
+            warn(
+                f"the inventory host {name} is not put into the group {group.name}: an inventory before this one has hosts of its own there, and "
+                "plays for them would run for it as well. Give the group another name, or the groups of keyed_groups another prefix."
+            )
 
 
 def cluster_hosts(

@@ -280,6 +280,42 @@ def test_a_machine_of_another_clusters_name_is_left_out(inventory: Inventory) ->
     assert hosts["m3"]["control_plane_cluster"] == "m3" and "control_plane_machines" not in hosts["m3"]["groups"]
 
 
+def test_a_label_puts_no_cluster_among_the_users_own_hosts(tmp_path: Path) -> None:
+    """Plays for them would run on the controller, also where only a group above has them. A group of clusters alone may be shared."""
+    source = {"hosts": {"web1": {}}}
+    own = {"region_east": source, "web": {"children": {"region_west": {}, "db": source}}, "region_north": {}}
+    (tmp_path / "hosts.yml").write_text(yaml.safe_dump({"all": {"children": own}}))
+    keyed = [{"key": "control_plane_labels.region", "prefix": "region"}]
+    _labelled(tmp_path, {"keyed_groups": keyed, "manifests": ["*st.yaml"], "groups": {"db": "true"}})
+    hosts, said = whole(tmp_path, "hosts.yml", "inventory.clusters.yml")
+    for name, groups in {"east": {"control_planes", "db"}, "west": {"control_planes", "db"}}.items():
+        assert (
+            f"the inventory host {name} is not put into the group region_{name}: an inventory before this one" in said
+        )
+        assert set(hosts[name]["groups"]) >= groups and f"region_{name}" not in hosts[name]["groups"]
+    for number, name in enumerate(("a", "b")):
+        documents = cluster_documents(name)
+        documents[0]["metadata"]["labels"] = {"region": "north"}
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump_all(documents))
+        made = {"plugin": "kubeadm.control_plane.clusters", "manifests": [f"{name}.yaml"], "keyed_groups": keyed}
+        (tmp_path / f"{number}.clusters.yml").write_text(yaml.safe_dump(made))
+    hosts, said = whole(tmp_path, "hosts.yml", "0.clusters.yml", "1.clusters.yml")
+    assert (
+        "region_north" in hosts["a"]["groups"] and "region_north" in hosts["b"]["groups"] and "is not put" not in said
+    )
+
+
+def test_a_machine_enters_no_group_of_the_users_own(inventory: Inventory) -> None:
+    """Its cluster's name makes the group's."""
+    folder = inventory.path.parent
+    (folder / "hosts.yml").write_text(
+        yaml.safe_dump({"all": {"children": {"prod_machines": {"hosts": {"press1": {}}}}}})
+    )
+    hosts, said = whole(folder, "hosts.yml", "inventory.clusters.yml")
+    assert "the inventory host m1 is not put into the group prod_machines" in said
+    assert "prod_machines" not in hosts["m1"]["groups"] and "control_plane_machines" in hosts["m1"]["groups"]
+
+
 def test_a_selector_that_is_none(tmp_path: Path) -> None:
     _labelled(tmp_path, {"label_selector": "env in prod"})
     inventory = Inventory.at(tmp_path)
