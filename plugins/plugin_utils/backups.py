@@ -127,7 +127,9 @@ def _reserved(folder: str, base: str) -> tuple[str, str, t.BinaryIO]:
 
 
 def _receive(caller: Caller, machine: Machine, snapshot: t.Mapping[str, t.Any], source: str, file: t.BinaryIO) -> None:
-    size, offset, key = int(snapshot.get("bytes") or 0), 0, sealed.new_key()
+    size, offset, key = snapshot.get("bytes"), 0, sealed.new_key()
+    if not isinstance(size, int):
+        raise _Wrong("it is not said how many bytes it has")
     found = os.fstatvfs(file.fileno())
     free = found.f_bavail * found.f_frsize - RESERVE_BYTES
     if not 0 < size <= min(LARGEST_BYTES, free):

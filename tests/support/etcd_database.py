@@ -36,6 +36,15 @@ def circle() -> bytes:
     return _meta(0) + _meta(1) + _leaf(2, [(b"key", struct.pack("<QQ", 3, 0), 1)]) + branch.ljust(100 * PAGE, b"\0")
 
 
+def overlapping() -> bytes:
+    """A database whose keys are on a page that shows almost all of itself as the value of each."""
+    count, size = 1000, 100 * PAGE
+    begin = 16 + count * 16
+    elements = b"".join(struct.pack("<IIII", 0, begin - 16 - i * 16, 17, size - begin - 17) for i in range(count))
+    branch = struct.pack("<QHHI", 3, _LEAF, count, 99) + elements
+    return _meta(0) + _meta(1) + _leaf(2, [(b"key", struct.pack("<QQ", 3, 0), 1)]) + branch.ljust(size, b"\0")
+
+
 def _leaf(number: int, items: list[tuple[bytes, bytes, int]]) -> bytes:
     elements, content = b"", b""
     for index, (key, value, flags) in enumerate(items):

@@ -9,13 +9,13 @@ of the file is bbolt's version 2 (go.etcd.io/bbolt: page.go, bucket.go, db.go).
 
 from __future__ import annotations
 
-import json
 import os
 import struct
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import Member, from_hex
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.bounded_yaml import read_json
 
 _PAGE = struct.Struct("<QHHI")
 _META = struct.Struct("<IIIIQQQQQ")
@@ -46,7 +46,7 @@ def stored_members(path: str) -> tuple[Member, ...]:
 
 
 def _member(key: bytes, value: bytes) -> Member:
-    fields = json.loads(value)
+    fields = read_json(value)
     identity = from_hex(key.decode("ascii"))
     urls = [tuple(str(url) for url in fields.get(name) or ()) for name in ("peerURLs", "clientURLs")]
     return Member(identity, str(fields.get("name") or ""), urls[0], urls[1], fields.get("isLearner") is True)
@@ -55,12 +55,14 @@ def _member(key: bytes, value: bytes) -> Member:
 class Database:
     """An open file of bbolt's: its pages, and the buckets at its root.
 
-    A file that somebody made may lead in circles: no more is read than twice its size.
+    A file that somebody made may lead in circles: no more is read, and no more is
+    taken from what was read, than what a file of its size can hold.
     """
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._left = 2 * os.fstat(descriptor).st_size
+        # Each page once, the root's twice; each key and value once, those of a bucket that is within its parent's page twice.
+        self._left = 4 * os.fstat(descriptor).st_size
         metas = [meta for size in _PAGE_SIZES for number in (0, 1) for meta in self._meta(size, number)]
         if not metas:
             raise ValueError("it has no page that tells where its data begins")
@@ -116,10 +118,13 @@ class Database:
         identity, _flags, _count, overflow = _PAGE.unpack(head)
         if identity != number or overflow > _MAX_OVERFLOW:
             raise ValueError(f"page {number} is damaged")
-        self._left -= self._size * (overflow + 1)
-        if self._left < 0:
-            raise ValueError("its pages are more than the file")
+        self._count(self._size * (overflow + 1))
         return os.pread(self._descriptor, self._size * (overflow + 1), number * self._size)
+
+    def _count(self, size: int) -> None:
+        self._left -= size
+        if self._left < 0:
+            raise ValueError("it holds more than a file of its size can")
 
     def _items(self, page: bytes, height: int = 0) -> t.Iterator[tuple[bytes, bytes, bool]]:
         """What a page and those below it hold: key, value, and whether that is a bucket."""
@@ -131,6 +136,7 @@ class Database:
                 kind, position, key_size, value_size = _LEAF.unpack_from(page, at)
                 begin = at + position
                 end = begin + key_size + value_size
+                self._count(key_size + value_size)
                 if end > len(page):
                     raise ValueError("a page ends before what it holds")
                 yield page[begin : begin + key_size], page[begin + key_size : end], bool(kind & 1)

@@ -14,7 +14,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-from etcd_database import circle, hashed, snapshot
+from etcd_database import circle, hashed, overlapping, snapshot
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import snapshot_file
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapshot_file import read_piece, write_piece
@@ -151,13 +151,20 @@ FORGED: dict[str, tuple[tuple[bytes | str, ...], dict[str, t.Any], str]] = {
     "less than was said": ((WHOLE, b""), {"bytes": len(WHOLE) + 1}, "the file changed meanwhile"),
     "byte by byte": ((b"x",), {}, "the file changed meanwhile"),
     "nothing": ((WHOLE,), {"bytes": 0}, "it is said to have 0 bytes"),
-    "no number": ((WHOLE,), {"bytes": None}, "it is said to have 0 bytes"),
+    "no number": ((WHOLE,), {"bytes": None}, "it is not said how many bytes"),
+    "a list": ((WHOLE,), {"bytes": [1]}, "it is not said how many bytes"),
+    "infinite": ((WHOLE,), {"bytes": float("inf")}, "it is not said how many bytes"),
     "more than all": ((WHOLE,), {"bytes": 10**15}, "and at most 17179869184 are taken"),
     "not what was sealed": (("x",), {}, "the sealed data"),
     "another hash": ((WHOLE,), {"sha256": "0" * 64}, "its hash is not the one of what was taken"),
     "no hash": ((WHOLE[:-1],), facts(WHOLE[:-1]), "it does not end with the hash of what is before it"),
     "no database": ((hashed(b"x" * 9000),), facts(hashed(b"x" * 9000)), "is no database of etcd's"),
     "a circle": ((hashed(circle()),), facts(hashed(circle())), "lead in circles"),
+    "the same again and again": (
+        (hashed(overlapping()),),
+        facts(hashed(overlapping())),
+        "holds more than a file of its size can",
+    ),
     "another cluster's": ((THEIRS,), facts(THEIRS), "another certificate authority than this cluster's"),
 }
 
