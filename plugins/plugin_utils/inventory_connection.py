@@ -69,6 +69,15 @@ def told(host: str, known: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     return found
 
 
+def no_facts(variables: t.Mapping[str, t.Any]) -> list[str]:
+    """Return the names of the facts by which a host could decide how it is reached, as ``ansible_facts`` has them.
+
+    Args:
+        variables: as for :func:`declared`.
+    """
+    return sorted(name.removeprefix("ansible_") for name in declared(variables) if not _never_a_fact(name))
+
+
 def _never_a_fact(name: str) -> bool:
     """Tell whether ansible-core drops a fact of that name before it becomes a variable (``ansible.vars.clean``)."""
     if name.startswith("ansible_ssh_host_key_"):

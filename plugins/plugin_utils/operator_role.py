@@ -58,7 +58,8 @@ class RoleRun:
         started = context.now()
         role = str(self._parameters["name"])
         with tempfile.TemporaryDirectory(dir=C.DEFAULT_LOCAL_TMP, prefix="kubeadm-role-") as folder:
-            inventory, playbook = self._inventory(folder), self._playbook(folder)
+            variables = self._variables()
+            inventory, playbook = self._inventory(folder, variables), self._playbook(folder, variables)
             environment = {**os.environ, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_RETRY_FILES_ENABLED": "0"}
             seconds = int(self._parameters["timeoutSeconds"])
             arguments = ["-i", inventory, playbook]
@@ -71,8 +72,8 @@ class RoleRun:
         last = "\n".join(redact(done.output.decode("utf-8", "replace")).strip().splitlines()[-15:])
         raise CommandFailure(f"Node {context.node.name}: the role {role} {why}" + (f": {last}" if last else "."))
 
-    def _inventory(self, folder: str) -> str:
-        """Return the path of the inventory, which is in memory: it may have a password."""
+    def _variables(self) -> dict[str, t.Any]:
+        """Return the variables by which the Node is reached."""
         node = self._context.node.name
         if not is_dns_subdomain(node):
             # It becomes a host's name, of which Ansible makes paths and ranges.
@@ -84,6 +85,11 @@ class RoleRun:
                 f"Node {node}: the role was not started, since its vars have {', '.join(overridden)}, which would change how the Node is "
                 "reached. Give these variables other names."
             )
+        return variables
+
+    def _inventory(self, folder: str, variables: dict[str, t.Any]) -> str:
+        """Return the path of the inventory, which is in memory: it may have a password."""
+        node = self._context.node.name
         secrets = inventory_connection.secrets(variables)
         self._context.hide(secrets)
         content = _yaml({"all": {"hosts": {node: _Data(variables)}}})
@@ -100,7 +106,7 @@ class RoleRun:
             _write(path, content)
         return path
 
-    def _playbook(self, folder: str) -> str:
+    def _playbook(self, folder: str, variables: t.Mapping[str, t.Any]) -> str:
         """Return the path of the playbook."""
         context = self._context
         machine = context.machine(context.node.name)
@@ -120,7 +126,18 @@ class RoleRun:
                     "kubeadm.control_plane.node_command": _Data(
                         {key: each for key, each in guard.items() if each is not None}
                     ),
-                }
+                },
+                {
+                    # Behind the guard, whose answer is the node's word as well.
+                    "name": "Check that the node doesn't say how it is reached",
+                    "ansible.builtin.assert": {
+                        "that": "ansible_facts | list | intersect(no_facts) | length == 0",
+                        "fail_msg": "The facts of the node have {{ ansible_facts | list | intersect(no_facts) | sort | join(', ') }}, by which it would "
+                        "change how it is reached. The role was not started.",
+                        "quiet": True,
+                    },
+                    "vars": {"no_facts": inventory_connection.no_facts(variables)},
+                },
             ],
             "tasks": [
                 {

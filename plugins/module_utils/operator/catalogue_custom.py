@@ -31,6 +31,7 @@ _VERSION = rf"v1\.{versions.REST_PATTERN}"
 _PATH = r"/[^\0\n]*[^/\0\n]"
 # A folder or a name to be sought would let an Action choose what code runs on the controller.
 _FULL_NAME = r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*){2,}"
+_OWN_ROLES = "kubeadm.control_plane."
 
 
 def _command_check(parameters: Mapping[str, Any], path: str) -> list[FieldError]:
@@ -73,6 +74,11 @@ def _file_check(parameters: Mapping[str, Any], path: str) -> list[FieldError]:
 
 def _role_check(parameters: Mapping[str, Any], path: str) -> list[FieldError]:
     found = []
+    if str(parameters["name"]).startswith(_OWN_ROLES):
+        rule = "is a role of this collection, which works on clusters from the controller and not on a node"
+        found.append(
+            FieldError(f"{path}.name", None, rule, "Nothing was started. Name another role, or run its playbook.")
+        )
     for name in parameters["vars"]:
         if not isinstance(name, str) or not names.is_variable(name):
             rule = "is no variable's name: letters, digits and _, and no digit first"

@@ -106,6 +106,10 @@ def test_an_action_asks_for_exactly_one_known_thing(spec: Object, path: str, rul
     assert any(each.startswith(path) and rule in text for each, text in found), found
 
 
+# It includes the role that a variable names, which may be a folder.
+OWN_ROLE = "kubeadm.control_plane.machine_inventory"
+
+
 def own_role(variables: Object) -> Object:
     """A command that runs a role of the user's own."""
     return {"role": {"name": "acme.own.mark", "vars": variables}}
@@ -127,6 +131,7 @@ def own_role(variables: Object) -> Object:
         ({"commands": [{"role": {"name": "own"}}]}, ".role.name", "a role's full name"),
         ({"commands": [{"role": {"name": "acme.own.."}}]}, ".role.name", "a role's full name"),
         ({"commands": [{"role": {"name": "acme.own.mark", "tasksFrom": ".."}}]}, ".role.tasksFrom", "a task file"),
+        ({"commands": [{"role": {"name": OWN_ROLE}}]}, ".role.name", "works on clusters from the controller"),
         ({"commands": [own_role({"ansible_connection": "local"})]}, ".vars.ansible_connection", "on another host"),
         ({"commands": [own_role({"inventory_hostname": "a"})]}, ".vars.inventory_hostname", "on another host"),
         ({"commands": [own_role({"{{ a }}": "a"})]}, ".vars.{{ a }}", "no variable's name"),
