@@ -20,6 +20,7 @@ from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.loader import become_loader, connection_loader
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.failpoints import around
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import bounded_yaml
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import (
     call_deadline,
     inventory_connection,
@@ -29,6 +30,8 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.key_file imp
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.recorded_connection import UnusableConnection
 
 CONNECT_TIMEOUT_SECONDS = 3
+# More than any object of a cluster has, and far from what Python can't follow.
+ANSWER_DEPTH = 200
 NODE_PYTHON = "/usr/bin/python3"
 # A killed module otherwise leaves its arguments in a folder that outlives the machine's next boot.
 NODE_REMOTE_TMP = "/run/kubeadm-control-plane/tmp"
@@ -183,6 +186,7 @@ class MachineCaller:
                     module_args=arguments,
                     task_vars=self._call_variables(variables),
                 )
+            bounded_yaml.require_shallow(dict(result), ANSWER_DEPTH)
         except AnsibleConnectionFailure as error:
             return Answer(False, {"msg": f"machine {machine.name} was not reached: {_first_line(error)}"})
         except call_deadline.TookTooLong:
@@ -190,6 +194,10 @@ class MachineCaller:
             said = f"{module} has not ended there within {seconds:.0f} s, though its connection lives"
             self._hung[machine.name] = f"machine {machine.name} was not reached: {said}"
             return Answer(False, {"msg": self._hung[machine.name]})
+        except (RecursionError, ValueError):
+            # Its answer, or what Ansible made of it: one machine must not end the run for the others.
+            text = f"machine {machine.name} answered with a text that is nested deeper than {ANSWER_DEPTH} levels, which is not read"
+            return Answer(True, {"failed": True, "msg": text})
         finally:
             action._connection = previous
         if result.get("unreachable"):

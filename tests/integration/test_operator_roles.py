@@ -149,6 +149,25 @@ def test_a_fact_that_would_change_how_its_host_is_reached_stops_the_action(works
     assert workspace.objects("Action") == []
 
 
+def test_a_fact_that_would_change_how_the_role_reaches_its_node_stops_it(workspace: RoleWorkspace) -> None:
+    """The role's playbook asks for facts of its own."""
+    workspace.put_facts({}, {"ansible_sftp_executable": "/tmp/own", "ansible_motd": "hi"})
+    run = workspace.run_commands({"role": {"name": ROLE, "vars": {"mark": "by"}}}).failed()
+    assert "The facts of the node have sftp_executable, by which it would change how it is reached" in run.text
+    assert not (workspace.folder / "given.json").exists()
+
+
+@pytest.mark.parametrize("depth", [300, 100_000])
+def test_an_answer_that_nobody_can_read(workspace: RoleWorkspace, depth: int) -> None:
+    """It is that machine's failure, said as such; it ends no run in which others are asked."""
+    workspace.put_world({**workspace.world(), "answers": {"lineinfile": '{"a": ' + "[" * depth + "]" * depth + "}"}})
+    run = workspace.run_commands(
+        {"module": {"name": "ansible.builtin.lineinfile", "args": {"path": "/etc/own", "line": "a"}}}
+    ).failed()
+    assert f"machine {WORKER} answered with a text that is nested deeper than 200 levels" in run.text
+    assert "Traceback" not in run.output and "RecursionError" not in run.output
+
+
 def test_a_role_becomes_root_with_a_password_that_is_in_no_file(workspace: RoleWorkspace) -> None:
     hosts = {
         WORKER: {

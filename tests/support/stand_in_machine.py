@@ -391,7 +391,8 @@ def main() -> int:
         partial = folder / "world.partial"
         partial.write_text(json.dumps(state))
         partial.rename(file)
-    sys.stdout.write(json.dumps(answer) + "\n")
+    # What a test has it say instead, by module: a machine may say anything.
+    sys.stdout.write(state.get("answers", {}).get(module, json.dumps(answer)) + "\n")
     return 0
 
 

@@ -25,6 +25,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https i
     Unreachable,
     client_context,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.bounded_yaml import read_json
 
 DEFAULT_TIMEOUT_SECONDS = 3.0
 # kube-apiserver's own default of --etcd-prefix.
@@ -126,7 +127,7 @@ def count_keys(
         try:
             with HttpClient(url, context if url.startswith("https://") else None, timeout) as client:
                 answer = client.request("POST", "/v3/kv/range", json.dumps(body).encode())
-            found = json.loads(answer.body)
+            found = read_json(answer.body)
             if answer.status == 200 and isinstance(found, dict) and "header" in found:
                 return int(found.get("count") or 0)
         except (Unreachable, ValueError, TypeError):
@@ -194,7 +195,7 @@ def _ask(url: str, external: ExternalEtcd, context: t.Optional[ssl.SSLContext], 
 
 def _json(body: bytes) -> dict[str, t.Any]:
     try:
-        found = json.loads(body)
+        found = read_json(body)
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}

@@ -32,6 +32,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https i
     Unreachable,
     client_context,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.bounded_yaml import read_json
 
 DEFAULT_TIMEOUT_SECONDS = 3.0
 SNAPSHOT_TIMEOUT_SECONDS = 30.0
@@ -272,7 +273,7 @@ class Gateway:
 
     def _decode(self, operation: str, status: int, body: bytes) -> dict[str, t.Any]:
         try:
-            answer = json.loads(body)
+            answer = read_json(body)
         except ValueError:
             answer = None
         if not isinstance(answer, dict):

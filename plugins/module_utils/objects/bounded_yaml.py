@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bounds on YAML and JSON texts that others have written: depth, and what aliases and merges expand to.
+"""Bounds on YAML and JSON texts that others have written: depth, and what aliases and merges expand to, in values and characters.
 
 All such texts are read here. PyYAML's own constructors follow merges of merges for ever, and libyaml's composer overruns the
 stack of the process where a text is nested deep enough (docs/architecture.md, "Untrusted text").
@@ -22,6 +22,8 @@ except ImportError:
 
 MAX_DEPTH = 64
 MAX_VALUES = 200_000
+# Of all keys and values. A text that is repeated takes no memory here, but wherever it is written again.
+MAX_CHARACTERS = 32 * 1024**2
 
 TAG = "tag:yaml.org,2002:"
 # (event, line) -> the value of a scalar.
@@ -42,21 +44,22 @@ class Node:
     Attributes:
         kind: "scalar", "merge" (an unquoted ``<<``), "list" or "map".
         value: the scalar's value, the children, or (key, node) pairs.
-        size, height: number of values and of levels in it, aliases and merges expanded.
+        size, length, height: number of values, of characters and of levels in it, aliases and merges expanded.
     """
 
-    __slots__ = ("height", "kind", "line", "size", "value")
+    __slots__ = ("height", "kind", "length", "line", "size", "value")
 
-    def __init__(self, kind: str, value: Any, line: int, size: int = 1, height: int = 0) -> None:
+    def __init__(self, kind: str, value: Any, line: int, size: int, length: int, height: int) -> None:
         self.kind = kind
         self.value = value
         self.line = line
         self.size = size
+        self.length = length
         self.height = height
 
 
 class Reader:
-    """Builds nodes from a YAML text's parser events. The documents of a text share one budget of values.
+    """Builds nodes from a YAML text's parser events. The documents of a text share one budget.
 
     Args:
         text: the text.
@@ -68,6 +71,7 @@ class Reader:
         self._scalar = scalar
         self._anchors: dict[str, Optional[Node]] = {}
         self._values = 0
+        self._characters = 0
 
     def documents(self) -> Iterator[Node]:
         """Yield the root node of each document. Raises Refused, and PyYAML's errors."""
@@ -85,11 +89,14 @@ class Reader:
         node = self._target(event, line) if alias else None
         # Refused while reading: what is too much to use is too much to keep. An alias counts as what it stands for.
         self._values += node.size if node is not None else 1
-        if self._values > MAX_VALUES:
-            fix = "Write the values out, or split the file."
-            raise Refused(
-                line, f"the file expands to more than {MAX_VALUES} values (aliases and merges count each time)", fix
-            )
+        self._characters += node.length if node is not None else len(getattr(event, "value", ""))
+        for found, most, what in (
+            (self._values, MAX_VALUES, "values"),
+            (self._characters, MAX_CHARACTERS, "characters"),
+        ):
+            if found > most:
+                rule = f"the file expands to more than {most} {what} (aliases and merges count each time)"
+                raise Refused(line, rule, "Write the values out, or split the file.")
         if depth + (node.height if node is not None else 0) > MAX_DEPTH:
             raise Refused(line, f"the YAML is nested deeper than {MAX_DEPTH} levels", "Flatten it.")
         if node is not None:
@@ -113,8 +120,8 @@ class Reader:
         if isinstance(event, yaml.ScalarEvent):
             # Only an unquoted `<<` merges; quoted it is text.
             merges = event.value == "<<" and event.tag is None and event.implicit[0]
-            return Node("merge" if merges else "scalar", self._scalar(event, line), line)
-        before = self._values
+            return Node("merge" if merges else "scalar", self._scalar(event, line), line, 1, len(event.value), 0)
+        values, characters = self._values, self._characters
         expected = TAG + ("seq" if isinstance(event, yaml.SequenceStartEvent) else "map")
         if event.tag not in (None, "!", expected):
             raise tag_refused(event.tag, line)
@@ -124,10 +131,10 @@ class Reader:
                 break
             inner.append(self._node(following, depth + 1))
         height = 1 + max((each.height for each in inner), default=0)
-        size = 1 + self._values - before
+        size, length = 1 + self._values - values, self._characters - characters
         if isinstance(event, yaml.SequenceStartEvent):
-            return Node("list", inner, line, size, height)
-        return Node("map", list(zip(inner[::2], inner[1::2])), line, size, height)
+            return Node("list", inner, line, size, length, height)
+        return Node("map", list(zip(inner[::2], inner[1::2])), line, size, length, height)
 
 
 def to_json(node: Node) -> Any:
@@ -178,15 +185,20 @@ def read_json(text: Any) -> Any:
         value = json.loads(text)
     except RecursionError:
         raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels") from None
+    require_shallow(value)
+    return value
+
+
+def require_shallow(value: Any, most: int = MAX_DEPTH) -> None:
+    """Refuse a value of JSON types that is nested too deep. Raises ValueError."""
     level, depth = [value], 0
     while level:
         depth += 1
-        if depth > MAX_DEPTH:
-            raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels")
+        if depth > most:
+            raise ValueError(f"it is nested deeper than {most} levels")
         level = [
             inner
             for each in level
             if isinstance(each, (dict, list))
             for inner in (each.values() if isinstance(each, dict) else each)
         ]
-    return value

@@ -19,6 +19,8 @@ except ImportError as _error:
     YAML_IMPORT_ERROR = _error
 
 _FIRST_KEYS = ("apiVersion", "kind", "metadata", "type", "spec", "data", "status")
+# 64 bits have fewer in any base. PyYAML takes minutes for a number of a megabyte whose digits have the base 60.
+_LONGEST_NUMBER = 80
 _TAGS = frozenset(TAG + name for name in ("null", "bool", "int", "float", "str"))
 _classes: dict[str, t.Any] = {}
 
@@ -103,6 +105,9 @@ def _scalars() -> t.Any:
                 return text
             elif tag not in _TAGS:
                 raise bounded_yaml.tag_refused(tag, line)
+            if tag in (TAG + "int", TAG + "float") and len(text) > _LONGEST_NUMBER:
+                rule = f"a number has more than {_LONGEST_NUMBER} characters"
+                raise Refused(line, rule, "Quote it, if it is text.")
             # Not construct_object, which keeps every node that it has seen.
             return self.yaml_constructors[tag](self, yaml.ScalarNode(tag, text, event.start_mark, event.end_mark))
 

@@ -163,7 +163,7 @@ class ApiClient:
         """Return the answer's JSON object, or raise :class:`ApiError`."""
         try:
             document = json.loads(answer.body)
-        except ValueError:
+        except (ValueError, RecursionError):
             document = None
         if answer.status >= 400 or not isinstance(document, dict):
             text = answer.body[:200].decode(errors="replace")

@@ -27,6 +27,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard i
     write_atomically,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.bounded_yaml import read_json
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import ApiClient, ApiError
 
 DIRECTORY = f"{STATE_DIRECTORY}/drain"
@@ -277,7 +278,7 @@ class Drain:
         if answer.status < 400 or answer.status == 404:
             return ""
         try:
-            status = json.loads(answer.body)
+            status = read_json(answer.body)
             causes = [str(cause.get("message", "")) for cause in (status.get("details") or {}).get("causes") or []]
             return " ".join(text for text in [str(status.get("message", "")), *causes] if text)
         except (ValueError, AttributeError):

@@ -69,6 +69,7 @@ def test_numbers_are_text_and_zeros_are_left_out() -> None:
         ("404 Not Found", b"404 page not found\n", "UNIMPLEMENTED", "--enable-grpc-gateway"),
         ("200 OK", b"<html>a proxy</html>", "UNIMPLEMENTED", "a proxy"),
         ("200 OK", [1, 2], "UNIMPLEMENTED", "not a JSON answer"),
+        ("200 OK", b"[" * 100_000, "UNIMPLEMENTED", "not a JSON answer"),
         ("500 Internal Server Error", {}, "UNKNOWN", "no reason given"),
     ],
 )

@@ -38,6 +38,14 @@ SMALL = {
     "deep by merges": (f"a: &a {{x: {'[' * 62}{']' * 62}}}\nb: {{y: {{<<: *a}}}}", "nested deeper than 64 levels"),
     "deep": ("a: " + "[" * 100_000, "nested deeper than 64 levels"),
     "deep blocks": ("a:\n  " + "- " * 100_000, "nested deeper than 64 levels"),
+    "a long text again and again": (
+        f"a: &a {'x' * 100_000}\nb: [{', '.join(['*a'] * 1000)}]",
+        "more than 33554432 characters",
+    ),
+    "a long key again and again": (
+        f"a: &a {{? {'x' * 100_000} : 1}}\nb: [{', '.join(['{<<: *a}'] * 1000)}]",
+        "more than 33554432 characters",
+    ),
     "recursive": ("a: &a [*a]", "contains itself"),
     "recursive merge": ("a: &a {<<: *a}", "contains itself"),
 }
@@ -62,6 +70,16 @@ def test_what_people_write_is_read() -> None:
         assert value == {"base": {"a": 1, "l": [1]}, "c": {"a": 2, "l": [1]}, "d": [expected, expected]}
     deep = "[" * 63 + "]" * 63
     assert load.read_documents(deep) == [yaml_text.from_yaml(deep)] == [json.loads(deep)]
+
+
+@pytest.mark.parametrize(
+    "number", [f"1{':1' * 100_000}", f"1{':1' * 100_000}.5", "9" * 100_000, f"!!float {'9' * 400}"]
+)
+def test_a_number_is_bounded_in_length(number: str) -> None:
+    """PyYAML takes minutes for the first one, whose digits have the base 60."""
+    with pytest.raises(ValueError, match="a number has more than 80 characters"):
+        yaml_text.from_yaml(f"a: {number}")
+    assert yaml_text.from_yaml("a: [190:20:30, 1e3, 0x1F, '1:1']") == {"a": [685230, "1e3", 31, "1:1"]}
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "[" * 65 + "]" * 65, '{"a":' * 70 + "1" + "}" * 70, "{", "", "NaN1"])
