@@ -244,7 +244,7 @@ def main() -> None:
     parser.add_argument("areas", nargs="*", metavar="AREA", help=f"of {', '.join(AREAS)}; all where none is given")
     parser.add_argument("--sample", type=int, default=40, help="mutants of each area (%(default)s); 0: all")
     parser.add_argument("--seed", type=int, default=1, help="of the order in which they are taken (%(default)s)")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     for name in given.areas:
         if name not in AREAS:
             parser.error(f"no area {name}; there are {', '.join(AREAS)}")

@@ -12,6 +12,6 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 use_venv "$(main_venv)"
 # The mutated copies are not the artefact under test.
-unset KUBEADM_CONTROL_PLANE_UNDER_TEST
+unset KUBEADM_CONTROL_PLANE_UNDER_TEST PYTHONPATH
 mkdir -p "$CACHE/mutants"
 exec python "$REPO/tests/tools/mutants.py" "$CACHE/build/source" "$CACHE/mutants" "$@"
