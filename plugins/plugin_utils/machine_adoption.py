@@ -68,7 +68,7 @@ def _control_plane(objects: ClusterObjects) -> Object:
 
 
 def _candidate(objects: ClusterObjects, control_plane: Object, name: str) -> Object:
-    machine = objects.machine(name)
+    machine = next((each for each in objects.all_machines if each["metadata"]["name"] == name), None)
     what = f"Machine {objects.namespace}/{name}"
     if machine is None:
         raise ControlPlaneFailure(
