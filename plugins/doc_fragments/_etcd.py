@@ -15,6 +15,7 @@ options:
   endpoints:
     description:
       - Client URLs of members to ask first. Every member that they name is then asked itself.
+      - Plain C(http://) is never asked, and neither is what is no URL of the form C(https://host:port); such a member counts as unhealthy.
       - The default is the member on this machine, as kubeadm makes it.
     type: list
     elements: str

@@ -19,6 +19,7 @@ description:
   - Leadership moves only to a voter that has just proven itself healthy, with a linearizable read. The module waits
     until the members agree on the new leader.
   - A member that does not lead, or that is not there, is no change.
+  - Only the leader itself can hand over. One that can't be asked is refused (RV(reason=LeaderSilent)); M(kubeadm.control_plane.etcd_member) removes it.
 options:
   member_id:
     description:

@@ -17,8 +17,9 @@ description:
   - In the same call, every member is asked for its own member list, its status, its alarms and a linearizable read. The
     member is removed only if those that answered agree, at least two of them, and a majority of the members that remain
     is proven healthy. What is unknown counts as unhealthy. The last voter is never removed.
-  - If the member leads, leadership moves to a healthy member first. Afterwards the module waits until no member
-    that answers lists it any more.
+  - If the member leads, leadership moves to a healthy member first. Only the leader itself can hand over; one that can't be asked (it does not
+    answer, or publishes a client URL that leads nowhere or is plain HTTP) is removed all the same, with a warning, and the others elect a leader.
+    Afterwards the module waits until no member that answers lists it any more.
   - A learner is promoted only if etcd has its quorum now and would still have it if the new voter failed (from one voter to two, if the learner is proven to
     work), and once its log has 90% of the leader's. Otherwise it says how far the learner is.
   - What it refuses it explains with the figures. There is no option to force it.
@@ -104,7 +105,7 @@ quorum:
   returned: when the figures were worked out
   type: dict
 new_leader:
-  description: The ID of the member that leadership moved to; null where it did not have to move.
+  description: The ID of the member that leadership moved to, or that was elected; null where it did not have to move.
   returned: when a member was removed
   type: str
 etcd:
@@ -202,7 +203,10 @@ def main() -> None:
         if params["state"] == "promoted":
             done = promoted(promote_member(cluster, wait=float(params["wait"]), **call))
         else:
-            done = result(remove_member(cluster, **call))
+            removal = remove_member(cluster, **call)
+            for warning in removal.warnings:
+                module.warn(warning)
+            done = result(removal)
     except MembershipError as error:
         figures = {"quorum": quorum(error.verdict)} if error.verdict else {}
         module.fail_json(msg=str(error), reason=error.reason, **figures)

@@ -224,8 +224,8 @@ class Removal:
             for each in self._objects.machines
         }
         to = [nodes.get(name) or name for name in successors]
-        answer = self._through("etcd_leader", {"member_id": identity, "to": to})
-        self._tell(answer)
+        # A leader that nobody can ask keeps its machine no longer: the others elect one when its member is removed.
+        self._tell(self._through("etcd_leader", {"member_id": identity, "to": to}, accepted=("LeaderSilent",)))
 
     def _drain(self) -> None:
         node = self._node()
@@ -306,8 +306,10 @@ class Removal:
         value = (self._machine.get("spec") or {}).get("deletion", {}).get(key)
         return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else default
 
-    def _through(self, module: str, call: dict[str, t.Any], refusal_ends: bool = False) -> Answer:
-        answer = self._ask_each(module, call, refusal_ends)
+    def _through(
+        self, module: str, call: dict[str, t.Any], refusal_ends: bool = False, accepted: t.Collection[str] = ()
+    ) -> Answer:
+        answer = self._ask_each(module, call, refusal_ends, accepted=accepted)
         if isinstance(answer, Answer):
             return answer
         what = f"machine {self._name}" if self._name else f"etcd member {self._arguments['member_id']}"
@@ -316,15 +318,20 @@ class Removal:
         )
 
     def _ask_each(
-        self, module: str, call: dict[str, t.Any], refusal_ends: bool = False, newest_first: bool = False
+        self,
+        module: str,
+        call: dict[str, t.Any],
+        refusal_ends: bool = False,
+        newest_first: bool = False,
+        accepted: t.Collection[str] = (),
     ) -> t.Union[Answer, str]:
-        """The first answer of a machine that stays, or in words why there is none."""
+        """The first answer of a machine that stays, or in words why there is none; refusals for ``accepted`` reasons are answers."""
         if self._arguments["fencing"] is not None:
             call = dict(call, fencing=self._arguments["fencing"])
         failures = []
         for other in self._others(newest_first):
             answer = self._caller.call(self._objects.reach(other), module, call)
-            if not answer.failed:
+            if not answer.failed or answer.result.get("reason") in accepted:
                 return answer
             failures.append(f"{other}: {redact(answer.message)}")
             if answer.reached and refusal_ends:

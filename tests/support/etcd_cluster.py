@@ -129,6 +129,8 @@ class EtcdMember:
     peer_port: int = field(default_factory=free_port)
     process: t.Optional[subprocess.Popen[bytes]] = None
     address: str = "127.0.0.1"
+    # What it tells the others to be its client URL; "" for the truth.
+    advertised: str = ""
 
     @property
     def client_url(self) -> str:
@@ -202,7 +204,7 @@ class EtcdCluster:
             f"--name={member.name}",
             f"--data-dir={member.directory / 'data'}",
             f"--listen-client-urls={member.client_url}",
-            f"--advertise-client-urls={member.client_url}",
+            f"--advertise-client-urls={member.advertised or member.client_url}",
             f"--listen-peer-urls={member.peer_url}",
             f"--initial-advertise-peer-urls={member.peer_url}",
             f"--initial-cluster={','.join(f'{name}={url}' for name, url in initial)}",

@@ -28,6 +28,7 @@ _PAGE_SIZES = (4096, 8192, 16384, 65536, 1024, 2048, 32768)
 _MAX_OVERFLOW = 4096
 # A tree of a page's smallest fan-out is no higher for any size of a file.
 _MAX_HEIGHT = 64
+_MAX_PAGE_NUMBER = 1 << 40
 
 
 def stored_members(path: str) -> tuple[Member, ...]:
@@ -40,13 +41,15 @@ def stored_members(path: str) -> tuple[Member, ...]:
         with open(path, "rb") as file:
             entries = list(Database(file.fileno()).bucket(b"members"))
         members = [_member(key, value) for key, value in entries]
-    except (OSError, struct.error, ValueError, KeyError, TypeError) as error:
+    except (OSError, struct.error, ValueError, KeyError, TypeError, RecursionError) as error:
         raise NodeError(f"etcd's database {path} can't be read: {error}.") from error
     return tuple(sorted(members, key=lambda member: member.id))
 
 
 def _member(key: bytes, value: bytes) -> Member:
     fields = read_json(value)
+    if not isinstance(fields, dict):
+        raise ValueError("a member in it is no object")
     identity = from_hex(key.decode("ascii"))
     urls = [tuple(str(url) for url in fields.get(name) or ()) for name in ("peerURLs", "clientURLs")]
     return Member(identity, str(fields.get("name") or ""), urls[0], urls[1], fields.get("isLearner") is True)
@@ -55,6 +58,7 @@ def _member(key: bytes, value: bytes) -> Member:
 class Database:
     """An open file of bbolt's: its pages, and the buckets at its root.
 
+    Every method raises OSError, struct.error or ValueError where the file is damaged, whatever is in it.
     A file that somebody made may lead in circles: no more is read, and no more is
     taken from what was read, than what a file of its size can hold.
     """
@@ -114,6 +118,8 @@ class Database:
             yield transaction, size, root
 
     def _page(self, number: int) -> bytes:
+        if number > _MAX_PAGE_NUMBER:
+            raise ValueError(f"there is no page {number}")
         head = os.pread(self._descriptor, _PAGE.size, number * self._size)
         identity, _flags, _count, overflow = _PAGE.unpack(head)
         if identity != number or overflow > _MAX_OVERFLOW:

@@ -22,6 +22,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certifi
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import read_text
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import (
     HttpClient,
+    NotAsked,
     Unreachable,
     client_context,
 )
@@ -125,12 +126,12 @@ def count_keys(
         return None
     for url in external.endpoints:
         try:
-            with HttpClient(url, context if url.startswith("https://") else None, timeout) as client:
+            with _client(url, external, context, timeout) as client:
                 answer = client.request("POST", "/v3/kv/range", json.dumps(body).encode())
             found = read_json(answer.body)
             if answer.status == 200 and isinstance(found, dict) and "header" in found:
                 return int(found.get("count") or 0)
-        except (Unreachable, ValueError, TypeError):
+        except (Unreachable, ValueError, TypeError, OverflowError, RecursionError):
             continue
     return None
 
@@ -179,18 +180,26 @@ def _end_of(certificate: t.Optional[Pem]) -> t.Optional[str]:
 def _ask(url: str, external: ExternalEtcd, context: t.Optional[ssl.SSLContext], timeout: float) -> dict[str, t.Any]:
     version, problem = "", ""
     try:
-        with HttpClient(url, context if url.startswith("https://") else None, timeout) as client:
+        with _client(url, external, context, timeout) as client:
             version = str(_json(client.request("GET", "/version").body).get("etcdserver") or "")
             answer = client.request("GET", "/health")
         health = _json(answer.body)
         if str(health.get("health")).lower() != "true":
             reason = str(health.get("reason") or "")[:200]
             problem = f"{url} says that it is not healthy{f' ({reason})' if reason else f' (HTTP {answer.status})'}"
+    except NotAsked as error:
+        problem = str(error)
     except Unreachable as error:
         problem = _explained(url, error.reason, external)
-    except ValueError as error:
-        problem = str(error)
     return {"url": url, "healthy": not problem, "version": version, "message": problem}
+
+
+def _client(url: str, external: ExternalEtcd, context: t.Optional[ssl.SSLContext], timeout: float) -> HttpClient:
+    """Return a client of one endpoint. Raises NotAsked: no URL, or plain HTTP beside certificates, which kubeadm refuses, too."""
+    certificates = (external.ca, external.certificate, external.key)
+    if not url.startswith("https://") and any(each is not None for each in certificates):
+        raise NotAsked(url, "it is no https:// URL, and there are certificates for this etcd")
+    return HttpClient(url, context if url.startswith("https://") else None, timeout)
 
 
 def _json(body: bytes) -> dict[str, t.Any]:

@@ -29,8 +29,10 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types i
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import (
     HttpClient,
+    NotAsked,
     Unreachable,
     client_context,
+    split_url,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.bounded_yaml import read_json
 
@@ -42,6 +44,7 @@ _SHA256_BYTES = 32
 _PAGE_BYTES = 512
 # etcd sends pieces of 32 KiB; base64 and JSON make less than 48 KiB of one.
 _LONGEST_LINE = 4 * 1024 * 1024
+_LONGEST_NUMBER = 20
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,22 @@ KUBEADM_CREDENTIALS = Credentials(
 )
 
 
+def refusal(url: str, credentials: t.Optional[Credentials]) -> str:
+    """Return why a client URL isn't asked, "" where it is: a member publishes what it likes.
+
+    With credentials the cluster speaks TLS. Whoever answers in plain text there proved nothing, so what he says is no evidence.
+    """
+    try:
+        scheme, _host, _port = split_url(url)
+    except ValueError as error:
+        return str(error)
+    if scheme == "http" and credentials is not None:
+        return "it is plain HTTP, and this etcd is asked with a client certificate"
+    if scheme == "https" and credentials is None:
+        return "it needs a client certificate"
+    return ""
+
+
 class Gateway:
     """One member's gateway; one connection, not for several threads at once.
 
@@ -70,15 +89,19 @@ class Gateway:
 
     Every method raises :class:`EtcdError` where etcd answered with an error and ``Unreachable`` where it didn't answer;
     after the latter, a change that was asked for may have happened.
+
+    Raises:
+        NotAsked: :func:`refusal` says why. Unreachable: the certificate files can't be used.
     """
 
     def __init__(
         self, url: str, credentials: t.Optional[Credentials], timeout: float = DEFAULT_TIMEOUT_SECONDS
     ) -> None:
         context = None
-        if url.startswith("https://"):
-            if credentials is None:
-                raise ValueError(f"{url} needs a client certificate")
+        problem = refusal(url, credentials)
+        if problem:
+            raise NotAsked(url, problem)
+        if credentials is not None:
             try:
                 context = client_context(
                     ca_file=credentials.ca_file,
@@ -214,14 +237,17 @@ class Gateway:
 
     def _snapshot_blobs(self, timeout: float, deadline: float) -> t.Iterator[bytes]:
         remaining = 1
+        left = deadline - time.monotonic()
+        headers = {"Content-Type": "application/json"}
         with HttpClient(self.url, self._context, timeout) as client:
-            response = client.stream("POST", "/v3/maintenance/snapshot", b"{}", {"Content-Type": "application/json"})
+            response = client.stream("POST", "/v3/maintenance/snapshot", b"{}", headers, left)
             while True:
-                if time.monotonic() > deadline:
-                    raise Unreachable(self.url, f"the snapshot takes too long: {remaining} bytes were still to come")
                 try:
                     line = response.readline(_LONGEST_LINE)
                 except (OSError, http.client.HTTPException) as error:
+                    if time.monotonic() > deadline:
+                        text = f"the snapshot takes too long: {remaining} bytes were still to come"
+                        raise Unreachable(self.url, text) from error
                     reason = str(error) or type(error).__name__
                     raise Unreachable(self.url, f"the snapshot broke off ({reason})") from error
                 if not line:
@@ -306,8 +332,7 @@ def _sequence(value: t.Any) -> list[t.Any]:
 
 
 def _integer(value: t.Any) -> int:
-    # The gateway writes 64-bit numbers as text and leaves zeros out.
-    try:
-        return int(value or 0)
-    except (TypeError, ValueError):
-        return 0
+    # The gateway writes 64-bit numbers as text and leaves zeros out; gRPC's codes are numbers.
+    if isinstance(value, str) and len(value) <= _LONGEST_NUMBER and value.isascii() and value.isdigit():
+        value = int(value)
+    return value if type(value) is int and 0 <= value < 2**64 else 0

@@ -15,6 +15,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.members
     move_leader,
     require_candidate,
     require_cluster,
+    silent_leader,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import Member
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.view import View
@@ -51,10 +52,12 @@ def hand_over(
         before_change: called right before it, to prove that the caller still may; what it raises ends this.
 
     Raises:
-        MembershipError: NotReachable, WrongCluster, AmbiguousName, UnknownMember, LeaderUnknown, LeadershipNotMoved.
+        MembershipError: NotReachable, WrongCluster, AmbiguousName, UnknownMember, LeaderUnknown, LeaderSilent,
+            LeadershipNotMoved.
     """
     view = cluster.view()
-    if not view.leader:
+    found = view.get(view.leader)
+    if found is None or silent_leader(view, found):
         view = cluster.patient_view()
     require_cluster(view, cluster_id)
     leader = view.get(view.leader)
@@ -68,6 +71,12 @@ def hand_over(
     title = f"{leader.name} ({leader.hex_id})"
     if member is None or member.id != leader.id:
         return Handover(False, f"etcd's leader is {title}: nothing to move", leader, view)
+    silent = silent_leader(view, leader)
+    if silent:
+        raise MembershipError(
+            "LeaderSilent",
+            f"{silent}. Nothing was changed. Only the leader itself can: mend what it is not asked for, or remove it (etcd_member), and the others elect one.",
+        )
     require_candidate(view, leader, to)
     if check:
         return Handover(True, f"leadership of etcd would move away from {title}", leader, view)

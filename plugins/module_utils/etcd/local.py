@@ -12,7 +12,6 @@ import re
 import socket
 import typing as t
 from dataclasses import asdict, dataclass
-from urllib.parse import urlsplit
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import database
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import (
@@ -23,7 +22,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import EtcdError, Member
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import guard
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable, split_url
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import ADMIN_KUBECONFIG
 
 FLAG = "--force-new-cluster"
@@ -99,10 +98,12 @@ class Membership:
     cluster_id: int = 0
 
     def addresses(self, member_id: int) -> list[tuple[str, int]]:
-        """Where a member may be listening."""
-        urls = [url for each in self.members if each.id == member_id for url in (*each.peer_urls, *each.client_urls)]
-        split = [urlsplit(url) for url in urls]
-        return sorted({(str(each.hostname), each.port or 2380) for each in split if each.hostname})
+        """Return where a member may be listening; what it published may be no URL at all."""
+        found = set()
+        for url in (url for each in self.members if each.id == member_id for url in (*each.peer_urls, *each.client_urls)):
+            with contextlib.suppress(ValueError):
+                found.add(split_url(url)[1:])
+        return sorted(found)
 
 
 def membership(places: Places, timeout: float = 3.0) -> Membership:

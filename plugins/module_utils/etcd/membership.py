@@ -42,7 +42,7 @@ class MembershipError(Exception):
     """A change of the membership was refused, or could not be proven.
 
     ``reason`` is a stable name: NotReachable, WrongCluster, ViewsDisagree, UnknownMember, AmbiguousName, QuorumAtRisk,
-    LeaderUnknown, LeadershipNotMoved, NotInSync, NoSpaceLeft, ConsentMissing, NotProven. ``verdict`` holds the arithmetic where there was one.
+    LeaderUnknown, LeaderSilent, LeadershipNotMoved, NotInSync, NoSpaceLeft, ConsentMissing, NotProven. ``verdict`` holds the arithmetic where there was one.
     """
 
     def __init__(self, reason: str, message: str, verdict: t.Optional[Verdict] = None) -> None:
@@ -105,7 +105,8 @@ def remove_member(
     """Take one member out of an etcd cluster, or refuse with the arithmetic.
 
     Evidence is taken in this very call from at least two voters (one, where there is only one). If the member leads,
-    leadership moves first. Afterwards every member that answers must no longer list it. An absent member is no change.
+    leadership moves first; where it gives no status it can't be asked to hand over, and the others elect a leader when it
+    is gone. Afterwards every member that answers must no longer list it. An absent member is no change.
 
     Args:
         cluster: how it is reached.
@@ -132,10 +133,16 @@ def remove_member(
         return Removal(True, f"etcd member {title} would be removed: {verdict.why}", victim, verdict, view)
     before_change()
     new_leader = None
-    if view.leader == victim.id:
+    warnings = []
+    silent = silent_leader(view, victim)
+    if silent:
+        warnings.append(f"{silent}: the others elect one when it is removed")
+    elif view.leader == victim.id:
         new_leader = move_leader(cluster, view, victim)
     _remove(cluster, view, victim, new_leader)
     after = _prove(cluster, view, victim)
+    if silent:
+        new_leader = after.get(after.leader)
     return Removal(
         True,
         f"etcd member {title} was removed: {verdict.why}",
@@ -144,6 +151,7 @@ def remove_member(
         view,
         after,
         new_leader.hex_id if new_leader else None,
+        warnings,
     )
 
 
@@ -224,6 +232,14 @@ def _refusal(view: View, victim: Member, verdict: Verdict) -> str:
         lines.append(f"Not healthy: {'; '.join(sick)}.")
     lines.append("Nothing was changed.")
     return " ".join(lines)
+
+
+def silent_leader(view: View, member: Member) -> str:
+    """Return why a member that leads can't be asked to hand over, "" where it can, or does not lead. Only the leader itself hands over."""
+    witness = view.witnesses.get(member.id)
+    if view.leader != member.id or (witness is not None and witness.status is not None):
+        return ""
+    return f"etcd member {member.name or 'without a name'} ({member.hex_id}) leads and can't be asked to hand over ({view.unhealthy(member)})"
 
 
 def move_leader(cluster: Cluster, view: View, leader: Member, to: t.Sequence[str] = ()) -> Member:

@@ -15,6 +15,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway
     DEFAULT_TIMEOUT_SECONDS,
     Credentials,
     Gateway,
+    refusal,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import (
     Alarm,
@@ -166,12 +167,18 @@ def members_view(
     for _unused in range(2):
         # A member that only another one lists is asked too.
         named = {m.id: m for w in witnesses.values() if w.members for m in w.members.members[:MAX_MEMBERS]}
-        wanted = {m.client_urls[0]: m.id for m in named.values() if m.client_urls and m.id not in witnesses}
+        wanted = {m.id: client_url(m, credentials) for m in named.values() if m.client_urls and m.id not in witnesses}
         if not wanted:
             break
-        for url, witness in _ask_all(list(wanted), credentials, timeout).items():
-            witnesses[wanted[url]] = _checked(witness, wanted[url])
+        answers = _ask_all(list(dict.fromkeys(wanted.values())), credentials, timeout)
+        # Two members may have published one URL: the answer is evidence about the one that gave it.
+        witnesses.update({identity: _checked(answers[url], identity) for identity, url in wanted.items()})
     return put_together(witnesses)
+
+
+def client_url(member: Member, credentials: t.Optional[Credentials]) -> str:
+    """Return the member's first client URL that may be asked, else the first: asking it says why not."""
+    return next((url for url in member.client_urls if not refusal(url, credentials)), member.client_urls[0])
 
 
 def look_again(look: t.Callable[[], View], looks: int, interval: float) -> View:
@@ -217,7 +224,7 @@ def _ask(url: str, credentials: t.Optional[Credentials], timeout: float) -> Witn
                     reads = True
             except (EtcdError, Unreachable) as error:
                 message = str(error)
-    except (EtcdError, Unreachable, ValueError) as error:
+    except (EtcdError, Unreachable) as error:
         return Witness(url, message=str(error))
     return Witness(url, members, status, alarms, reads, message)
 

@@ -10,13 +10,13 @@ import socket
 import ssl
 import typing as t
 from dataclasses import dataclass, replace
-from urllib.parse import urlsplit
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import (
     HttpClient,
     Unreachable,
     client_context,
+    split_url,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import (
     ADMIN_KUBECONFIG,
@@ -56,7 +56,6 @@ def shown(server: str, servers: Servers) -> str:
     url = servers.url(server)
     if url is None:
         return ""
-    parts = urlsplit(url)
     # Which certificate it is, is the question: it is compared with what was written.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
@@ -65,10 +64,9 @@ def shown(server: str, servers: Servers) -> str:
         if server == ETCD:
             stem = f"{servers.pki}/etcd/healthcheck-client"
             context.load_cert_chain(f"{stem}.crt", f"{stem}.key")
-        address = (str(parts.hostname), parts.port or 443)
-        with socket.create_connection(address, TIMEOUT_SECONDS) as plain, context.wrap_socket(plain) as secure:
+        with socket.create_connection(split_url(url)[1:], TIMEOUT_SECONDS) as plain, context.wrap_socket(plain) as secure:
             found = secure.getpeercert(binary_form=True)
-    except (OSError, ssl.SSLError):
+    except (OSError, ValueError):
         return ""
     return hashlib.sha256(found).hexdigest() if found else ""
 

@@ -5,17 +5,25 @@
 
 from __future__ import annotations
 
+import functools
 import http.client
+import io
+import ipaddress
 import os
+import re
 import socket
 import ssl
 import time
 import typing as t
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 _CHUNK = 64 * 1024
+_PORTS = {"http": 80, "https": 443}
+# No user, no query; a path is not the server's. What else a URL may hold, no server of a cluster needs.
+_URL = re.compile(r"(https?)://(?:\[([0-9A-Za-z:.%_-]+)\]|([A-Za-z0-9._-]+))(?::([0-9]{0,5}))?(?:/[!-~]*)?", re.ASCII)
+_LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)", re.ASCII)
+_LONGEST_NAME = 253
 
 
 class Unreachable(Exception):
@@ -29,6 +37,14 @@ class Unreachable(Exception):
         super().__init__(f"{url} does not answer: {reason}")
         self.url = url
         self.reason = reason
+
+
+class NotAsked(Unreachable):
+    """Nothing was sent: the URL is malformed, or plain HTTP where there are credentials, which belong to an encrypted server."""
+
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(url, reason)
+        self.args = (f"{url} is not asked: {reason}",)
 
 
 @dataclass(frozen=True)
@@ -73,6 +89,69 @@ def client_context(
     return context
 
 
+def split_url(url: str) -> tuple[str, str, int]:
+    """Return scheme, host and port of the URL of a server, ``https://host:port``; an IPv6 address without brackets.
+
+    Raises:
+        ValueError: it is not http or https, or its host is neither an IP address nor a DNS name.
+    """
+    found = _URL.fullmatch(url)
+    if found is not None:
+        scheme, address, name, digits = found.groups()
+        port = int(digits or _PORTS[scheme])
+        if 0 < port < 65536 and (_is_ipv6(address) if address else _is_name(name)):
+            return scheme, address or name, port
+    raise ValueError("it is not a URL of the form https://host:port")
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        ipaddress.IPv6Address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_name(text: str) -> bool:
+    labels = (text[:-1] if text.endswith(".") else text).split(".")
+    return len(text) <= _LONGEST_NAME and all(_LABEL.fullmatch(label) for label in labels)
+
+
+class _Bounded(io.RawIOBase):
+    """What a socket receives, with a bound for each read and one for all of them: a server that drips bytes ends at the latter."""
+
+    def __init__(self, received: t.Any, sock: socket.socket, each: float, deadline: float) -> None:
+        super().__init__()
+        self._received, self._sock, self._each = received, sock, each
+        self.deadline = deadline
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: t.Any) -> t.Optional[int]:
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise socket.timeout
+        self._sock.settimeout(min(self._each, left))
+        count: t.Optional[int] = self._received.readinto(buffer)
+        return count
+
+    def close(self) -> None:
+        self._received.close()
+        super().close()
+
+
+class _Response(http.client.HTTPResponse):
+    """A response whose status line and headers, too, come within the bound."""
+
+    def __init__(self, sock: socket.socket, *arguments: t.Any, each: float, deadline: float, **named: t.Any) -> None:
+        super().__init__(sock, *arguments, **named)
+        # The connection may close its socket before the body is read: an open file keeps it.
+        self.bounded = _Bounded(sock.makefile("rb", buffering=0), sock, each, deadline)
+        self.fp.close()
+        self.fp = io.BufferedReader(self.bounded)
+
+
 class HttpClient:
     """One connection, kept open between requests; not for use by several threads at once.
 
@@ -80,23 +159,25 @@ class HttpClient:
         url: ``https://host:port`` or ``http://host:port``.
         context: from :func:`client_context`; None for plain HTTP.
         timeout: seconds for the whole of one request, connecting included.
+
+    Raises:
+        NotAsked: the URL is none.
     """
 
     def __init__(self, url: str, context: t.Optional[ssl.SSLContext], timeout: float) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{url!r} is not a URL of the form https://host:port")
-        if parts.scheme == "https" and context is None:
+        try:
+            scheme, host, port = split_url(url)
+        except ValueError as error:
+            raise NotAsked(url, str(error)) from None
+        if scheme == "https" and context is None:
             raise ValueError(f"{url} needs a TLS context")
         self.url = url.rstrip("/")
         self.timeout = timeout
         self._connection: http.client.HTTPConnection
-        if parts.scheme == "https":
-            self._connection = http.client.HTTPSConnection(
-                parts.hostname, parts.port or 443, timeout=timeout, context=context
-            )
+        if scheme == "https":
+            self._connection = http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
         else:
-            self._connection = http.client.HTTPConnection(parts.hostname, parts.port or 80, timeout=timeout)
+            self._connection = http.client.HTTPConnection(host, port, timeout=timeout)
 
     def __enter__(self) -> HttpClient:
         return self
@@ -116,14 +197,11 @@ class HttpClient:
         Raises:
             Unreachable: no complete answer within the timeout. What the request would have changed may have happened.
         """
-        deadline = time.monotonic() + self.timeout
-        with self.stream(method, path, body, headers) as response:
+        with self.stream(method, path, body, headers, self.timeout) as response:
             chunks: list[bytes] = []
             size = 0
             try:
                 while True:
-                    if time.monotonic() > deadline:
-                        raise socket.timeout()
                     chunk = response.read1(_CHUNK)
                     if not chunk:
                         break
@@ -141,19 +219,35 @@ class HttpClient:
             return Answer(response.status, fields, b"".join(chunks))
 
     def stream(
-        self, method: str, path: str, body: t.Optional[bytes] = None, headers: t.Optional[t.Mapping[str, str]] = None
+        self,
+        method: str,
+        path: str,
+        body: t.Optional[bytes] = None,
+        headers: t.Optional[t.Mapping[str, str]] = None,
+        total: float = float("inf"),
     ) -> http.client.HTTPResponse:
-        """Send one request and return the response with its body unread; the timeout then holds for each read.
+        """Send one request and return the response with its body unread.
+
+        The timeout holds for the status and the headers, and then for each read; ``total`` is the seconds for all of it.
 
         Raises:
             Unreachable: no answer began within the timeout.
         """
+        begun = time.monotonic()
+        if self._connection.sock is not None:
+            # What was left of the request before is no bound of this one.
+            self._connection.sock.settimeout(self.timeout)
+        self._connection.response_class = functools.partial(
+            _Response, each=self.timeout, deadline=begun + min(self.timeout, total)
+        )
         try:
             self._connection.request(method, path, body, dict(headers or {}))
-            return self._connection.getresponse()
+            response = t.cast(_Response, self._connection.getresponse())
         except (OSError, http.client.HTTPException) as error:
             self.close()
             raise Unreachable(self.url + path, self._reason(error)) from error
+        response.bounded.deadline = begun + total
+        return response
 
     def _reason(self, error: Exception) -> str:
         if isinstance(error, ssl.SSLCertVerificationError):

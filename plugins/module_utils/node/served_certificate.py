@@ -9,17 +9,28 @@ import os
 import socket
 import ssl
 import typing as t
-from urllib.parse import urlsplit
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import split_url
 
 
 def listener(name: str, words: t.Sequence[str]) -> tuple[str, int]:
-    """Host and port at which the certificate of kubeadm's name is presented; ``words`` is the component's command line."""
+    """Return host and port at which the certificate of kubeadm's name is presented; ``words`` is the component's command line.
+
+    Raises:
+        NodeError: its flags name no address.
+    """
     flags = dict(word[2:].split("=", 1) for word in words if word.startswith("--") and "=" in word)
     if name == "apiserver":
-        return flags.get("advertise-address", "127.0.0.1"), int(flags.get("secure-port", "6443"))
-    urls = flags.get("listen-client-urls" if name == "etcd-server" else "listen-peer-urls", "")
-    split = urlsplit(next((each for each in urls.split(",") if each.startswith("https")), "https://127.0.0.1:2379"))
-    return split.hostname or "127.0.0.1", split.port or 2379
+        host = flags.get("advertise-address", "127.0.0.1")
+        url = f"https://{f'[{host}]' if ':' in host else host}:{flags.get('secure-port', '6443')}"
+    else:
+        urls = flags.get("listen-client-urls" if name == "etcd-server" else "listen-peer-urls", "").split(",")
+        url = next((each for each in urls if each.startswith("https")), "https://127.0.0.1:2379")
+    try:
+        return split_url(url)[1:]
+    except ValueError as error:
+        raise NodeError(f"{words[0]} is started to serve at {url!r}: {error}.", "Correct its static pod manifest.") from None
 
 
 def presented(host: str, port: int, certificates: str) -> t.Optional[bytes]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import socket
 import typing as t
 from pathlib import Path
 
@@ -146,3 +147,24 @@ def test_without_tls(tmp_path: Path) -> None:
     """http endpoints need no certificates at all."""
     found = external.look(ExternalEtcd((f"http://127.0.0.1:{free_port()}",)))
     assert found["reachable"] is False and "refused" in found["message"]
+
+
+def test_beside_certificates_nothing_is_asked_in_plain_text(cluster: EtcdCluster) -> None:
+    """As kubeadm refuses it: who answers there proved nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as plain:
+        plain.setblocking(False)
+        url = f"http://127.0.0.1:{plain.getsockname()[1]}"
+        for certificates in (of(cluster), of(cluster, certificate=None, key=None)):
+            etcd = dataclasses.replace(certificates, endpoints=(url, "http://a b:1"))
+            found = external.look(etcd)
+            assert [f"{each} is not asked" in found["message"] for each in etcd.endpoints] == [True, True]
+            assert external.count_keys(etcd) is None
+        with pytest.raises(BlockingIOError):
+            plain.accept()
+
+
+def test_an_endpoint_that_is_no_url_is_told_and_the_others_are_asked() -> None:
+    endpoints = ("http://a b:1", "http://[", "127.0.0.1:2379", f"http://127.0.0.1:{free_port()}")
+    found = external.look(ExternalEtcd(endpoints))
+    said = [each["message"] for each in found["endpoints"]]
+    assert ["is not asked" in each for each in said] == [True, True, True, False]

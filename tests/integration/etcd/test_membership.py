@@ -5,13 +5,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
+import socket
 import typing as t
 
 import pytest
 from etcd_cluster import EtcdCluster, EtcdMember, until
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import membership
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.leadership import hand_over
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.membership import (
     MembershipError,
     remove_member,
@@ -27,8 +30,8 @@ def reach(cluster: EtcdCluster, *members: EtcdMember) -> membership.Cluster:
     return membership.Cluster(urls, cluster.credentials, timeout=1.0, looks=2, interval=0.1, settle=12.0)
 
 
-def view(cluster: EtcdCluster, member: EtcdMember) -> View:
-    return members_view([member.client_url], cluster.credentials, 1.0)
+def view(cluster: EtcdCluster, member: EtcdMember, timeout: float = 1.0) -> View:
+    return members_view([member.client_url], cluster.credentials, timeout)
 
 
 def names(seen: View) -> list[str]:
@@ -224,3 +227,72 @@ def test_what_is_raised_right_before_the_change_prevents_it(make_cluster: Make) 
     with pytest.raises(PermissionError):
         remove_member(reach(cluster), name="m3", before_change=lost)
     assert names(view(cluster, cluster.members[0])) == ["m1", "m2", "m3"]
+
+
+# What a real etcd publishes as a member's client URL, whatever it leads to.
+NOT_TO_BE_ASKED = (
+    "https://10.0.0.1:99999",
+    "https://a..b:2379",
+    "https://x@127.0.0.1:2379",
+    "https://[zz]:2379",
+    "https://[::1%25a%20b]:2379",
+    "https://$(id):2379",
+    "unix://localhost:2379",
+    "http://127.0.0.1:{port}",
+)
+
+
+def test_a_member_whose_url_is_not_to_be_asked_is_unhealthy_and_can_be_removed(make_cluster: Make) -> None:
+    """Plain HTTP is among them, where the others have TLS: nothing listens to what is never sent."""
+    cluster = make_cluster()
+    victim = cluster.member("m3")
+    identity = cluster.id_of("m3")
+    # Nobody here is silent: the others have all the time that a busy machine takes.
+    asked = dataclasses.replace(reach(cluster, cluster.members[0]), timeout=20.0)
+    with socket.create_server(("127.0.0.1", 0)) as plain:
+        plain.setblocking(False)
+        for url in NOT_TO_BE_ASKED:
+            victim.kill()
+            victim.advertised = url.format(port=plain.getsockname()[1])
+            cluster.start(victim)
+
+            def published() -> View | None:
+                seen = view(cluster, cluster.members[0], 20.0)
+                listed = [each.get(identity) for each in seen.lists]
+                told = [each.client_urls for each in listed if each is not None]
+                return seen if told == [(victim.advertised,)] * 2 and seen.leader else None
+
+            seen = until(f"{url} is listed", published)
+            entry = seen.get(identity)
+            assert "is not asked" in seen.unhealthy(entry)
+            assert [seen.unhealthy(each) for each in seen.members if each.id != identity] == ["", ""]
+            assert remove_member(asked, member_id=identity, check=True).changed
+        with pytest.raises(MembershipError, match="is not asked") as refused:
+            remove_member(asked, name="m2")
+        assert refused.value.reason == "QuorumAtRisk"
+        with pytest.raises(BlockingIOError):
+            plain.accept()
+    assert remove_member(asked, member_id=identity).changed
+    assert names(view(cluster, cluster.members[0], 20.0)) == ["m1", "m2"]
+
+
+def test_a_leader_that_can_not_be_asked_is_removed_and_another_elected(make_cluster: Make) -> None:
+    """Only the leader itself can hand over; where it can't be asked, the election does it."""
+    cluster = make_cluster()
+    victim = cluster.member("m3")
+    identity = cluster.id_of("m3")
+    victim.kill()
+    victim.advertised = "https://10.0.0.1:99999"
+    cluster.start(victim)
+    cluster.wait_ready()
+    with cluster.gateway(cluster.leader()) as gateway:
+        gateway.move_leader(identity)
+    until("it leads", lambda: view(cluster, cluster.members[0]).leader == identity)
+    with pytest.raises(MembershipError, match=r"is not asked.*etcd_member") as refused:
+        hand_over(reach(cluster, cluster.members[0]), member_id=identity)
+    assert refused.value.reason == "LeaderSilent"
+    done = remove_member(reach(cluster, cluster.members[0]), member_id=identity)
+    assert done.changed and done.after is not None
+    assert done.new_leader in [member.hex_id for member in done.after.members]
+    assert "is not asked" in done.warnings[0]
+    assert names(view(cluster, cluster.members[0])) == ["m1", "m2"]

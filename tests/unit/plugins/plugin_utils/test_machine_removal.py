@@ -142,6 +142,20 @@ def test_the_order(world: World) -> None:
     assert world.stage() == "WaitingForInfrastructureDeletion"
 
 
+@pytest.mark.parametrize("reason", ["LeaderSilent", "LeadershipNotMoved"])
+def test_a_leader_that_can_not_be_asked_keeps_its_machine_no_longer(world: World, reason: str) -> None:
+    """What can't hand over is removed all the same, and the others elect; what can and doesn't is a reason to stop."""
+    world.machines.answers["etcd_leader"] = [Answer(True, {"failed": True, "reason": reason, "msg": "not handed over"})]
+    removal = world.removal(leadership=["m3", "m2"])
+    if reason == "LeaderSilent":
+        assert removal.take_out()["ready"]
+        assert world.machines.modules() == ["etcd_leader", "node_drain", "etcd_snapshot", "etcd_member"]
+        return
+    with pytest.raises(ControlPlaneFailure, match=r"m2: not handed over; m3: not handed over"):
+        removal.take_out()
+    assert world.machines.modules() == ["etcd_leader", "etcd_leader"]
+
+
 def test_a_second_run_neither_drains_again_nor_waits_for_hooks_again(world: World) -> None:
     world.removal().take_out()
     world.annotate(HOOK)

@@ -6,16 +6,23 @@
 from __future__ import annotations
 
 import dataclasses
+import http.server
+import json
+import threading
+import typing as t
 
 import pytest
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import membership
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import Credentials
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.membership import MembershipError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import Alarm, Member, MemberList, Status
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.view import (
     View,
     Witness,
+    client_url,
     look_again,
+    members_view,
     put_together,
 )
 
@@ -131,3 +138,54 @@ def test_a_single_view_is_one_look() -> None:
     view = put_together({1: witness(1), 2: witness(2), 3: Witness("https://10.0.0.3:2379", message="refused")})
     counts = [(each["looks"], each["failedLooks"]) for each in view.document()["statuses"].values()]
     assert counts == [(1, 0), (1, 0), (1, 1)]
+
+
+class OneOfThree(http.server.BaseHTTPRequestHandler):
+    """A healthy first member that lists two more, one of them with the client URLs of the test."""
+
+    urls: t.ClassVar[list[str]] = []
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        """Answer as etcd's gateway does."""
+        own = f"http://127.0.0.1:{self.server.server_address[1]}"
+        named = (("1", [own]), ("2", [own]), ("3", self.urls))
+        members = [{"ID": identity, "name": f"m{identity}", "clientURLs": urls} for identity, urls in named]
+        document = {"header": {"cluster_id": "9", "member_id": "1"}, "leader": "1", "raftTerm": "2", "members": members}
+        self.rfile.read(int(self.headers["Content-Length"]))
+        body = json.dumps(document).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_unused: t.Any) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.parametrize(
+    "urls",
+    [["http://a b:1"], ["http://a\r\nb:1", "http://x:99999"], ["", "\x00", "\ud800"], ["http://[::1"], ["//a"]],
+    ids=["space", "newline", "nothing", "bracket", "no scheme"],
+)
+def test_whatever_a_member_published_as_its_url_it_alone_is_unhealthy_for_it(
+    urls: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where another one publishes a URL that isn't its own: the answer is evidence about the member that gave it."""
+    monkeypatch.setattr(OneOfThree, "urls", urls)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), OneOfThree) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        view = members_view([f"http://127.0.0.1:{server.server_address[1]}"], None)
+        server.shutdown()
+    first, second, third = (view.unhealthy(member) for member in view.members)
+    assert first == ""
+    assert "answers as member 0000000000000001, the list says 0000000000000002" in second
+    assert "is not asked: it is not a URL" in third
+
+
+def test_what_nobody_may_ask_in_plain_text_is_skipped_for_what_may_be_asked() -> None:
+    """Of several URLs of a member the first that is encrypted counts where there are credentials."""
+    urls = ("http://10.0.0.3:2379", "https://127.0.0.1:1")
+    member = Member(3, "m3", (), urls, False)
+    assert client_url(member, Credentials("a", "b", "c")) == urls[1]
+    assert client_url(member, None) == urls[0]
