@@ -11,6 +11,7 @@ import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import ownership
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import contents, restore_info
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.legible import block
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice, kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.bounded_yaml import read_json
@@ -71,7 +72,7 @@ class ActionModule(ControlPlaneAction):
             choice = chosen
             self._refuse_alive(objects, choice)
             self._verify(objects, choice)
-        text = "\n".join(choice.lines())
+        text = block(choice.lines())
         if self.check_mode:
             typed = WHAT_TO_TYPE.format(choice.consent)
             return self._said(objects, True, f"{text}\nIt is done with the consent {typed}", consent=choice.consent)

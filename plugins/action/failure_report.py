@@ -9,6 +9,7 @@ import contextlib
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.legible import block, lines
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import StoreError
@@ -58,7 +59,8 @@ class ActionModule(ControlPlaneAction):
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Close the journal's open step as failed and fail with the three things."""
-        error = redact(arguments["error"])
+        first, *more = lines(redact(arguments["error"]))
+        first = first or "failed"
         under_way, safe, instead = "nothing", NOTHING, ""
         try:
             journal = self.journal(arguments)
@@ -69,7 +71,6 @@ class ActionModule(ControlPlaneAction):
                 under_way = f"{last['action']}{target}"
                 safe = SAFETY.get(str(last["action"]), "The step's own message says what it left.")
                 if not self.check_mode:
-                    first = error.splitlines()[0] if error else "failed"
                     close_intents(journal, arguments["run"], "failed", first)
                     self._explain(arguments, last, first)
                 instead = self._another(arguments) if last["action"] in (names.INITIALIZE, names.JOIN) else ""
@@ -77,18 +78,20 @@ class ActionModule(ControlPlaneAction):
             # The store itself may be what failed; its own message is then the error that is shown.
             safe = f"The journal could not be read or written ({broken})."
         output = redact(arguments["output"]).strip()
-        lines = [error]
+        # Indented, so that no line of it passes for one of the report's own.
+        report = [first, *(f"  {each}" for each in more)]
         if output:
-            lines += ["", "Last output:", output]
-        lines += [
+            report += ["", "Last output:", *(f"  {each}" for each in lines(output))]
+        report += [
             "",
             f"Under way:  {under_way}" + (f" (task: {arguments['task']})" if arguments["task"] else ""),
             f"Safe now?   {safe}",
             "What to do: mend what the message names, then run the same playbook again "
             f"(kubeadm.control_plane.{arguments['playbook']}); it goes on from where this stopped. "
-            f"kubeadm.control_plane.status shows the cluster without changing it.{instead}",
+            f"kubeadm.control_plane.status shows the cluster without changing it.",
+            *([f"            {instead}"] if instead else []),
         ]
-        return {"changed": False, "failed": True, "msg": "\n".join(lines)}
+        return {"changed": False, "failed": True, "msg": block(report)}
 
     def _another(self, arguments: dict[str, t.Any]) -> str:
         """How to have another machine made where one can't be: each run goes on with the one that was begun, in its failure domain."""
@@ -100,7 +103,7 @@ class ActionModule(ControlPlaneAction):
                     name, domain = str(machine["metadata"]["name"]), machine["spec"].get("failureDomain")
                     where = f"is placed in the failure domain {domain}" if domain else "was begun"
                     return (
-                        f"\n            Machine {name} {where} and kubeadm was never started on it. If it can't be made, have another one made in its "
+                        f"Machine {name} {where} and kubeadm was never started on it. If it can't be made, have another one made in its "
                         f"place, wherever there is room {advice.replace(name)}."
                     )
         return ""

@@ -223,7 +223,7 @@ from ansible.plugins.inventory import BaseInventoryPlugin, Constructable
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import list_clusters
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, StoreError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.view import OF_ALL, OF_NAMESPACE
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import inventory_groups, stores
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import inventory_groups, screen, stores
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER, ClusterObjects
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import CLUSTERS_GROUP, REFUSED
 
@@ -285,7 +285,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
                 if not stores.is_not_installed(error):
                     raise
                 # The playbook that installs is run with this very inventory.
-                self.display.warning(str(error))
+                screen.Screen().warning(str(error))
                 store = None
             chosen = inventory_groups.chosen_clusters(
                 labels, self.get_option("watch_filter"), self.get_option("label_selector")
@@ -317,7 +317,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
                     if cluster is not None:
                         found[key] = cluster["metadata"].get("labels") or {}
                 except StoreError as damaged:
-                    self.display.warning(str(damaged))
+                    screen.Screen().warning(str(damaged))
                     found[key] = None
         return found
 
@@ -381,7 +381,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
             machines = list(inventory_groups.machine_hosts(objects, self.inventory.hosts, self._taken))
         except (StoreError, LookupError, TypeError, AttributeError) as error:
             # Whatever is wrong with the objects of one cluster.
-            self.display.warning(f"machines of {namespace}/{name} are left out of the inventory: {error}")
+            screen.Screen().warning(f"machines of {namespace}/{name} are left out of the inventory: {error}")
             return
         # Never the cluster's own name: --limit prod would take the group, and so no cluster at all.
         group = self.inventory.add_group(re.sub(r"[^A-Za-z0-9_]", "_", host) + "_machines")

@@ -91,11 +91,10 @@ signed:
   type: bool
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import tokens
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import (
     ApiClient,
@@ -107,7 +106,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
+    module = NodeModule(
         argument_spec={
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "token": {"type": "str", "no_log": True},
@@ -137,7 +136,7 @@ def main() -> None:
     module.exit_json(**result)
 
 
-def present(module: AnsibleModule, client: ApiClient) -> dict[str, object]:
+def present(module: NodeModule, client: ApiClient) -> dict[str, object]:
     """Make the token."""
     token = module.params["token"] or tokens.new_token()
     document = tokens.secret_document(
@@ -160,7 +159,7 @@ def present(module: AnsibleModule, client: ApiClient) -> dict[str, object]:
     return result
 
 
-def absent(module: AnsibleModule, client: ApiClient) -> dict[str, object]:
+def absent(module: NodeModule, client: ApiClient) -> dict[str, object]:
     """Delete the token."""
     token_id = module.params["token_id"]
     if not tokens.TOKEN_ID_PATTERN.fullmatch(token_id):

@@ -123,8 +123,6 @@ quorum:
 
 import typing as t
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.quorum import Verdict
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import arguments as etcd_arguments
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.alarms import (
@@ -140,11 +138,12 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types i
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.view import View
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError, read_text
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
+    module = NodeModule(
         argument_spec={
             "state": {"type": "str", "choices": ["listed", "disarmed"], "default": "listed"},
             "alarm": {"type": "str", "choices": [NOSPACE, CORRUPT], "default": NOSPACE},

@@ -92,19 +92,18 @@ leader:
 
 import typing as t
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import arguments as etcd_arguments
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.leadership import hand_over
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.membership import MembershipError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import from_hex
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
+    module = NodeModule(
         argument_spec={
             "member_id": {"type": "str"},
             "name": {"type": "str"},

@@ -154,8 +154,6 @@ etcd:
 
 import typing as t
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.quorum import Verdict
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import arguments as etcd_arguments
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.membership import (
@@ -167,11 +165,12 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.promoti
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import from_hex
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
+    module = NodeModule(
         argument_spec={
             "state": {"type": "str", "choices": ["absent", "promoted"], "default": "absent"},
             "member_id": {"type": "str"},

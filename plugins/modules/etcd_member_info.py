@@ -80,16 +80,15 @@ etcd:
       returned: success
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import arguments as etcd_arguments
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(argument_spec={**etcd_arguments.ETCD, **arguments.MACHINE}, supports_check_mode=True)
+    module = NodeModule(argument_spec={**etcd_arguments.ETCD, **arguments.MACHINE}, supports_check_mode=True)
     try:
         arguments.check(module.params, check_mode=module.check_mode)
     except NodeError as error:

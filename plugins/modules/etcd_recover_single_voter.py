@@ -135,8 +135,6 @@ finishedAt:
   type: str
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.single_voter_unit import (
     ABSENT,
     FAILED,
@@ -149,11 +147,12 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.single_
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import from_hex, to_hex
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
+    module = NodeModule(
         argument_spec={
             "member_id": {"type": "str", "required": True},
             "lost": {"type": "str", "default": ""},

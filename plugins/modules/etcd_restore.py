@@ -135,8 +135,6 @@ finishedAt:
 
 import typing as t
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.contents import ContentsError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore_unit import (
     ABSENT,
@@ -151,11 +149,12 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
+    module = NodeModule(
         argument_spec={
             "state": {"type": "str", "choices": ["restored", "stopped"], "default": "restored"},
             "snapshot": {"type": "path", "default": ""},
@@ -181,7 +180,7 @@ def main() -> None:
     module.exit_json(**done)
 
 
-def stopped(module: AnsibleModule) -> dict[str, t.Any]:
+def stopped(module: NodeModule) -> dict[str, t.Any]:
     """Stop this machine's control plane for good."""
     replace = module.params["replace_working"]
     changed, kept = fence(Unit().restore, replace_working=replace, check=module.check_mode)
@@ -197,7 +196,7 @@ def stopped(module: AnsibleModule) -> dict[str, t.Any]:
     }
 
 
-def restored(module: AnsibleModule) -> dict[str, t.Any]:
+def restored(module: NodeModule) -> dict[str, t.Any]:
     """Start the restore or find it, wait for it, and tell what came of it."""
     params = module.params
     unit = Unit()

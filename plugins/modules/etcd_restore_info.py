@@ -56,16 +56,15 @@ stopped:
   type: bool
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore_info import gather
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(argument_spec=dict(arguments.MACHINE), supports_check_mode=True)
+    module = NodeModule(argument_spec=dict(arguments.MACHINE), supports_check_mode=True)
     try:
         arguments.check(module.params, check_mode=True)
         found = gather()

@@ -169,8 +169,6 @@ removed:
   elements: str
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.arguments import LOCAL_MEMBER
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import (
     KUBEADM_CREDENTIALS,
@@ -191,11 +189,12 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types i
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
+    module = NodeModule(
         argument_spec={
             "name": {"type": "str", "required": True},
             "directory": {"type": "path", "default": DIRECTORY},

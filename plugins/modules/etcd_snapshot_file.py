@@ -90,8 +90,6 @@ path:
   type: str
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapshot_file import (
     path_of,
     read_piece,
@@ -99,11 +97,12 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapsho
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
+    module = NodeModule(
         argument_spec={
             "state": {"type": "str", "choices": ["read", "written"], "default": "read"},
             "name": {"type": "str", "required": True},

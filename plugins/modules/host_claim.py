@@ -191,8 +191,6 @@ message:
   type: str
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import (
     arguments,
     host_claim,
@@ -201,6 +199,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import 
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.image_check import Images
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
 
 OPTIONS = {
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
@@ -226,7 +225,7 @@ OPTIONS = {
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
+    module = NodeModule(
         argument_spec={**OPTIONS, **arguments.MACHINE, **arguments.FENCING},
         required_if=[("state", "present", ["id", "cluster", "kubernetes_version"])],
         supports_check_mode=True,
@@ -245,7 +244,7 @@ def main() -> None:
         module.fail_json(msg=str(error))
 
 
-def present(module: AnsibleModule) -> None:
+def present(module: NodeModule) -> None:
     """Check and claim the host, and end the module."""
     params = module.params
     # A number that the host kept for a cluster before this one must not count: the claim itself keeps others out.
@@ -272,7 +271,7 @@ def present(module: AnsibleModule) -> None:
     )
 
 
-def absent(module: AnsibleModule) -> None:
+def absent(module: NodeModule) -> None:
     """Reset and release the host, and end the module."""
     params = module.params
     checked = dict(params)

@@ -50,15 +50,14 @@ caCertHash:
   type: str
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments, guard, host_claim, host_facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(argument_spec=dict(arguments.MACHINE), supports_check_mode=True)
+    module = NodeModule(argument_spec=dict(arguments.MACHINE), supports_check_mode=True)
     places = host_facts.HostPlaces()
     try:
         arguments.check(module.params, check_mode=True)

@@ -88,8 +88,6 @@ msg:
   type: str
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.kubeadm_certificates import (
@@ -97,11 +95,12 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.kubeadm
     Places,
     run,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
+    module = NodeModule(
         argument_spec={
             "state": {"type": "str", "choices": ["read", "prepared", "renewed", "bootstrapped"], "default": "read"},
             "node_name": {"type": "str", "default": ""},

@@ -99,16 +99,15 @@ restarted:
   type: bool
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.binaries import PROGRAMS, Binaries, Wanted
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
+    module = NodeModule(
         argument_spec={
             "version": {"type": "str", "required": True},
             "names": {"type": "list", "elements": "str", "choices": list(PROGRAMS), "default": list(PROGRAMS)},

@@ -92,10 +92,9 @@ adoption:
       returned: success
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.sealed import SealError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import adoption_facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.collect import Looks, collect
@@ -103,7 +102,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.col
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
+    module = NodeModule(
         argument_spec={
             "transport_key": {"type": "str", "required": True, "no_log": True},
             "controller_time": {"type": "float"},

@@ -231,8 +231,6 @@ dataMatches:
 
 import typing as t
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments, reset
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import (
     ABSENT,
@@ -241,6 +239,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstr
     Bootstrap,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
 
 # A shorter text would be taken out of words that happen to hold it.
 SHORTEST_SECRET = 12
@@ -260,7 +259,7 @@ DATA_OPTIONS = {
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
+    module = NodeModule(
         argument_spec={
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "step": {"type": "str"},
@@ -284,14 +283,14 @@ def main() -> None:
         module.fail_json(msg=str(error))
 
 
-def mask_secrets_only(module: AnsibleModule, data: dict[str, t.Any]) -> None:
+def mask_secrets_only(module: NodeModule, data: dict[str, t.Any]) -> None:
     """Let the module mask what may be secret, instead of every word of the data wherever it occurs ("init", "0600")."""
     secrets = [data["config"], *data["preKubeadmCommands"], *data["postKubeadmCommands"]]
     secrets += [entry.get("content") for entry in data["files"]] + [entry.get("passwd") for entry in data["users"]]
     module.no_log_values = {str(secret) for secret in secrets if secret and len(str(secret)) >= SHORTEST_SECRET}
 
 
-def present(module: AnsibleModule) -> None:
+def present(module: NodeModule) -> None:
     """Start, find or wait for the bootstrap, and end the module."""
     params = module.params
     known = {name: value for name, value in params.items() if name != "data"}

@@ -212,7 +212,8 @@ accepted:
 aggregated:
   description: >-
     Of every API server behind this one, the APIService's C(name), and the HTTP status that it answers to the certificate that the node
-    has (C(current)) and to O(front_proxy) (C(other)); 0 where it does not answer.
+    has (C(current)) and to O(front_proxy) (C(other)); 0 where it does not answer, and where its APIService wants it not to be verified
+    (C(verified) is false), as no certificate is shown to it then.
   returned: with O(front_proxy)
   type: list
   elements: dict
@@ -226,14 +227,13 @@ import re
 import ssl
 import typing as t
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import aggregated_servers, arguments, guard
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import certificate_changes as changes
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import certificate_proof as proof
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.component_age import KUBELET, Components
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.static_pod import COMPONENTS, StaticPod
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import (
     ApiClient,
@@ -249,7 +249,7 @@ KUBELET_CONFIGURATION = "/var/lib/kubelet/config.yaml"
 def main() -> None:
     """Run the module."""
     text = {"type": "str", "default": ""}
-    module = AnsibleModule(
+    module = NodeModule(
         argument_spec={
             "changes": {
                 "type": "list",

@@ -167,8 +167,6 @@ import shutil
 import tempfile
 import typing as t
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import (
     arguments,
     kubelet_flags,
@@ -192,6 +190,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.control
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.kubelet_change import KubeletChange, rehearse
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
 
 CONTROL_PLANE = "control_plane"
 KUBELET = "kubelet"
@@ -259,7 +258,7 @@ def document(report: Report, changes: t.Sequence[str]) -> dict[str, t.Any]:
     }
 
 
-def work(module: AnsibleModule, places: Places) -> dict[str, t.Any]:
+def work(module: NodeModule, places: Places) -> dict[str, t.Any]:
     """Begin or find the work and wait for it. Raises NodeError."""
     params = module.params
     check = module.check_mode or params["only_compare"]
@@ -289,7 +288,7 @@ def work(module: AnsibleModule, places: Places) -> dict[str, t.Any]:
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
+    module = NodeModule(
         argument_spec={
             "step": {"type": "str", "required": True},
             "work": {"type": "str", "required": True, "choices": [CONTROL_PLANE, KUBELET]},

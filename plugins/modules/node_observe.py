@@ -145,17 +145,16 @@ observation:
       returned: success
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.collect import Looks, collect
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.settling import wait_until_up
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
+    module = NodeModule(
         argument_spec={
             "endpoint": {"type": "str"},
             "look_again": {"type": "bool", "default": True},

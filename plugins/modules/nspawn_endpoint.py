@@ -107,8 +107,7 @@ endpoint:
 import os
 import typing as t
 
-from ansible.module_utils.basic import AnsibleModule
-
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import endpoint, haproxy, host
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.arguments import (
     DIRECTORY_ARGUMENTS,
@@ -155,7 +154,7 @@ def main() -> None:
         "port": {"type": "int", "default": 6443},
         "servers": {"type": "list", "elements": "dict", "options": server},
     }
-    module = AnsibleModule(
+    module = NodeModule(
         argument_spec={**DIRECTORY_ARGUMENTS, **NETWORK_ARGUMENTS, **arguments}, supports_check_mode=True
     )
     os.umask(0o022)

@@ -78,8 +78,7 @@ removed:
 import os
 import typing as t
 
-from ansible.module_utils.basic import AnsibleModule
-
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import clean, host, kubernetes_source
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.arguments import (
     CACHE_ARGUMENTS,
@@ -112,9 +111,7 @@ def main() -> None:
         "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
         "build_tools": {"type": "bool", "default": False},
     }
-    module = AnsibleModule(
-        argument_spec={**DIRECTORY_ARGUMENTS, **CACHE_ARGUMENTS, **arguments}, supports_check_mode=True
-    )
+    module = NodeModule(argument_spec={**DIRECTORY_ARGUMENTS, **CACHE_ARGUMENTS, **arguments}, supports_check_mode=True)
     os.umask(0o022)
     try:
         module.exit_json(**execute(module.params, module.check_mode))

@@ -126,8 +126,7 @@ log:
 import os
 import typing as t
 
-from ansible.module_utils.basic import AnsibleModule
-
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import (
     host,
     image,
@@ -174,7 +173,7 @@ def main() -> None:
         "release_url": {"type": "str", "default": kubernetes_release.RELEASE_URL},
         "install_packages": {"type": "bool", "default": True},
     }
-    module = AnsibleModule(
+    module = NodeModule(
         argument_spec={**DIRECTORY_ARGUMENTS, **CACHE_ARGUMENTS, **arguments},
         required_if=[("state", "present", ["kubernetes_version"]), ("source", "directory", ["binaries"])],
         required_one_of=[("name", "kubernetes_version")],

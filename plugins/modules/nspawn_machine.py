@@ -180,8 +180,7 @@ machine:
 import os
 import typing as t
 
-from ansible.module_utils.basic import AnsibleModule
-
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import (
     host,
     image,
@@ -252,7 +251,7 @@ def main() -> None:
         "wait": {"type": "bool", "default": True},
         "timeout": {"type": "int", "default": 60},
     }
-    module = AnsibleModule(
+    module = NodeModule(
         argument_spec={**DIRECTORY_ARGUMENTS, **CACHE_ARGUMENTS, **NETWORK_ARGUMENTS, **arguments},
         required_if=[
             ("state", "present", ["cluster"]),

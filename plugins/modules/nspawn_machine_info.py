@@ -90,8 +90,7 @@ machines:
       type: str
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import host, machine
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.arguments import (
     DIRECTORY_ARGUMENTS,
@@ -103,7 +102,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.error
 def main() -> None:
     """Run the module."""
     arguments = {"cluster": {"type": "str"}, "namespace": {"type": "str"}}
-    module = AnsibleModule(argument_spec={**DIRECTORY_ARGUMENTS, **arguments}, supports_check_mode=True)
+    module = NodeModule(argument_spec={**DIRECTORY_ARGUMENTS, **arguments}, supports_check_mode=True)
     try:
         host.require_root()
         found = machine.list_machines(

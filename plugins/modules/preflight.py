@@ -149,17 +149,16 @@ fit:
 
 import typing as t
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.external import ExternalEtcd, Pem
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments, host_fitness
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError, read_text
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.preflight import ERROR, Check, Wanted, look_at
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
+    module = NodeModule(
         argument_spec={
             "version": {"type": "str", "default": ""},
             "existing": {"type": "bool", "default": False},

@@ -143,11 +143,10 @@ msg:
 
 import typing as t
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments, plugin_kubeconfigs
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import (
     ApiClient,
     ApiError,
@@ -164,7 +163,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.ser
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
+    module = NodeModule(
         argument_spec={
             "state": {"type": "str", "choices": ["read", "renewed"], "default": "read"},
             "key_ids": {"type": "list", "elements": "str", "default": [], "no_log": False},

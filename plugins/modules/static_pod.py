@@ -90,16 +90,15 @@ msg:
   sample: kube-apiserver was restarted, healthy after 3.2 s
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.static_pod import COMPONENTS, StaticPod
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
+    module = NodeModule(
         argument_spec={
             "component": {"type": "str", "required": True, "choices": list(COMPONENTS)},
             "state": {"type": "str", "choices": ["restarted"], "default": "restarted"},

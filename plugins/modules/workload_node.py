@@ -74,11 +74,10 @@ leases:
 
 from urllib.parse import quote
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import (
     ApiClient,
     ApiError,
@@ -90,7 +89,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.lea
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
+    module = NodeModule(
         argument_spec={
             "name": {"type": "str", "required": True},
             "state": {"type": "str", "choices": ["absent"], "default": "absent"},

@@ -124,11 +124,10 @@ conflict:
 
 import json
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import compare_and_swap
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import (
     ADMIN_KUBECONFIG,
@@ -151,7 +150,7 @@ def main() -> None:
         "document": {"type": "json", "required": True, "no_log": True},
         "resource_version": {"type": "str", "default": ""},
     }
-    module = AnsibleModule(
+    module = NodeModule(
         argument_spec={
             "read": {"type": "list", "elements": "dict", "default": [], "options": reads},
             "write": {"type": "list", "elements": "dict", "default": [], "options": writes},
@@ -167,7 +166,7 @@ def main() -> None:
         module.fail_json(msg=str(error))
 
 
-def work(module: AnsibleModule) -> dict[str, object]:
+def work(module: NodeModule) -> dict[str, object]:
     """Read, then write."""
     params = module.params
     arguments.check(params, check_mode=module.check_mode)

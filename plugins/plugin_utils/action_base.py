@@ -12,9 +12,9 @@ import typing as t
 
 from ansible import constants as C
 from ansible.plugins.action import ActionBase
-from ansible.utils.display import Display
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils import failpoints
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.legible import one_line, readable
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import marks
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, StoreError
@@ -32,6 +32,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_conn
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.overlay_store import OverlayStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.screen import Screen
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.stores import STORE_SPEC
 
 PROGRESS_SECONDS = 15
@@ -68,12 +69,12 @@ class ControlPlaneAction(ActionBase):
     _requires_connection = False
 
     def run(self, tmp: t.Optional[str] = None, task_vars: t.Optional[dict[str, t.Any]] = None) -> dict[str, t.Any]:
-        """Run the action; the collection's own errors become ``failed`` with ``msg``."""
+        """Run the action; the collection's own errors become ``failed`` with ``msg``. Every text of the result is legible."""
         result: dict[str, t.Any] = dict(super().run(tmp, task_vars))
         self._task_vars: dict[str, t.Any] = task_vars or {}
-        self.display = Display()
+        self.display = Screen()
         if self._task_vars.get(REFUSED):
-            return {**result, "failed": True, "msg": str(self._task_vars[REFUSED])}
+            return readable({**result, "failed": True, "msg": str(self._task_vars[REFUSED])})
         _checked, arguments = self.validate_argument_spec(argument_spec={**self.COMMON_ARGUMENTS, **self.ARGUMENTS})
         self.check_mode = bool(self._task.check_mode)
         self._home = (arguments.get("namespace"), arguments.get("cluster"))
@@ -84,7 +85,7 @@ class ControlPlaneAction(ActionBase):
             result.update(failure.result, failed=True, msg=str(failure))
         except (ManifestError, StoreError) as error:
             result.update(failed=True, msg=str(error))
-        return result
+        return readable(result)
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Do the action's work and return what the task registers. No secret may be in it."""
@@ -194,7 +195,7 @@ class ControlPlaneAction(ActionBase):
         """Show a line for people while a task goes on; another namespace may have a cluster of that name."""
         namespace, own = self._home
         where = f"{namespace}/{cluster}" if namespace and cluster == own else cluster
-        self.display.display(f"  [{where}] {text}")
+        self.display.display(one_line(f"  [{where}] {text}"))
 
     def host_of(self, cluster: str) -> str:
         """Return the inventory's name for the task's cluster, for advice to type; clusters of one name in two namespaces have others."""

@@ -11,7 +11,8 @@ import threading
 import typing as t
 
 from ansible.plugins.action import ActionBase
-from ansible.utils.display import Display
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.screen import Screen
 
 PROGRESS_SECONDS = 15
 POLL_SECONDS = 1.0
@@ -56,7 +57,7 @@ class _Follower(threading.Thread):
                 continue
             line = self._newest_line()
             if line:
-                Display().display(f"  [this host] {line}")
+                Screen().display(f"  [this host] {line}")
                 waited = 0.0
 
     def stop(self) -> None:

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
-from ansible.utils.display import Display
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.screen import Screen
 
 MAX_DEPTH = 64
 MAX_VALUES = 200_000
@@ -83,4 +83,4 @@ def explained() -> Iterator[None]:
 def warn(name: str, warnings: Sequence[str]) -> None:
     """Show warnings."""
     for warning in warnings:
-        Display().warning(f"{name}: {warning}")
+        Screen().warning(f"{name}: {warning}")

@@ -14,6 +14,7 @@ import os
 import shutil
 import typing as t
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.legible import block, one_line
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import files
 
 FAILED, HELD, WAITS, CHANGED, WOULD_CHANGE, NOTHING = "failed", "held", "waits", "changed", "would change", "nothing"
@@ -90,10 +91,10 @@ def summary_text(playbook: str, outcomes: t.Mapping[str, Outcome]) -> str:
     width = max((len(host) for _each, host in told), default=0)
     title = max((len(TITLES[each]) for each, _host in told), default=0)
     for each, host in told:
-        message = " ".join(outcomes[host]["message"].split())
+        message = one_line(" ".join(outcomes[host]["message"].split()))
         message = message if len(message) <= _WIDTH else message[: _WIDTH - 1] + "…"
         lines.append(f"  {TITLES[each]:<{title}}  {host:<{width}}  {message}".rstrip())
-    return "\n".join(lines)
+    return block(lines)
 
 
 def counts(outcomes: t.Mapping[str, Outcome]) -> dict[str, int]:

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A cluster's state as data and as one table that a person reads at a glance. Pure."""
+"""A cluster's state as data and as one table that a person reads at a glance. Pure; every text in it is one legible line."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.dri
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.left_behind import LEFT_BEHIND, left_behind
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import read_snapshot
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.legible import block, legible
 
 Object = dict[str, t.Any]
 
@@ -26,7 +27,10 @@ MARKS = ("HealthCheckSucceeded", "OwnerRemediated")
 
 
 def status_data(snapshot: Object, decision: Object) -> Object:
-    """Lay a snapshot and its decision out as the data of the status table."""
+    """Lay a snapshot that ``check_snapshot`` accepts, and its decision, out as the data of the status table."""
+    view = read_snapshot(snapshot)
+    left, drift = ([each["message"] for each in found(view)] for found in (left_behind, static_pod_drift))
+    snapshot = _without_nulls(snapshot)
     workload = snapshot["workload"]
     control_plane = snapshot.get("controlPlane") or {}
     cluster = snapshot["cluster"]
@@ -36,24 +40,24 @@ def status_data(snapshot: Object, decision: Object) -> Object:
         {
             node["kubeletVersion"]
             for node in workload.get("nodes", [])
-            if node["name"] not in workload.get("workerNodes", [])
+            if node.get("kubeletVersion") and node["name"] not in workload.get("workerNodes", [])
         }
     )
     endpoint = cluster.get("spec", {}).get("controlPlaneEndpoint") or {}
-    return {
+    data: Object = {
         "cluster": cluster["metadata"]["name"],
-        "namespace": cluster["metadata"]["namespace"],
+        "namespace": cluster["metadata"].get("namespace", ""),
         "phase": ((decision.get("status") or {}).get("cluster") or {}).get("phase", ""),
         "paused": bool(cluster.get("spec", {}).get("paused")),
         "replicas": {
             "desired": control_plane.get("spec", {}).get("replicas", 0),
             "existing": len(snapshot["machines"]),
-            "ready": status.get("readyReplicas", 0),
-            "upToDate": status.get("upToDateReplicas", 0),
+            "ready": _count(status.get("readyReplicas")),
+            "upToDate": _count(status.get("upToDateReplicas")),
         },
         "version": {"desired": control_plane.get("spec", {}).get("version", ""), "running": versions},
         "endpoint": {
-            "address": f"{endpoint['host']}:{endpoint['port']}" if endpoint.get("host") else "",
+            "address": f"{endpoint['host']}:{endpoint.get('port', 6443)}" if endpoint.get("host") else "",
             "answers": (workload.get("endpoint") or {}).get("answers"),
             "message": (workload.get("endpoint") or {}).get("message", ""),
         },
@@ -67,8 +71,8 @@ def status_data(snapshot: Object, decision: Object) -> Object:
         "conditions": conditions.get("controlPlane") or [],
         "certificates": snapshot.get("certificates") or {},
         "readinessGates": snapshot.get("readinessGates") or [],
-        "leftBehind": [each["message"] for each in left_behind(read_snapshot(snapshot))],
-        "drift": [each["message"] for each in static_pod_drift(read_snapshot(snapshot))],
+        "leftBehind": left,
+        "drift": drift,
         "maintenance": snapshot.get("maintenance"),
         "witnesses": [
             {key: each.get(key) for key in ("machine", "reachable", "message")}
@@ -80,6 +84,20 @@ def status_data(snapshot: Object, decision: Object) -> Object:
             "blockedOn": decision.get("blockedOn") or [],
         },
     }
+    shown: Object = legible(data)
+    return shown
+
+
+def _without_nulls(value: t.Any) -> t.Any:
+    """A copy without the fields that are null, which count as absent."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
+    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
+
+
+def _count(value: t.Any) -> int:
+    """A number of a stored status, whose fields no schema bounds."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def _etcd(view: t.Optional[Object]) -> Object:
@@ -110,7 +128,7 @@ def _etcd(view: t.Optional[Object]) -> Object:
             }
         )
     alarms = [
-        {"member": names.get(alarm["memberID"], alarm["memberID"]), "alarm": alarm["alarm"]}
+        {"member": names.get(alarm.get("memberID", ""), alarm.get("memberID", "?")), "alarm": alarm["alarm"]}
         for alarm in view.get("alarms", [])
     ]
     return {
@@ -137,7 +155,7 @@ def _machine(entry: Object, conditions: t.Mapping[str, list[Object]]) -> Object:
         "name": name,
         "version": machine["spec"].get("version", ""),
         "failureDomain": machine["spec"].get("failureDomain", ""),
-        "address": addresses[0]["address"] if addresses else "",
+        "address": addresses[0].get("address", "") if addresses else "",
         "node": machine.get("status", {}).get("nodeRef", {}).get("name", ""),
         "deleting": bool(machine["metadata"].get("deletionTimestamp")),
         "bootstrap": machine.get("status", {}).get("bootstrap", {}).get("state", ""),
@@ -200,7 +218,7 @@ def status_table(data: Object) -> str:
     lines += ["", *_decision_lines(data["decision"])]
     if data.get("kubeconfig"):
         lines.append(f"  kubeconfig {data['kubeconfig']}")
-    return "\n".join(lines)
+    return block(lines)
 
 
 def _word(value: t.Optional[bool], yes: str, no: str, unknown: str) -> str:
@@ -287,8 +305,13 @@ def _decision_lines(decision: Object) -> list[str]:
     title = {"blocked": "BLOCKED", "wait": "waits for", "postponed": "postponed"}.get(decision["action"], "next")
     if decision["blockedOn"]:
         return [
-            f"  {title:<10} {each['message']}" + (f"\n             to do: {each['fix']}" if each.get("fix") else "")
+            line
             for each in decision["blockedOn"]
+            for line in (
+                f"  {title:<10} {each['message']}",
+                f"             to do: {each['fix']}" if each.get("fix") else "",
+            )
+            if line
         ]
     reasons = "; ".join(each["message"] for each in decision["reasons"])
     return [f"  {title:<10} {decision['action']}: {reasons} (run the playbook reconcile)"]

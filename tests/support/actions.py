@@ -27,6 +27,12 @@ Object = dict[str, Any]
 
 def run_action(action_name: str, /, check: bool = False, vault_password: str = "", **arguments: Any) -> Object:
     """Run the collection's action of that name with these arguments and return what a task would register."""
+    result: Object = make_action(action_name, check, vault_password, **arguments).run(task_vars={})
+    return result
+
+
+def make_action(action_name: str, /, check: bool = False, vault_password: str = "", **arguments: Any) -> Any:
+    """The collection's action of that name, with a connection to this host."""
     loader = DataLoader()
     if vault_password:
         loader.set_vault_secrets(vault_secrets(vault_password))
@@ -34,7 +40,7 @@ def run_action(action_name: str, /, check: bool = False, vault_password: str = "
     task.action = f"kubeadm.control_plane.{action_name}"
     task.args = arguments
     task.check_mode = check
-    action = importlib.import_module(f"{PACKAGE}.{action_name}").ActionModule(
+    return importlib.import_module(f"{PACKAGE}.{action_name}").ActionModule(
         task=task,
         connection=connection_loader.get("local", PlayContext()),
         play_context=PlayContext(),
@@ -42,5 +48,3 @@ def run_action(action_name: str, /, check: bool = False, vault_password: str = "
         templar=Templar(loader=loader),
         shared_loader_obj=None,
     )
-    result: Object = action.run(task_vars={})
-    return result

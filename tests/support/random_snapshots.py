@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Iterator
 from typing import Any
 
-from builders import Builder, cluster, member_id
+from builders import Builder, at, cluster, member_id
 from hypothesis import strategies as st
 from rules import (
     DELETE_MACHINE,
@@ -30,6 +32,25 @@ COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "et
 MEMBERS = ("healthy",) * 5 + ("sick", "learner", "unnamed", "missing", "silent", "alarm")
 NODES = ("True",) * 6 + ("Unknown", "missing", "False")
 STATES = ("Succeeded",) * 6 + ("", "Running", "Failed")
+
+ODD: tuple[Any, ...] = (
+    *(
+        None,
+        True,
+        0,
+        -1,
+        3.5,
+        "",
+        "x",
+        "{{ x }}",
+        "0",
+        "v9",
+        "2026-02-30T00:00:00Z",
+        "0000-01-01T00:00:00Z",
+        at(-9999999),
+    ),
+    *([], [None], [[]], ["x"], [{}], {}, {"x": None}, {"name": []}, 10**30, "9" * 400),
+)
 
 
 def once_in(draw: st.DrawFn, number: int) -> bool:
@@ -216,3 +237,31 @@ def _witnesses(draw: st.DrawFn, builder: Builder) -> None:
         if one is not None:
             status = theirs["statuses"].setdefault(one, {"healthy": False})
             status["healthy"] = not status.get("healthy")
+
+
+def owner_of(draw: Any, document: dict[str, Any]) -> tuple[Any, Any]:
+    """A container somewhere in the document, and one of its keys or indexes."""
+    owner: Any = document
+    while True:
+        key = draw(st.sampled_from(list(owner) if isinstance(owner, dict) else range(len(owner))))
+        if not isinstance(owner[key], (dict, list)) or not owner[key] or draw(st.integers(0, 6)) == 6:
+            return owner, key
+        owner = owner[key]
+
+
+def with_an_odd_field(draw: Any, snapshot: dict[str, Any]) -> None:
+    """Put something odd in the place of one field, or take it out."""
+    owner, key = owner_of(draw, snapshot)
+    if draw(st.booleans()):
+        owner[key] = copy.deepcopy(draw(st.sampled_from(ODD)))
+    else:
+        del owner[key]
+
+
+def texts_in(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every text in a document: its container and its key or index."""
+    for key, each in list(value.items() if isinstance(value, dict) else enumerate(value)):
+        if isinstance(each, str):
+            yield value, key
+        elif isinstance(each, (dict, list)):
+            yield from texts_in(each)

@@ -36,6 +36,13 @@ NO_HEADER = re.compile(
 LONGEST_PYTHON_FILE = 400
 # As ansible-test has it. Ruff's own rule can't say so: with that length it would ask for longer lines elsewhere (SIM108).
 LONGEST_PYTHON_LINE = 160
+# What writes to a terminal, and the one file that may have it: there every text is made legible (module_utils/legible.py).
+SHOWS = {
+    re.compile(
+        r"^\s*(from ansible\.utils\.display|import ansible\.utils\.display)", re.MULTILINE
+    ): "plugins/plugin_utils/screen.py",
+    re.compile(r"\bimport .*\bAnsibleModule\b"): "plugins/module_utils/node/module.py",
+}
 GUARD = "kubeadm.control_plane.guard"
 # The guard itself, and what works on a cluster that is no inventory host yet, or on no cluster at all, and says so itself.
 OWN_GUARD = ("guard", "adopt", "install")
@@ -298,6 +305,9 @@ def python_files(root: Path) -> Problems:
         if text.strip() and "from __future__ import annotations" not in text and file.name != "__init__.py":
             problems.append(f"{name}: without `from __future__ import annotations`")
         shebang = text.startswith("#!/usr/bin/python\n")
+        for pattern, only in SHOWS.items():
+            if name != only and pattern.search(text):
+                problems.append(f"{name}: what it shows is not made legible: use {only}")
         if name.startswith("plugins/modules/") != shebang and file.name != "__init__.py":
             problems.append(f"{name}: modules, and only they, begin with #!/usr/bin/python")
     return problems

@@ -91,6 +91,18 @@ def test_the_smallest_tree_has_no_problems(tree):
         ("plugins/action/thing.py", "from __future__ import annotations", "import os", "__future__"),
         ("plugins/action/thing.py", "SPDX-License-Identifier", "Licence", "SPDX identifier"),
         ("plugins/action/thing.py", "annotations\n", "annotations\n" + "\n" * 400, "split it"),
+        (
+            "plugins/action/thing.py",
+            "annotations\n",
+            "annotations\nfrom ansible.utils.display import Display\n",
+            "legible",
+        ),
+        (
+            "plugins/modules/thing.py",
+            "annotations\n",
+            "annotations\nfrom ansible.module_utils.basic import AnsibleModule\n",
+            "legible",
+        ),
         ("plugins/modules/thing.py", "#!/usr/bin/python\n", "", "begin with #!/usr/bin/python"),
         ("playbooks/guard.yml", "all", "all # /tmp/" + "kcp/x", "a path of one machine"),
         ("playbooks/guard.yml", "all", "all # https://py" + "pi.org/simple", "package registry"),

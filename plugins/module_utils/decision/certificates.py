@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import View
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, parse_time, shortened
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.names import typed_name
 
 _SHOWN = 3
 ACTION = 'kubeadm.control_plane.action -e \'{"operator_spec": {"renewCertificates": {}}}\''
@@ -50,7 +51,7 @@ def said_of(ended: Collection[Ended]) -> str:
 
 def way_out(ended: Collection[Ended], reachable: bool) -> str:
     """What to do about them. `reachable`: an API server answers, so that a machine can also be replaced."""
-    names = list(dict.fromkeys(each.machine for each in ended))
+    names = list(dict.fromkeys(typed_name(each.machine) for each in ended))
     if any(each.file in _AUTHORITIES for each in ended):
         return (
             "A certificate authority itself has ended, which no renewal mends: give every machine and the store a valid one with the same key "

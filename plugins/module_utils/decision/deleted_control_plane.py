@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.bounded_yaml import read_json
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.names import typed_name
 
 Object = dict[str, Any]
 # Cluster API's reason for the Cluster's conditions.
@@ -124,12 +125,21 @@ def way_out(found: Deleted, snapshot: Mapping[str, Any], managed_etcd: bool) -> 
         else ""
     )
     return (
-        f"{made}, with the endpoint and the keys that the Cluster has kept, reconcile with -e control_plane_consent={_consent_of(found, snapshot)} "
+        f"{made}, with the endpoint and the keys that the Cluster has kept, reconcile with -e control_plane_consent={_typed_consent(found, snapshot)} "
         f"(it fits no later deletion).{mistake} "
         f"Worker Nodes that were left running take orders from it, and stop what it doesn't know. {END_CLUSTER}"
     )
 
 
+def _typed_consent(found: Deleted, snapshot: Mapping[str, Any]) -> str:
+    typed = replace(found, uid=typed_name(found.uid[:_SHORT], "UID"))
+    return typed.consent(*(typed_name(each) for each in _home(snapshot)))
+
+
 def _consent_of(found: Deleted, snapshot: Mapping[str, Any]) -> str:
+    return found.consent(*_home(snapshot))
+
+
+def _home(snapshot: Mapping[str, Any]) -> tuple[str, str]:
     metadata = (snapshot.get("cluster") or _EMPTY).get("metadata") or _EMPTY
-    return found.consent(str(metadata.get("namespace") or "default"), str(metadata.get("name") or ""))
+    return str(metadata.get("namespace") or "default"), str(metadata.get("name") or "")

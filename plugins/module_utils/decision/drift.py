@@ -30,6 +30,6 @@ def static_pod_drift(view: View) -> list[Object]:
         if each["node"] in nodes:
             grouped.setdefault((each["component"], each["flag"], each["kind"]), []).append(clip(each["node"], 80))
     return [
-        reason("StaticPodDrift", f"{component} of {', '.join(sorted(of))}: --{clip(flag, 80)} {_WORDS[kind]}")
+        reason("StaticPodDrift", f"{clip(component, 80)} of {', '.join(sorted(of))}: --{clip(flag, 80)} {_WORDS[kind]}")
         for (component, flag, kind), of in sorted(grouped.items())
     ]

@@ -15,6 +15,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.out
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.scaling import ROLLING_OUT, SCALING_DOWN
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import View
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.names import typed_name
 
 ACTION_UNFINISHED = "ActionUnfinished"
 ROTATION_UNFINISHED = "RotationUnfinished"
@@ -36,7 +37,7 @@ def _beside_action(view: View, outcome: Outcome) -> Outcome:
     """No step is taken: the Action would pause, and the step would work on what is half changed."""
     action = view.raw["unfinishedAction"]
     text = f"{action['name']} has not ended ({action.get('phase') or 'under way'})"
-    name = str(action["name"]).rpartition(" ")[2]
+    name = typed_name(str(action["name"]).rpartition(" ")[2])
     fix = (
         f"Finish it (kubeadm.control_plane.action -e operator_action={name}) or give it up "
         f"(kubeadm.control_plane.abort -e operator_action={name}) first."
@@ -64,12 +65,12 @@ def rotation_told(cluster: str, rotation: Mapping[str, Any]) -> str:
 
 def rotation_completed(cluster: str, rotation: Mapping[str, Any], machines: int) -> str:
     """What to type in order to complete it: an Action of a new name, with the same authorities, and the consent that one machine needs."""
-    authorities = list(rotation.get("authorities") or ())
+    authorities = [each for each in rotation.get("authorities") or () if each.isalnum() and each.isascii()]
     wanted: dict[str, Any] = {"authorities": authorities} if authorities else {}
     if machines == 1:
         wanted["acceptOutage"] = True
     options = json.dumps({"operator_spec": {"rotateCertificateAuthorities": wanted}})
-    return f"kubeadm.control_plane.action --limit {cluster} -e '{options}'"
+    return f"kubeadm.control_plane.action --limit {typed_name(cluster, 'CLUSTER')} -e '{options}'"
 
 
 def _takes_out(outcome: Outcome) -> bool:

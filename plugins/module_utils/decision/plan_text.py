@@ -12,6 +12,7 @@ from typing import Any, Optional
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.text import verb
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, shortened
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.legible import block
 
 Object = dict[str, Any]
 WIDTH = 110
@@ -38,7 +39,7 @@ def plan_text(document: Object, file: Optional[str] = None) -> str:
     for step in document["steps"]:
         lines += ["", *_step(step, known)]
     lines += ["", *_end(document), *_limits(document, file)]
-    return "\n".join(lines)
+    return block(lines)
 
 
 def headline(step: Object) -> str:

@@ -264,14 +264,19 @@ def _with_node(snapshot: Object, machine: Object, begun: str) -> Object:
     """The workload as it is once this machine carries a working control plane; `begun`: the ID of the member it has already."""
     workload = dict(snapshot["workload"])
     name, version = machine["metadata"]["name"], machine["spec"].get("version") or ""
+    try:
+        labels, taints = facts.role_labels(version), facts.default_taint_keys(version)
+    except ValueError:
+        # What a stored Machine has for a version needn't be one; what kubeadm would set can't be told then.
+        labels, taints = (facts.LABEL_CONTROL_PLANE,), ()
     first = workload.get("reachable") is not True
     workload.update(reachable=True, initialized=True, message="", via=name if first else workload.get("via"))
     workload["endpoint"] = {"answers": True, "message": ""}
     node = {
         "name": name,
         "kubeletVersion": version,
-        "labels": dict.fromkeys(facts.role_labels(version), ""),
-        "taints": [{"key": key, "effect": "NoSchedule"} for key in facts.default_taint_keys(version)],
+        "labels": dict.fromkeys(labels, ""),
+        "taints": [{"key": key, "effect": "NoSchedule"} for key in taints],
         "ready": "True",
         "readyReason": "KubeletReady",
         "machineID": (machine.get("status") or {}).get("machineID") or "",

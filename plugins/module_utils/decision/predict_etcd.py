@@ -16,7 +16,7 @@ Object = dict[str, Any]
 
 def with_member(etcd: Object, name: str, begun: str) -> Object:
     """etcd as it is once the member `name` votes; `begun`: the ID of the member that it has already."""
-    identity = begun or hashlib.sha256(name.encode()).hexdigest()[:16]
+    identity = begun or hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     listed = (etcd.get("members") or []) if etcd.get("reachable") else []
     known = [member for member in listed if member.get("name") != name and member["id"] != begun]
     member = {"id": identity, "name": name, "peerURLs": [], "clientURLs": [], "isLearner": False}

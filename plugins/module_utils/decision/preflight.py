@@ -19,6 +19,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.sna
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.trouble import Trouble
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.witness import VIEWS_AGREE, views_trouble
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.names import typed_name
 
 Object = dict[str, Any]
 PASS, FAIL, SKIP = "pass", "fail", "skip"
@@ -166,7 +167,7 @@ def _etcd_versions(context: Context, result: Preflight) -> None:
     told = [f"{version} ({', '.join(titles[each] for each in who)})" for version, who in versions.items()]
     found = []
     if len(versions) > 1:
-        oldest = [titles[each] for each in versions[next(iter(versions))]]
+        oldest = [typed_name(titles[each]) for each in versions[next(iter(versions))]]
         owners = {each.member.id: each.name for each in view.machines if each.member is not None}
         machines = [owners[each] for each in versions[next(iter(versions))] if each in owners]
         text = f"etcd runs in several versions, as after an upgrade that was interrupted: {' and '.join(told)}; nothing is scaled meanwhile"

@@ -27,6 +27,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.pre
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.removal import only_candidate
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, View
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, host_of
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.names import typed_name
 
 Object = dict[str, Any]
 QUORUM_LOST = "QuorumLostAtSecondVoter"
@@ -191,15 +192,16 @@ def _what(found: LostVoter) -> str:
 
 
 def _fix(found: LostVoter) -> str:
-    lost, survivor = found.machine, found.survivor.name
+    lost, survivor = typed_name(found.machine.name), typed_name(found.survivor.name)
     held = (
         f"{survivor} holds everything that was committed, for two voters commit nothing without both"
-        if lost.joined
+        if found.machine.joined
         else f"{survivor} is the only member that ever held the data"
     )
     return (
-        f"Bring {lost.name} back (power, network) and reconcile: if its etcd starts, nothing is lost. If it is gone for good, reconcile with "
-        f"-e control_plane_consent={found.consent}: a snapshot is kept, etcd on {survivor} goes on alone, and {lost.name} is lost and replaced; {held}."
+        f"Bring {lost} back (power, network) and reconcile: if its etcd starts, nothing is lost. If it is gone for good, reconcile with "
+        f"-e control_plane_consent={names.RECOVER_SINGLE_VOTER}:{lost}: a snapshot is kept, etcd on {survivor} goes on alone, and {lost} is lost and "
+        f"replaced; {held}."
     )
 
 

@@ -23,6 +23,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.out
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import MachineView, View
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.names import typed_name
 
 CANNOT_BE_REMEDIATED = "CannotBeRemediated"
 
@@ -64,7 +65,7 @@ def remove_failed_first(context: Context, machine: MachineView) -> Outcome:
         text = f"the bootstrap of machine {machine.name} failed ({said}), and whether a control plane exists can't be told: {_unknown(view)}"
         name = "InitializationUnknown"
     fix = (
-        f"Look at {machine.name} (kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes). If there is nothing to keep, delete the cluster "
+        f"Look at {typed_name(machine.name)} (kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes). If there is nothing to keep, delete the cluster "
         "with the playbook delete and reconcile again."
     )
     outcome = block(name, text, fix)

@@ -9,6 +9,7 @@ from typing import Any
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.legible import one_line
 
 Object = dict[str, Any]
 
@@ -23,7 +24,7 @@ def describe(decision: Object) -> str:
         return _held(decision)
     said = "; ".join(each["message"] for each in decision.get("reasons") or ())
     if action == names.NONE:
-        return f"nothing to do: {said}" if said else "nothing to do"
+        return _one_line(f"nothing to do: {said}" if said else "nothing to do")
     line = f"{verb(decision)}: {said}" if said else verb(decision)
     return _one_line(line + etcd_change(decision))
 
@@ -87,4 +88,4 @@ def way_out(decision: Object) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return one_line(" ".join(text.split()))

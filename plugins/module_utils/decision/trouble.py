@@ -27,8 +27,10 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.sna
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, parse_time
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts as kubeadm_facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.names import typed_name
 
 Object = dict[str, Any]
+_TYPED = re.compile(r"[A-Za-z0-9._/=:-]+")
 
 CERTIFICATES_AVAILABLE = "CertificatesAvailable"
 ENDPOINT_REACHABLE = "EndpointReachable"
@@ -182,7 +184,7 @@ def _node(view: View, machine: MachineView) -> list[Trouble]:
         return []
     if machine.node_unlabelled:
         text = f"Node {name} of machine {machine.name} has no longer kubeadm's label for control planes"
-        fix = f"Put back what kubeadm had put there: {_as_kubeadm(view, machine, name)}"
+        fix = f"Put back what kubeadm had put there: {_as_kubeadm(view, machine, machine.node_name)}"
         return [Trouble(MACHINES_HAVE_NODES, "NodeNotLabelled", text, fix, False)]
     if machine.node_lost:
         text = f"Node {name} of machine {machine.name} does not exist any more"
@@ -204,15 +206,21 @@ def _node(view: View, machine: MachineView) -> list[Trouble]:
     return [Trouble(MACHINES_HAVE_NODES, "NodeNotFound", text, fix, waits)]
 
 
+def _typed_taint(taint: Object) -> str:
+    title = taint_title(taint)
+    return title if _TYPED.fullmatch(title) else "TAINT"
+
+
 def _as_kubeadm(view: View, machine: MachineView, name: str) -> str:
     """The commands that give a Node kubeadm's labels and, where the spec names no others, its taints: its kubelet sets neither again."""
     try:
         labels, taints = kubeadm_facts.role_labels(machine.version), kubeadm_facts.default_taint_keys(machine.version)
     except ValueError:
         labels, taints = (kubeadm_facts.LABEL_CONTROL_PLANE,), ()
+    name = typed_name(name)
     said = f"kubectl label node {name} {' '.join(f'{label}=' for label in labels)}"
     asked = registration(view, machine).get("taints")
-    titles = [f"{taint}:NoSchedule" for taint in taints] if asked is None else [taint_title(each) for each in asked]
+    titles = [f"{taint}:NoSchedule" for taint in taints] if asked is None else [_typed_taint(each) for each in asked]
     if titles:
         said += f" and kubectl taint node {name} {' '.join(titles)}"
     return said
@@ -241,7 +249,7 @@ def _components(view: View, machine: MachineView, conditions: list[Object]) -> l
                 ETCD_HEALTHY if component == "etcd" else COMPONENTS_HEALTHY,
                 reason.get(each["reason"], "ComponentUnknown"),
                 f"{component} on machine {machine.name}: {each['message'] or each['reason']}",
-                f"On {machine.name} look at crictl ps -a --name {component}, crictl logs and journalctl -u kubelet.",
+                f"On {typed_name(machine.name)} look at crictl ps -a --name {component}, crictl logs and journalctl -u kubelet.",
                 waits,
             )
         )
@@ -284,7 +292,7 @@ def _etcd(
             own = view.settling or not view.lasting(machine.machine, "EtcdMemberHealthy")
             text = f"etcd member of machine {machine.name}: {each['message'] or each['reason']}"
             fix = (
-                f"Look at etcd on {machine.name} (crictl logs). Where its host was lost or installed anew, have it replaced "
+                f"Look at etcd on {typed_name(machine.name)} (crictl logs). Where its host was lost or installed anew, have it replaced "
                 f"{advice.replace(machine.name)}."
             )
             found.append(Trouble(ETCD_HEALTHY, "EtcdMemberUnhealthy", text, fix, own))

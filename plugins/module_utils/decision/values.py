@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Optional
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.legible import one_line
+
 Object = dict[str, Any]
 _EMPTY: Object = {}
 _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.\d+)?(Z|[+-]\d\d:\d\d)")
 _LONGEST_TIME = 64
-# Also lone surrogates, which JSON lets through and no encoding can write.
-_CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 
 
 def parse_time(text: Any) -> Optional[int]:
@@ -45,7 +45,7 @@ def format_time(seconds: int) -> str:
 
 def clip(text: Any, limit: int = 240) -> str:
     """Text that a host supplied, as one line of bounded length: it is data, never trusted to be short or plain."""
-    line = _CONTROL_CHARACTERS.sub(" ", text if isinstance(text, str) else "").strip()
+    line = one_line(text if isinstance(text, str) else "").strip()
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 

@@ -27,6 +27,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types i
     Snapshot,
     Status,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.legible import one_line
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import (
     HttpClient,
     NotAsked,
@@ -45,6 +46,8 @@ _PAGE_BYTES = 512
 # etcd sends pieces of 32 KiB; base64 and JSON make less than 48 KiB of one.
 _LONGEST_LINE = 4 * 1024 * 1024
 _LONGEST_NUMBER = 20
+# A name is a Node's, a URL holds one; etcd's own errors are sentences.
+_LONGEST_TEXT = 1024
 
 
 @dataclass(frozen=True)
@@ -150,7 +153,7 @@ class Gateway:
         return Status(
             cluster_id=_integer(header.get("cluster_id")),
             member_id=_integer(header.get("member_id")),
-            version=str(answer.get("version", "")),
+            version=_text(answer.get("version")),
             db_size=_integer(answer.get("dbSize")),
             db_size_in_use=_integer(answer.get("dbSizeInUse")),
             leader=_integer(answer.get("leader")),
@@ -158,7 +161,7 @@ class Gateway:
             raft_index=_integer(answer.get("raftIndex")),
             raft_applied_index=_integer(answer.get("raftAppliedIndex")),
             is_learner=answer.get("isLearner") is True,
-            errors=tuple(str(error) for error in _sequence(answer.get("errors"))),
+            errors=tuple(_text(error) for error in _sequence(answer.get("errors"))),
         )
 
     def alarms(self) -> tuple[Alarm, ...]:
@@ -266,7 +269,7 @@ class Gateway:
     def _alarms(self, body: t.Mapping[str, t.Any]) -> tuple[Alarm, ...]:
         answer = self._post("alarm", "/v3/maintenance/alarm", body)
         entries = [_mapping(entry) for entry in _sequence(answer.get("alarms"))]
-        return tuple(Alarm(_integer(entry.get("memberID")), str(entry.get("alarm", "NONE"))) for entry in entries)
+        return tuple(Alarm(_integer(entry.get("memberID")), _text(entry.get("alarm")) or "NONE") for entry in entries)
 
     def _member_list(self, operation: str, path: str, body: t.Mapping[str, t.Any]) -> MemberList:
         return self._as_list(operation, self._post(operation, path, body))
@@ -287,9 +290,9 @@ class Gateway:
         fields = _mapping(entry)
         return Member(
             _integer(fields.get("ID")),
-            str(fields.get("name", "")),
-            tuple(str(url) for url in _sequence(fields.get("peerURLs"))),
-            tuple(str(url) for url in _sequence(fields.get("clientURLs"))),
+            _text(fields.get("name")),
+            tuple(_text(url) for url in _sequence(fields.get("peerURLs"))),
+            tuple(_text(url) for url in _sequence(fields.get("clientURLs"))),
             fields.get("isLearner") is True,
         )
 
@@ -306,13 +309,13 @@ class Gateway:
             hint = ""
             if status == 404:
                 hint = "Its JSON gateway is off or older than 3.4: remove --enable-grpc-gateway=false."
-            text = body[:200].decode(errors="replace").strip()
+            text = _text(body[:200].decode(errors="replace").strip())
             raise EtcdError(operation, self.url, UNIMPLEMENTED, f"not a JSON answer: {text!r}", status, hint)
         error = answer if status >= 400 else answer.get("error")
         if error is None:
             return answer
         fields = error if isinstance(error, dict) else {"message": error}
-        detail = str(fields.get("message") or fields.get("error") or "no reason given")
+        detail = _text(fields.get("message")) or _text(fields.get("error")) or "no reason given"
         hint = ""
         if "bad certificate" in detail or "authentication handshake failed" in detail:
             hint = (
@@ -329,6 +332,11 @@ def _mapping(value: t.Any) -> dict[str, t.Any]:
 
 def _sequence(value: t.Any) -> list[t.Any]:
     return value if isinstance(value, list) else []
+
+
+def _text(value: t.Any) -> str:
+    # A member says what it likes: one legible line of bounded length, "" for what is no text.
+    return one_line(value[:_LONGEST_TEXT]) if isinstance(value, str) else ""
 
 
 def _integer(value: t.Any) -> int:

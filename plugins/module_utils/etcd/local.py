@@ -100,7 +100,9 @@ class Membership:
     def addresses(self, member_id: int) -> list[tuple[str, int]]:
         """Return where a member may be listening; what it published may be no URL at all."""
         found = set()
-        for url in (url for each in self.members if each.id == member_id for url in (*each.peer_urls, *each.client_urls)):
+        for url in (
+            url for each in self.members if each.id == member_id for url in (*each.peer_urls, *each.client_urls)
+        ):
             with contextlib.suppress(ValueError):
                 found.add(split_url(url)[1:])
         return sorted(found)

@@ -9,6 +9,7 @@ Whoever is told to annotate or to edit an object is told here, so that nobody wi
 from __future__ import annotations
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.names import typed_name
 
 _KUBECTL = {kinds.KUBEADM_CONTROL_PLANE: "kcp"}
 _IN_A_MANIFEST = "in its manifest, or with kubectl where no manifest names the cluster"
@@ -16,7 +17,7 @@ _IN_A_MANIFEST = "in its manifest, or with kubectl where no manifest names the c
 
 def replace(*machines: str) -> str:
     """Return how a user has machines replaced, in parentheses, so that a full stop after it is nobody's name."""
-    return f"(playbook remediate with -e control_plane_machines={','.join(machines)})"
+    return f"(playbook remediate with -e control_plane_machines={','.join(map(typed_name, machines))})"
 
 
 def annotate(kind: str, key: str, value: str = "true") -> str:
@@ -37,5 +38,5 @@ def correct_annotation(kind: str, key: str) -> str:
 def edit(kind: str, name: str) -> str:
     """Return where a user edits a stored object that no manifest can say: "kubectl edit machine NAME; in a store of files …"."""
     group = kinds.group(kinds.api_version(kind))
-    word = _KUBECTL.get(kind, kind.lower())
+    name, word = typed_name(name), _KUBECTL.get(kind, kind.lower())
     return f"kubectl edit {word} {name}; in a store of files, {kind.lower()}.{group}/{name}.yaml"

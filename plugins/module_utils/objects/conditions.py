@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.legible import visible
+
 TRUE = "True"
 FALSE = "False"
 UNKNOWN = "Unknown"
@@ -32,7 +34,7 @@ def condition(condition_type: str, status: str, reason: str, message: str = "") 
     """A condition without a time, as decisions produce them; set_condition gives it one. ValueError for a status that is none."""
     if status not in STATUSES:
         raise ValueError(f"condition {condition_type}: status {status!r} is not one of {', '.join(STATUSES)}")
-    return {"type": condition_type, "status": status, "reason": reason, "message": message}
+    return {"type": condition_type, "status": status, "reason": reason, "message": visible(message)}
 
 
 def set_condition(obj: dict[str, Any], condition_type: str, status: str, reason: str, message: str, now: str) -> bool:

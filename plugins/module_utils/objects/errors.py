@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Callable
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.legible import one_line
+
 # A value found under one of these keys is never shown: Secret data, password hashes, file contents, tokens.
 SECRET_KEYS = frozenset(
     {"passwd", "content", "data", "stringData", "token", "tlsBootstrapToken", "certificateKey", "sshAuthorizedKeys"}
@@ -89,7 +91,7 @@ class Violation:
             text = self.value if isinstance(self.value, str) else str(self.value).lower()
             text = text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
             shown = f" (found: {text!r})" if isinstance(self.value, str) else f" (found: {text})"
-        return f"{where}: {self.rule}{shown}. {self.fix}"
+        return one_line(f"{where}: {self.rule}{shown}. {self.fix}")
 
     def as_dict(self) -> dict[str, Any]:
         """The violation as JSON types, for modules that return it."""

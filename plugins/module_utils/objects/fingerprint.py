@@ -37,4 +37,4 @@ def normalise(value: Any) -> Any:
 def fingerprint(value: Any) -> str:
     """64 hex digits (SHA-256) of the normalised JSON of `value`; equal for values that mean the same."""
     text = json.dumps(normalise(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

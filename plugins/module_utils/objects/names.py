@@ -53,6 +53,11 @@ def is_dns_subdomain(text: str) -> bool:
     return 0 < len(text) <= 253 and all(_LABEL.fullmatch(part) is not None for part in text.split("."))
 
 
+def typed_name(name: str, otherwise: str = "NAME") -> str:
+    """Return a name as advice may have a person type it: one that is no RFC 1123 name is never part of a command, and the placeholder is."""
+    return name if is_dns_subdomain(name) else otherwise
+
+
 def is_label_value(text: str) -> bool:
     """A Kubernetes label value."""
     return len(text) <= 63 and _LABEL_VALUE.fullmatch(text) is not None
@@ -89,7 +94,9 @@ def label_value(name: str) -> str:
     """
     if is_label_value(name):
         return name
-    encoded = base64.urlsafe_b64encode(fnv_1a(name.encode()).to_bytes(4, "big")).decode().rstrip("=")
+    encoded = (
+        base64.urlsafe_b64encode(fnv_1a(name.encode("utf-8", "surrogatepass")).to_bytes(4, "big")).decode().rstrip("=")
+    )
     return f"hash_{encoded}_z"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.names import typed_name
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import (
     catalogue_certificates,
     catalogue_configuration,
@@ -58,6 +59,7 @@ def descriptor_errors(descriptor: Any, path: str) -> list[FieldError]:
 def describe(descriptors: Sequence[Mapping[str, Any]], node: NodeFacts) -> list[str]:
     """The lines that a person would type on a Node for these commands, in their order."""
     lines: list[str] = []
+    node = typed_name(node, "NODE")
     for descriptor in descriptors:
         command, parameters = split(descriptor)
         lines += command.describe(parameters, node)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.legible import block, lines, one_line
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import objects, phases
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.matching import Execution
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.objects import Object
@@ -39,15 +40,15 @@ def row(execution: Execution) -> Object:
 def table(cluster: str, rows: Sequence[Mapping[str, Any]]) -> str:
     """All Actions of a cluster."""
     if not rows:
-        return f"{cluster} has had no Action"
-    lines = [[each.upper() for each in _COLUMNS], *([str(each[column]) or "-" for column in _COLUMNS] for each in rows)]
-    widths = [max(len(line[index]) for line in lines) for index in range(len(_COLUMNS))]
+        return one_line(f"{cluster} has had no Action")
+    cells = [[each.upper() for each in _COLUMNS], *([str(each[column]) or "-" for column in _COLUMNS] for each in rows)]
+    widths = [max(len(line[index]) for line in cells) for index in range(len(_COLUMNS))]
     text = []
-    for number, line in enumerate(lines):
+    for number, line in enumerate(cells):
         text.append("  ".join(part.ljust(width) for part, width in zip(line, widths)).rstrip())
         if number and rows[number - 1]["message"]:
-            text += [f"    {part}" for part in str(rows[number - 1]["message"]).splitlines()]
-    return "\n".join(text)
+            text += [f"    {part}" for part in lines(str(rows[number - 1]["message"]))]
+    return block(text)
 
 
 def tasks(execution: Execution) -> list[Object]:
@@ -78,49 +79,55 @@ def details(execution: Execution, task: str = "", *, logs: bool = False) -> str:
     """One Action with its Tasks and their commands; with ``logs`` also what was kept of their outputs."""
     shown = row(execution)
     root = execution.root
-    lines = [f"{objects.label(root)} ({shown['kind']}, {shown['mode']}): {shown['phase']}, {shown['tasks']} Tasks done"]
-    if shown["message"]:
-        lines.append(f"  {shown['message']}")
+    text = [f"{objects.label(root)} ({shown['kind']}, {shown['mode']}): {shown['phase']}, {shown['tasks']} Tasks done"]
+    text += [f"  {each}" for each in lines(shown["message"]) if each]
     if not objects.started(root):
-        return "\n".join([*lines, "  it has not begun"])
+        return block([*text, "  it has not begun"])
     made = {each["name"]: each for each in tasks(execution)}
     for group in execution.plan["groups"]:
         names = [str(each["metadata"]["name"]) for each in execution.tasks_of(group)]
         if task and task not in names:
             continue
-        lines.append(f"  {group['order']} {group['name']}")
+        text.append(f"  {group['order']} {group['name']}")
         for node in group["nodes"]:
             obj = execution.task(group, node)
             if obj is None:
                 if not task:
-                    lines.append(f"    {node}: {'left out' if node in execution.left_out else 'not yet'}")
+                    text.append(f"    {node}: {'left out' if node in execution.left_out else 'not yet'}")
                 continue
             name = str(obj["metadata"]["name"])
             if task in ("", name):
-                lines += _task(obj, made[name], logs=logs)
-    return "\n".join(lines)
+                text += _task(obj, made[name], logs=logs)
+    return block(text)
 
 
 def _task(obj: Mapping[str, Any], shown: Mapping[str, Any], *, logs: bool) -> list[str]:
     times = f", {shown['started']} to {shown['ended'] or 'now'}" if shown["started"] else ""
-    lines = [f"    {shown['node']}: {shown['phase']} {shown['progress']}{times} ({shown['name']})"]
+    text = [f"    {shown['node']}: {shown['phase']} {shown['progress']}{times} ({shown['name']})"]
     for index, descriptor in enumerate(obj["spec"]["commands"]):
         record = shown["commands"][index] if index < len(shown["commands"]) else {}
-        lines.append(f"      {index + 1}. {', '.join(descriptor)}: {_state(record)}")
-        lines += [f"         {each}" for note in record.get("notes") or [] for each in note.splitlines()]
+        text.append(f"      {index + 1}. {', '.join(descriptor)}: {_state(record)}")
+        text += [f"         {each}" for note in record.get("notes") or [] for each in lines(note)]
         for output in record.get("outputs") or []:
             where = f", log {output['logPath']}" if output.get("logPath") else ""
             said = f"exit {output['exitCode']}, {output['size']} bytes, sha256 {output['sha256'][:12]}{where}"
-            lines.append(f"         $ {' '.join(output['argv'])}  ({said})")
+            text.append(f"         $ {' '.join(output['argv'])}  ({said})")
             if logs:
-                lines += [f"         | {each}" for each in _kept(output)]
-    return lines
+                text += [f"         | {each}" for each in _kept(output)]
+    return text
 
 
 def _kept(output: Mapping[str, Any]) -> list[str]:
     head, tail = str(output.get("head") or ""), str(output.get("tail") or "")
-    gap = int(output.get("size") or 0) > len(head.encode()) + len(tail.encode()) and tail
-    return [*head.splitlines(), *(["[...]"] if gap else []), *tail.splitlines()]
+    gap = (
+        int(output.get("size") or 0) > len(head.encode("utf-8", "replace")) + len(tail.encode("utf-8", "replace"))
+        and tail
+    )
+    return [*_lines(head), *(["[...]"] if gap else []), *_lines(tail)]
+
+
+def _lines(text: str) -> list[str]:
+    return lines(text.rstrip("\n")) if text else []
 
 
 def _state(record: Mapping[str, Any]) -> str:

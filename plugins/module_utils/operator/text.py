@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.legible import block, lines, one_line
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.names import typed_name
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import catalogue, flow, freeze, objects
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.flow import Step
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.matching import Execution
@@ -23,61 +26,67 @@ def plan_text(root: Mapping[str, Any], plan: Mapping[str, Any]) -> str:
     count = sum(len(each["nodes"]) for each in groups)
     head = f"{objects.label(root)} of {plan['facts']['cluster']}: {objects.what(root)}"
     if not groups:
-        return f"{head}: there is nothing to do"
-    lines = [f"{head}, {_many(count, 'Task')} in {_many(len(groups), 'TaskGroup')}, one TaskGroup at a time"]
+        return one_line(f"{head}: there is nothing to do")
+    text = [f"{head}, {_many(count, 'Task')} in {_many(len(groups), 'TaskGroup')}, one TaskGroup at a time"]
     known = {each.name: each for each in freeze.nodes_of(plan)}
     number = 0
     for group in groups:
         how = "one Node at a time"
         if int(group["maxUnavailable"]) > 1:
             how = f"at most {group['maxUnavailable']} Nodes at a time"
-        lines.append(f"  {group['order']} {group['name']} ({how})")
+        text.append(f"  {group['order']} {group['name']} ({how})")
         for node in group["nodes"]:
             number += 1
-            lines.append(f"    {number:>3}. {node}")
-            lines += [f"           {line}" for line in catalogue.describe(group["commands"], known[node])]
-    return "\n".join(lines)
+            text.append(f"    {number:>3}. {node}")
+            text += [f"           {line}" for line in catalogue.describe(group["commands"], known[node])]
+    return block(text)
 
 
 def task_text(task: Mapping[str, Any], plan: Mapping[str, Any]) -> str:
     """What a Task of a frozen plan would run, for the person who is to approve it."""
     node = next(each for each in freeze.nodes_of(plan) if each.name == task["spec"]["nodeName"])
-    lines = [f"{objects.label(task)} on Node {node.name}:"]
-    return "\n".join([*lines, *(f"  {line}" for line in catalogue.describe(task["spec"]["commands"], node))])
+    return block(
+        [
+            f"{objects.label(task)} on Node {node.name}:",
+            *(f"  {line}" for line in catalogue.describe(task["spec"]["commands"], node)),
+        ]
+    )
 
 
 def ending(execution: Execution, step: Step, cluster: str) -> str:
     """What is said when a run ends here: what stands, and what to type. ``cluster``: its host in the inventory."""
+    return block(_ending(execution, step, typed_name(cluster, "CLUSTER")))
+
+
+def _ending(execution: Execution, step: Step, cluster: str) -> list[str]:
     root = execution.root
-    name = str(root["metadata"]["name"])
-    option = f"--limit {cluster} -e operator_action={name}"
+    option = f"--limit {cluster} -e operator_action={typed_name(str(root['metadata']['name']))}"
     label = objects.label(root)
     if step.kind == flow.COMPLETED:
-        return f"{label} is complete since {(root.get('status') or {}).get('completionTime')}: {_progress(execution)}"
+        return [f"{label} is complete since {(root.get('status') or {}).get('completionTime')}: {_progress(execution)}"]
     if step.kind == flow.ABORTED:
         said = f"{label} was aborted at {(root.get('status') or {}).get('abortTime')}: {_progress(execution)}"
-        return said + _half_upgraded(execution, cluster)
+        return [said + _half_upgraded(execution, cluster)]
     if step.kind == flow.PAUSED:
         half = f" {', '.join(step.tasks)} had begun and will be gone on with." if step.tasks else ""
-        return (
-            f"{label} is paused: {_progress(execution)}{half}\n"
-            f"What to type: {PLAYBOOK}resume {option} to go on, {PLAYBOOK}abort {option} to give it up."
-        )
+        return [
+            f"{label} is paused: {_progress(execution)}{half}",
+            f"What to type: {PLAYBOOK}resume {option} to go on, {PLAYBOOK}abort {option} to give it up.",
+        ]
     if step.kind == flow.APPROVAL:
-        shown = "\n".join(task_text(execution.tasks[each], execution.plan) for each in step.tasks)
-        return (
-            f"{label} waits for approval: {_progress(execution)}\n{shown}\n"
-            f"What to type: {PLAYBOOK}approve {option} to run it, {PLAYBOOK}abort {option} to reject it."
-        )
+        return [
+            f"{label} waits for approval: {_progress(execution)}",
+            *(line for each in step.tasks for line in lines(task_text(execution.tasks[each], execution.plan))),
+            f"What to type: {PLAYBOOK}approve {option} to run it, {PLAYBOOK}abort {option} to reject it.",
+        ]
     if step.kind == flow.FAILED:
         return _failed(execution, step, label, option)
-    problems = "\n".join(f"  {each}" for each in step.problems)
-    return (
-        f"{label} is paused, because something is not as its frozen plan has it. No further Task was started: {_progress(execution)}\n"
-        f"{problems}\n"
+    return [
+        f"{label} is paused, because something is not as its frozen plan has it. No further Task was started: {_progress(execution)}",
+        *(f"  {each}" for each in step.problems),
         f"What to type: undo that and {PLAYBOOK}resume {option}; {PLAYBOOK}skip {option} -e operator_node=NAME to go on without a Node that "
-        f"came or is gone; {PLAYBOOK}abort {option} to give it up and begin a new one."
-    )
+        f"came or is gone; {PLAYBOOK}abort {option} to give it up and begin a new one.",
+    ]
 
 
 def _half_upgraded(execution: Execution, cluster: str) -> str:
@@ -94,39 +103,40 @@ def _half_upgraded(execution: Execution, cluster: str) -> str:
     if not nodes:
         return ""
     upgrade = root["spec"][objects.UPGRADE]
-    options = json.dumps({"operator_spec": {objects.UPGRADE: upgrade}})
+    # Quoted as a whole: a spec may hold what a shell reads.
+    options = shlex.quote(json.dumps({"operator_spec": {objects.UPGRADE: upgrade}}))
     return (
         f" {', '.join(nodes)}: {upgrade['targetVersion']} whole or in part, and the others not. Complete the upgrade before machines are made or "
-        f"replaced: {PLAYBOOK}action --limit {cluster} -e '{options}'"
+        f"replaced: {PLAYBOOK}action --limit {cluster} -e {options}"
     )
 
 
-def _failed(execution: Execution, step: Step, label: str, option: str) -> str:
-    lines = [f"{label} has paused, because a Task failed. Nothing else was started: {_progress(execution)}"]
+def _failed(execution: Execution, step: Step, label: str, option: str) -> list[str]:
+    text = [f"{label} has paused, because a Task failed. Nothing else was started: {_progress(execution)}"]
     for name in step.tasks:
         task = execution.tasks[name]
         status = task["status"]
-        lines += [
+        first, *more = lines(str(status["errorMessage"]))
+        text += [
             "",
             f"Task {name} on Node {task['spec']['nodeName']}, command {status['currentCommand']} of "
-            f"{len(task['spec']['commands'])}: {status['errorMessage']}",
+            f"{len(task['spec']['commands'])}: {first}",
+            *(f"  {line}" for line in more),
         ]
         output = last_output(task)
         if output:
-            lines += ["Last output:", *(f"  {line}" for line in output["text"].splitlines()[-30:])]
+            text += ["Last output:", *(f"  {line}" for line in lines(output["text"].rstrip("\n"))[-30:])]
             if output["logPath"]:
-                lines.append(f"The whole output is in {output['logPath']} on that Node.")
-    chosen = f" -e operator_task={step.tasks[0]}" if len(step.tasks) > 1 else ""
-    return "\n".join(
-        [
-            *lines,
-            "",
-            "What to type, once you have mended it:",
-            f"  {PLAYBOOK}retry {option}   to run the failed command again",
-            f"  {PLAYBOOK}skip {option}{chosen}   to leave that command out and go on with the next",
-            f"  {PLAYBOOK}abort {option}   to give the Action up; what is done stays done",
-        ]
-    )
+                text.append(f"The whole output is in {output['logPath']} on that Node.")
+    chosen = f" -e operator_task={typed_name(step.tasks[0])}" if len(step.tasks) > 1 else ""
+    return [
+        *text,
+        "",
+        "What to type, once you have mended it:",
+        f"  {PLAYBOOK}retry {option}   to run the failed command again",
+        f"  {PLAYBOOK}skip {option}{chosen}   to leave that command out and go on with the next",
+        f"  {PLAYBOOK}abort {option}   to give the Action up; what is done stays done",
+    ]
 
 
 def last_output(task: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -19,6 +19,8 @@ import re
 import time
 import typing as t
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.legible import visible
+
 Object = dict[str, t.Any]
 Objects = list[Object]
 # (apiGroup, kind); the core group is the empty text.
@@ -26,6 +28,7 @@ KindRef = tuple[str, str]
 Change = t.Callable[[Object], t.Any]
 
 MODIFY_ATTEMPTS = 50
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 MODIFY_PAUSE_SECONDS = 0.1
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
@@ -38,7 +41,7 @@ class StoreError(Exception):
     """Something about the store that a person must know: what is wrong, where, why, and what to do."""
 
     def __init__(self, what: str, where: str, why: str, fix: str) -> None:
-        super().__init__(f"{what} ({where}): {why}. {fix}")
+        super().__init__(visible(f"{what} ({where}): {why}. {fix}"))
         self.what = what
         self.where = where
         self.why = why
@@ -267,7 +270,8 @@ def plain(value: t.Any, path: str = "") -> t.Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return str.__str__(value)
+        # Half a surrogate pair is no text: an API server stores this in its place, and no file could be read again with it.
+        return _SURROGATE.sub("\ufffd", str.__str__(value))
     if isinstance(value, int):
         return int.__int__(value)
     if isinstance(value, float) and math.isfinite(value):
@@ -277,7 +281,7 @@ def plain(value: t.Any, path: str = "") -> t.Any:
         for key, item in value.items():
             if not isinstance(key, str):
                 raise _not_json(f"{path}[{key!r}]", "a key that is not a text")
-            copied[str.__str__(key)] = plain(item, f"{path}.{key}" if path else key)
+            copied[plain(key)] = plain(item, f"{path}.{key}" if path else key)
         return copied
     if isinstance(value, (list, tuple)):
         return [plain(item, f"{path}[{index}]") for index, item in enumerate(value)]

@@ -12,6 +12,7 @@ import base64
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -261,7 +262,7 @@ class Plugin(Credentials):
         return NoKubeconfig(
             f"getting credentials: {self._what}: {why}",
             "Nothing more is changed by this run. Correct what the command says, most often by logging in again "
-            f"(KUBECONFIG={self._where} kubectl --context {self._context} get --raw /version runs it too), then run again.",
+            f"(KUBECONFIG={shlex.quote(self._where)} kubectl --context {shlex.quote(self._context)} get --raw /version runs it too), then run again.",
         )
 
 

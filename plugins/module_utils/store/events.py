@@ -12,6 +12,7 @@ import hashlib
 import socket
 from datetime import datetime, timezone
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.legible import one_line
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Object, StoreError, plain
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import (
@@ -67,7 +68,7 @@ class Events:
 def event_of(obj: Object, reason: str, message: str, warning: bool = False) -> Object:
     """Return the Event: its name is made of what it says, so that the same one is found again."""
     metadata = obj["metadata"]
-    text = _short(redact(" ".join(str(plain(message)).split())))
+    text = _short(one_line(redact(" ".join(str(plain(message)).split()))))
     kind = WARNING if warning else NORMAL
     said = "\0".join((str(metadata.get("uid")), kind, reason, text))
     now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

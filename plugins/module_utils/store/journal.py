@@ -16,6 +16,7 @@ import typing as t
 from datetime import datetime, timezone
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.failpoints import around
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.legible import visible
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import base, files
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
@@ -145,7 +146,7 @@ class Journal:
         return found or _last_action(self.entries())
 
     def _append(self, entry: Entry) -> None:
-        line = json.dumps(entry, sort_keys=True, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+        line = json.dumps(entry, sort_keys=True, ensure_ascii=False).encode() + b"\n"
         with self._store.writing():
             files.make_folder(os.path.dirname(self._folder), 0o750)
             files.make_folder(self._folder, files.SECRET_FOLDER_MODE)
@@ -232,7 +233,7 @@ def _checked_details(details: t.Mapping[str, t.Any]) -> Entry:
 
 
 def _text(value: str) -> str:
-    text = redact(str.__str__(value))
+    text = visible(redact(str.__str__(value)))
     return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}…"
 
 

@@ -5,10 +5,14 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import subprocess
+import sys
 import typing as t
 from pathlib import Path
 
+import actions
 import pytest
 from ansible.errors import AnsibleError
 
@@ -169,6 +173,46 @@ def test_a_machine_without_address_is_one_that_was_not_reached(tmp_path: Path) -
     assert not answer.reached and answer.message.startswith("machine m1 has no address in the store")
     with pytest.raises(AnsibleError, match="slice"):
         caller.call(Machine("m1", "id", {"inventoryHost": "db1"}), "node_observe", {})
+
+
+# In a process of its own: only a real run has ansible-core's own modules at hand.
+CALLER = """
+import sys
+from ansible.plugins.loader import init_plugin_loader
+init_plugin_loader()
+from actions import make_action
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Machine, MachineCaller
+host = {"ansible_connection": "local", "ansible_python_interpreter": sys.argv[1]}
+caller = MachineCaller(make_action("cluster_status"), {"hostvars": {"db1": host}}, sys.argv[2])
+for number in range(int(sys.argv[3])):
+    found = caller.call(Machine("m1", None, {"inventoryHost": "db1"}), "ansible.builtin.ping", {})
+    print("ANSWER", found.reached, found.failed, bool(found.message))
+"""
+
+
+def test_what_a_machine_answers_that_can_not_be_read_is_its_failure(tmp_path: Path) -> None:
+    """The next machine can be asked then; an error of Ansible's own would end the run."""
+    said = [
+        '{"changed": false, "said": "\\ud800"}',
+        '{"changed": false',
+        "no JSON",
+        "",
+        "[" * 5000,
+        '{"msg": ' + "9" * 5000,
+    ]
+    for number, answer in enumerate(said):
+        (tmp_path / f"answer-{number}").write_text(answer)
+    python = tmp_path / "python"
+    python.write_text(
+        f"#!/bin/sh\ncat >/dev/null\ncd {tmp_path}\nfor each in answer-*; do mv $each said; break; done\ncat said\n"
+    )
+    python.chmod(0o755)
+    words = [sys.executable, "-c", CALLER, str(python), str(tmp_path), str(len(said))]
+    paths = [str(Path(actions.__file__).parent), *sys.path]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "ANSIBLE_LOCAL_TEMP": str(tmp_path)}
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
+    told = [line for line in done.stdout.splitlines() if line.startswith("ANSWER")]
+    assert told == ["ANSWER True True True"] * len(said), done.stderr
 
 
 def test_secrets_do_not_reach_a_disk_of_the_node(tmp_path: Path) -> None:

@@ -5,41 +5,21 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from typing import Any
 
 import pytest
-from builders import at, healthy, member_id
+from builders import healthy, member_id
 from decisions import Change, changed
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_snapshots import snapshots
+from random_snapshots import snapshots, with_an_odd_field
 from rules import dead, upgrade, witness
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan import plan
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import check_snapshot
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.text import describe
-
-ODD: tuple[Any, ...] = (
-    *(
-        None,
-        True,
-        0,
-        -1,
-        3.5,
-        "",
-        "x",
-        "{{ x }}",
-        "0",
-        "v9",
-        "2026-02-30T00:00:00Z",
-        "0000-01-01T00:00:00Z",
-        at(-9999999),
-    ),
-    *([], [None], [[]], ["x"], [{}], {}, {"x": None}, {"name": []}, 10**30, "9" * 400),
-)
 
 ODDITIES: list[tuple[str, Change]] = [
     ("version", lambda b: b.wants(version="latest")),
@@ -82,23 +62,9 @@ def test_oddities(what: str, change: Change) -> None:
         assert describe(step)
 
 
-def owner_of(draw: Any, document: dict[str, Any]) -> tuple[Any, Any]:
-    """A container somewhere in the document, and one of its keys or indexes."""
-    owner: Any = document
-    while True:
-        key = draw(st.sampled_from(list(owner) if isinstance(owner, dict) else range(len(owner))))
-        if not isinstance(owner[key], (dict, list)) or not owner[key] or draw(st.integers(0, 6)) == 6:
-            return owner, key
-        owner = owner[key]
-
-
 @settings(max_examples=250)
 @given(snapshots(), st.data())
 def test_one_odd_field(snapshot: dict[str, Any], data: st.DataObject) -> None:
-    owner, key = owner_of(data.draw, snapshot)
-    if data.draw(st.booleans()):
-        owner[key] = copy.deepcopy(data.draw(st.sampled_from(ODD)))
-    else:
-        del owner[key]
+    with_an_odd_field(data.draw, snapshot)
     if check_snapshot(snapshot) == []:
         assert describe(decide(snapshot))

@@ -1,0 +1,30 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The AnsibleModule of every module of this collection: what it says is legible, and what it returns can be read."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.legible import readable, visible
+
+
+class NodeModule(AnsibleModule):
+    """AnsibleModule whose words pass :mod:`legible`: Ansible itself writes errors, warnings and diffs to a terminal unchanged."""
+
+    def exit_json(self, **result: t.Any) -> t.NoReturn:
+        """End well with this result."""
+        super().exit_json(**readable(result))
+        raise AssertionError("exit_json returned")
+
+    def fail_json(self, msg: str, **result: t.Any) -> t.NoReturn:
+        """End with an error."""
+        super().fail_json(visible(str(msg)), **readable(result))
+        raise AssertionError("fail_json returned")
+
+    def warn(self, warning: str, **named: t.Any) -> None:
+        """Warn beside the result."""
+        super().warn(visible(str(warning)), **named)
