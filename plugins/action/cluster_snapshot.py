@@ -69,8 +69,7 @@ class ActionModule(ControlPlaneAction):
     @staticmethod
     def _waived(objects: ClusterObjects) -> str:
         control_plane = objects.control_plane or {}
-        annotations = control_plane.get("metadata", {}).get("annotations") or {}
-        if kinds.waives_snapshot(annotations):
+        if kinds.is_flagged(control_plane, kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT):
             return f"no etcd snapshot is taken: the annotation {kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT} waives it"
         configuration = control_plane.get("spec", {}).get("kubeadmConfigSpec", {}).get("clusterConfiguration") or {}
         if (configuration.get("etcd") or {}).get("external") is not None:

@@ -142,9 +142,10 @@ class ClusterObjects:
     @property
     def paused(self) -> bool:
         """Whether one of the two switches says that nothing is to be done."""
-        marked = [each["metadata"].get("annotations") or {} for each in (self.cluster, self.control_plane) if each]
         paused = bool((self.cluster.get("spec") or {}).get("paused"))
-        return paused or any(kinds.ANNOTATION_PAUSED in each for each in marked)
+        return paused or any(
+            kinds.is_flagged(each, kinds.ANNOTATION_PAUSED) for each in (self.cluster, self.control_plane)
+        )
 
     @property
     def all_machines(self) -> list[Object]:

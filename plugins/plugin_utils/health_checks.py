@@ -79,7 +79,7 @@ def annotate(objects: ClusterObjects, names: t.Iterable[str]) -> list[str]:
             stored["metadata"].setdefault("annotations", {})[kinds.ANNOTATION_REMEDIATE_MACHINE] = ""
 
         before = objects.machine(name) or {"metadata": {}}
-        if kinds.ANNOTATION_REMEDIATE_MACHINE not in (before["metadata"].get("annotations") or {}):
+        if not kinds.is_flagged(before, kinds.ANNOTATION_REMEDIATE_MACHINE):
             new.append(name)
             objects.store.modify(MACHINE, objects.namespace, name, mark)
     if new:

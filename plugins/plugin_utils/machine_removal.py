@@ -231,9 +231,8 @@ class Removal:
         node = self._node()
         if hooks.drained(self._machine):
             return
-        annotations = self._machine["metadata"].get("annotations") or {}
-        drains = kinds.ANNOTATION_EXCLUDE_NODE_DRAINING not in annotations
-        detaches = kinds.ANNOTATION_EXCLUDE_VOLUME_DETACH not in annotations
+        drains = not kinds.is_flagged(self._machine, kinds.ANNOTATION_EXCLUDE_NODE_DRAINING)
+        detaches = not kinds.is_flagged(self._machine, kinds.ANNOTATION_EXCLUDE_VOLUME_DETACH)
         if node and (drains or detaches):
             self._drain_node(node, drains, detaches)
         self._say(names.WAITING_FOR_PRE_TERMINATE, "")
@@ -279,8 +278,7 @@ class Removal:
         self._objects.store.record(self._machine, reason, said, warning)
 
     def _snapshot(self) -> None:
-        control_plane = self._objects.control_plane or {}
-        if kinds.waives_snapshot(control_plane.get("metadata", {}).get("annotations") or {}):
+        if kinds.is_flagged(self._objects.control_plane, kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT):
             self._done.append(f"no etcd snapshot was taken ({kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT} is set)")
             return
         self._progress("an etcd snapshot is taken and verified")

@@ -15,7 +15,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.out
     reason,
     target,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import View, annotations_of
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import View
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import addons, coredns_releases, images
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice, kinds
@@ -98,7 +98,11 @@ def _said(addon: Addon) -> str:
 
 def _kube_proxy(view: View, installed: Object) -> Optional[Addon]:
     running = str(installed.get("image") or "")
-    if not installed.get("present") or not running or kinds.ANNOTATION_SKIP_KUBE_PROXY in _annotations(view):
+    if (
+        not installed.get("present")
+        or not running
+        or kinds.is_flagged(view.control_plane, kinds.ANNOTATION_SKIP_KUBE_PROXY)
+    ):
         return None
     try:
         wanted = str(addons.kube_proxy_image(running, view.version, addons.image_repository(view.control_plane)))
@@ -112,7 +116,7 @@ def _dns(view: View, installed: Object) -> Optional[Addon]:
     # Without its ConfigMap it is not the CoreDNS that kubeadm installed.
     if not installed.get("present") or not running or installed.get("corefile") is False:
         return None
-    if kinds.ANNOTATION_SKIP_COREDNS in _annotations(view):
+    if kinds.is_flagged(view.control_plane, kinds.ANNOTATION_SKIP_COREDNS):
         return None
     wish = addons.wanted_coredns(view.control_plane)
     asked = bool(wish.image_tag or wish.image_repository)
@@ -126,7 +130,3 @@ def _dns(view: View, installed: Object) -> Optional[Addon]:
         return Addon(DNS, running, running, left_behind=True) if left_behind else None
     problem = coredns_releases.refusal(before.tag, wanted.tag)
     return Addon(DNS, running, str(wanted), clip(problem or "", 400), asked)
-
-
-def _annotations(view: View) -> Object:
-    return annotations_of(view.control_plane)

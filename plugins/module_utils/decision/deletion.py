@@ -22,7 +22,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.out
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import (
     View,
-    annotations_of,
     condition_of,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.trouble import unreachable
@@ -125,7 +124,7 @@ def _shared(view: View) -> Optional[Outcome]:
 
 def _workers(view: View) -> Optional[Outcome]:
     """What stops the deletion because of workers' Nodes, None where nothing does."""
-    if any(kinds.ANNOTATION_IGNORE_WORKER_NODES in annotations_of(obj) for obj in (view.cluster, view.control_plane)):
+    if any(kinds.is_flagged(obj, kinds.ANNOTATION_IGNORE_WORKER_NODES) for obj in (view.cluster, view.control_plane)):
         return None
     if view.reachable:
         # A Node gets its label last of all: of a machine whose join has failed it may be there without one.

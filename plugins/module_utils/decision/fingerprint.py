@@ -134,7 +134,7 @@ def _clocks_apart(view: View) -> bool:
 
 def _endpoint(view: View) -> Optional[bool]:
     answers = view.endpoint_answers
-    if answers is None and not view.reachable and kinds.ANNOTATION_ENDPOINT_UNUSED in annotations_of(view.cluster):
+    if answers is None and not view.reachable and kinds.is_flagged(view.cluster, kinds.ANNOTATION_ENDPOINT_UNUSED):
         # The user says that nothing is there; whether it could be asked decides nothing then.
         return False
     return answers if isinstance(answers, bool) else None

@@ -38,7 +38,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.pre
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import (
     MachineView,
     View,
-    annotations_of,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, format_time
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts
@@ -84,7 +83,7 @@ def initialize(context: Context, machine: Optional[MachineView]) -> Outcome:
     if (
         not running
         and view.endpoint_answers is not False
-        and kinds.ANNOTATION_ENDPOINT_UNUSED not in annotations_of(view.cluster)
+        and not kinds.is_flagged(view.cluster, kinds.ANNOTATION_ENDPOINT_UNUSED)
     ):
         return _endpoint_unknown(view, checks)
     said = "kubeadm init is under way" if running else f"no API answers at {view.endpoint}"

@@ -18,7 +18,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.con
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import (
     MachineView,
     View,
-    annotations_of,
     condition_of,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, format_time, parse_time
@@ -83,7 +82,7 @@ def check(document: Object, view: View) -> Result:
     for machine in view.machines:
         if not health_check.selects(spec.get("selector") or {}, _labels(machine)):
             continue
-        taken_out = next((each for each in _TAKEN_OUT if each in annotations_of(machine.machine)), None)
+        taken_out = next((each for each in _TAKEN_OUT if kinds.is_flagged(machine.machine, each)), None)
         if taken_out:
             result.skipped[machine.name] = taken_out
         else:
@@ -111,7 +110,7 @@ def _labels(machine: MachineView) -> Object:
 
 def is_paused(document: Object) -> bool:
     """Whether this MachineHealthCheck itself is paused."""
-    return kinds.ANNOTATION_PAUSED in annotations_of(document)
+    return kinds.is_flagged(document, kinds.ANNOTATION_PAUSED)
 
 
 def _nobody(document: Object, view: View) -> Optional[tuple[str, str]]:
@@ -142,7 +141,7 @@ def _exists(view: View) -> bool:
 def _judge(checks: Object, view: View, machine: MachineView, series: _Series) -> Finding:
     if machine.deleting:
         return Finding(machine.name, DELETING, "Deleting", "it is being deleted")
-    if kinds.ANNOTATION_REMEDIATE_MACHINE in annotations_of(machine.machine):
+    if kinds.is_flagged(machine.machine, kinds.ANNOTATION_REMEDIATE_MACHINE):
         text = f"Health check failed: marked for remediation via {kinds.ANNOTATION_REMEDIATE_MACHINE} annotation"
         return Finding(machine.name, UNHEALTHY, ANNOTATED, text)
     found = [*_node(checks, view, machine), *_machine_conditions(checks, view, machine, series)]

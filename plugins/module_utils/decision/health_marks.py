@@ -140,7 +140,7 @@ def _uncovered(view: View, machine: MachineView, marks: Marks) -> None:
 
 def _stands(view: View, machine: MachineView) -> bool:
     """Whether a mark stays whatever health checks say: a person set it, or its remediation has begun."""
-    return kinds.ANNOTATION_REMEDIATE_MACHINE in annotations_of(machine.machine) or _begun(view, machine)
+    return kinds.is_flagged(machine.machine, kinds.ANNOTATION_REMEDIATE_MACHINE) or _begun(view, machine)
 
 
 def _begun(view: View, machine: MachineView) -> bool:

@@ -16,7 +16,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.pla
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import (
     MachineView,
     View,
-    annotations_of,
     condition_of,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.trouble import (
@@ -139,7 +138,7 @@ class Context:
 
 def _healthy_again(machine: MachineView) -> bool:
     remediated = condition_of(machine.machine, "OwnerRemediated")
-    if not remediated or kinds.ANNOTATION_REMEDIATE_MACHINE in annotations_of(machine.machine):
+    if not remediated or kinds.is_flagged(machine.machine, kinds.ANNOTATION_REMEDIATE_MACHINE):
         return False
     checked = condition_of(machine.machine, "HealthCheckSucceeded").get("status")
     # Without a health check the mark was the annotation's, which is gone; a mark that waits for us is somebody else's to take back.

@@ -116,7 +116,7 @@ def _rank(context: Context) -> Any:
     def key(machine: MachineView) -> tuple[Any, ...]:
         conditions = context.machines[machine.name]
         return (
-            kinds.ANNOTATION_REMEDIATE_MACHINE not in annotations_of(machine.machine),
+            not kinds.is_flagged(machine.machine, kinds.ANNOTATION_REMEDIATE_MACHINE),
             machine.node is not None,
             *(is_true(conditions, kind) for kind in kinds_in_order),
             machine.order,

@@ -13,7 +13,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.hea
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import (
     MachineView,
     View,
-    annotations_of,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 
@@ -34,7 +33,7 @@ def _level(view: View, machines: Mapping[str, list[Object]], outdated: Collectio
     old = [machine for machine in live if machine.name in outdated]
 
     def marked(machine: MachineView) -> bool:
-        return kinds.ANNOTATION_DELETE_MACHINE in annotations_of(machine.machine)
+        return kinds.is_flagged(machine.machine, kinds.ANNOTATION_DELETE_MACHINE)
 
     def failing(machine: MachineView) -> bool:
         # Only False is a reason to prefer a machine; Unknown and missing are none (§1.6 level 3).

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import View, annotations_of
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import View
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.trouble import Trouble
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import etcd_releases, facts
@@ -41,7 +41,7 @@ def _machines(view: View, wanted: Version, own: list[tuple[Version, str]]) -> li
     if wanted < newest:
         same = wanted.same_minor(newest)
         allowed = kinds.ANNOTATION_ALLOW_PATCH_DOWNGRADE
-        if same and annotations_of(view.control_plane).get(allowed) == "true":
+        if same and kinds.is_flagged(view.control_plane, allowed):
             return []
         text = f"machine {last} runs {newest} and {wanted} is wanted: Kubernetes can't go back, etcd may already hold what {wanted} can't read"
         fix = f"Set spec.version to {newest} or newer."

@@ -225,7 +225,7 @@ class View:
         """What pauses the cluster, in words ([] when nothing does)."""
         found = ["Cluster spec.paused is true"] if (self.cluster.get("spec") or _EMPTY).get("paused") else []
         for obj in (self.cluster, self.control_plane):
-            if kinds.ANNOTATION_PAUSED in annotations_of(obj):
+            if kinds.is_flagged(obj, kinds.ANNOTATION_PAUSED):
                 found.append(f"{obj.get('kind')} has the annotation {kinds.ANNOTATION_PAUSED}")
         return found
 

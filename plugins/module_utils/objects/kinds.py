@@ -80,6 +80,27 @@ ANNOTATION_ALLOW_PATCH_DOWNGRADE = ANNOTATION_PREFIX + "allow-patch-downgrade"
 ANNOTATION_IGNORE_WORKER_NODES = ANNOTATION_PREFIX + "ignore-worker-nodes"
 ANNOTATION_ENDPOINT_UNUSED = ANNOTATION_PREFIX + "endpoint-is-unused"
 ANNOTATION_SKIP_ETCD_SNAPSHOT = ANNOTATION_PREFIX + "skip-etcd-snapshot"
+# Annotations that say yes or no (docs/manifest.md, "Annotations that say yes"). Cluster API's do by being there, whatever their value. Consents,
+# which are this collection's own, have the value "true": "false" and "no" give none.
+FLAGS = frozenset(
+    {
+        ANNOTATION_PAUSED,
+        ANNOTATION_MANAGED_BY,
+        ANNOTATION_SKIP_COREDNS,
+        ANNOTATION_SKIP_KUBE_PROXY,
+        ANNOTATION_EXCLUDE_NODE_DRAINING,
+        ANNOTATION_EXCLUDE_VOLUME_DETACH,
+        ANNOTATION_DELETE_MACHINE,
+        ANNOTATION_REMEDIATE_MACHINE,
+        ANNOTATION_SKIP_REMEDIATION,
+    }
+)
+CONSENTS = (
+    ANNOTATION_ALLOW_PATCH_DOWNGRADE,
+    ANNOTATION_IGNORE_WORKER_NODES,
+    ANNOTATION_ENDPOINT_UNUSED,
+    ANNOTATION_SKIP_ETCD_SNAPSHOT,
+)
 # Written by this collection on a Cluster, as JSON: which KubeadmControlPlane of it was deleted while the Cluster stays.
 ANNOTATION_DELETED_CONTROL_PLANE = ANNOTATION_PREFIX + "deleted-control-plane"
 
@@ -147,9 +168,14 @@ def reference(kind: str, name: str) -> dict[str, Any]:
     return {"apiGroup": group(api_version(kind)), "kind": kind, "name": name}
 
 
-def waives_snapshot(annotations: Mapping[str, Any]) -> bool:
-    """Whether a KubeadmControlPlane's annotations waive the etcd snapshot before a member goes; "false" does not."""
-    return str(annotations.get(ANNOTATION_SKIP_ETCD_SNAPSHOT, "false")).lower() != "false"
+def is_flagged(obj: Mapping[str, Any] | None, annotation: str) -> bool:
+    """Return whether an object (None: there is none) has a flag, or its user's consent. KeyError for an annotation that is neither."""
+    found = ((obj or {}).get("metadata") or {}).get("annotations") or {}
+    if annotation in FLAGS:
+        return annotation in found
+    if annotation not in CONSENTS:
+        raise KeyError(annotation)
+    return bool(found.get(annotation) == "true")
 
 
 def label_of(obj: Mapping[str, Any]) -> str:

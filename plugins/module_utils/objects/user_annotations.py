@@ -55,12 +55,6 @@ OWNED_BY_THE_MANIFEST = (
 FROM_MANIFEST = kinds.ANNOTATION_PREFIX + "from-manifest"
 # Its own notes on stored objects, which come along where somebody makes a manifest of one.
 NOTES = (FROM_MANIFEST, kinds.ANNOTATION_DELETED_CONTROL_PLANE)
-CONSENTS = (
-    kinds.ANNOTATION_ALLOW_PATCH_DOWNGRADE,
-    kinds.ANNOTATION_IGNORE_WORKER_NODES,
-    kinds.ANNOTATION_ENDPOINT_UNUSED,
-    kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT,
-)
 
 MAX_GATES = 20
 LONGEST_TEXT = 65536
@@ -184,7 +178,6 @@ def _value(key: str, text: str, path: str, report: Report) -> None:
             rule = f"this is a whole number of seconds from 0 to {LONGEST_READY_SECONDS}, as text"
             report.add(path, text, rule, 'Write it like "60".')
     elif text != "true":
-        # The consent is the annotation itself: "false" would be taken for one.
         report.add(path, text, 'this consent has the value "true"', 'Write "true", or remove the annotation.')
 
 

@@ -115,8 +115,8 @@ def _dual_stack(config: Mapping[str, Any], control_plane: Mapping[str, Any] | No
 def validate_infrastructure_cluster(infrastructure: Mapping[str, Any], report: Report) -> None:
     """Check what the contract needs of an infrastructure cluster: endpoint and failure domains; the rest is its provider's."""
     metadata_rules(infrastructure["metadata"], "metadata", report)
-    managed = (infrastructure["metadata"].get("annotations") or {}).get(kinds.ANNOTATION_MANAGED_BY)
-    if managed is not None:
+    if kinds.is_flagged(infrastructure, kinds.ANNOTATION_MANAGED_BY):
+        managed = infrastructure["metadata"]["annotations"][kinds.ANNOTATION_MANAGED_BY]
         where = child("metadata.annotations", kinds.ANNOTATION_MANAGED_BY)
         rule = "infrastructure that somebody else manages is not supported: its provider's role would make it, change it and delete it"
         fix = (

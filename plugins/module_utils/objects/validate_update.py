@@ -283,9 +283,8 @@ def _running(stored: Object, before: versions.Version) -> list[versions.Version]
 
 
 def _downgrade(newest: versions.Version, after: versions.Version, desired: Object, report: Report) -> None:
-    annotations = desired["metadata"].get("annotations") or {}
     same_minor = newest.same_minor(after)
-    if same_minor and annotations.get(kinds.ANNOTATION_ALLOW_PATCH_DOWNGRADE) == "true":
+    if same_minor and kinds.is_flagged(desired, kinds.ANNOTATION_ALLOW_PATCH_DOWNGRADE):
         return
     rule = f"this is older than {newest}, the newest that is there, and Kubernetes does not support downgrades"
     fix = f"Restore {newest}."
@@ -296,7 +295,7 @@ def _downgrade(newest: versions.Version, after: versions.Version, desired: Objec
 
 
 def _dns(stored: Object, desired: Object, report: Report, refusal: DnsRefusal) -> None:
-    if kinds.ANNOTATION_SKIP_COREDNS in (desired["metadata"].get("annotations") or {}):
+    if kinds.is_flagged(desired, kinds.ANNOTATION_SKIP_COREDNS):
         return
     old, new = ((_configuration(each["spec"]).get("dns") or {}).get("imageTag") for each in (stored, desired))
     why = refusal(old, new) if old and new and old != new else None

@@ -27,8 +27,8 @@ def version(control_plane: _Object) -> str:
 
 
 def skips(control_plane: _Object, annotation: str) -> bool:
-    """Whether the user keeps an add-on to themselves: the annotation's presence decides, not its value."""
-    return annotation in (control_plane["metadata"].get("annotations") or {})
+    """Whether the user keeps an add-on to themselves."""
+    return kinds.is_flagged(control_plane, annotation)
 
 
 def wanted_kubeadm_config(

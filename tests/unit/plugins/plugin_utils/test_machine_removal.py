@@ -282,8 +282,8 @@ def test_the_snapshot_can_be_waived(world: World) -> None:
     assert world.machines.modules() == ["node_drain", "etcd_member"]
 
 
-@pytest.mark.parametrize("value", ["false", "False"])
-def test_false_waives_no_snapshot(world: World, value: str) -> None:
+@pytest.mark.parametrize("value", ["false", "False", "no", "0", ""])
+def test_what_is_not_true_waives_no_snapshot(world: World, value: str) -> None:
     world.waive(value)
     world.removal().take_out()
     assert world.machines.modules() == ["node_drain", "etcd_snapshot", "etcd_member"]

@@ -126,7 +126,11 @@ class TestFirstMachine:
 
     def test_unless_the_user_says_that_nothing_is_there(self) -> None:
         builder = cluster(3).endpoint(None)
-        builder.snapshot["cluster"]["metadata"]["annotations"]["kubeadm.control-plane/endpoint-is-unused"] = "true"
+        annotations = builder.snapshot["cluster"]["metadata"]["annotations"]
+        for value in ("false", "no", ""):
+            annotations["kubeadm.control-plane/endpoint-is-unused"] = value
+            assert step(builder) == ("wait", "EndpointUnknown")
+        annotations["kubeadm.control-plane/endpoint-is-unused"] = "true"
         assert step(builder) == ("initialize", "NotInitialized")
         builder.endpoint(True)
         assert step(builder) == ("blocked", "ForeignControlPlane")

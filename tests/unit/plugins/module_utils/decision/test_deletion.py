@@ -63,6 +63,9 @@ def test_the_node_of_a_machine_whose_join_has_failed_is_no_worker() -> None:
 def test_unless_told_otherwise(owner: str) -> None:
     builder = healthy(3).deleting()
     builder.workload["workerNodes"] = ["w1"]
+    for value in ("false", "no", ""):
+        builder.snapshot[owner]["metadata"]["annotations"][IGNORE] = value
+        assert step(builder)[0] == "blocked"
     builder.snapshot[owner]["metadata"]["annotations"][IGNORE] = "true"
     assert step(builder)[0] == "deleteMachines"
 

@@ -262,7 +262,7 @@ def test_what_decisions_read_is_part_of_it_and_is_named(name: str) -> None:
 def test_the_endpoint_that_a_user_vouches_for_counts_as_silent() -> None:
     """It can't be asked from here, and nothing is decided by that; predicted is that nothing answers there."""
     builder = cluster(3).endpoint(None)
-    builder.snapshot["cluster"]["metadata"]["annotations"]["kubeadm.control-plane/endpoint-is-unused"] = ""
+    builder.snapshot["cluster"]["metadata"]["annotations"]["kubeadm.control-plane/endpoint-is-unused"] = "true"
     assert state_of(builder.build())["endpoint"]["answers"] is False
     assert state_of(cluster(3).endpoint(None).build())["endpoint"]["answers"] is None
 

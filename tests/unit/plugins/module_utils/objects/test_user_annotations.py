@@ -217,3 +217,20 @@ def test_without_the_libraries_the_structure_is_still_checked() -> None:
     annotations = {GATES: gate(expression="no("), WINDOW: window(duration="x")}
     done = subprocess.run([sys.executable, "-c", code, repr(annotations)], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == repr([f'a["{WINDOW}"].duration'])
+
+
+@pytest.mark.parametrize("value", ["true", "false", "no", "", "True", None])
+def test_flags_count_by_being_there_and_consents_by_their_value(value: str | None) -> None:
+    """Cluster API asks whether its annotations are there; a consent is "true" and nothing else."""
+    for flags, wanted in ((kinds.FLAGS, value is not None), (kinds.CONSENTS, value == "true")):
+        for key in flags:
+            obj = {"metadata": {"annotations": {} if value is None else {key: value}}}
+            assert kinds.is_flagged(obj, key) is wanted, key
+    assert kinds.FLAGS.isdisjoint(kinds.CONSENTS) and set(kinds.CONSENTS) <= set(KNOWN)
+
+
+def test_nothing_is_flagged_where_there_is_nothing() -> None:
+    for obj in (None, {}, {"metadata": None}, {"metadata": {"annotations": None}}):
+        assert not kinds.is_flagged(obj, kinds.ANNOTATION_PAUSED)
+    with pytest.raises(KeyError):
+        kinds.is_flagged(None, kinds.ANNOTATION_READINESS_GATES)
