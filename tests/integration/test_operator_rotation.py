@@ -9,12 +9,14 @@ systemd, containers and a kubelet besides, and a cluster more than one node: the
 
 from __future__ import annotations
 
+import base64
 import json
 import sys
 import typing as t
 from pathlib import Path
 
 import pytest
+from aggregated_server import serving_pair
 from namespaced_node import ADDRESS, NAME, SUPPORT, NamespacedNode, missing
 from steady_client import Credentials
 from task_context import CommandRun, StandInAction, ended
@@ -250,15 +252,19 @@ def test_an_api_server_behind_this_one_that_reads_whom_it_trusts_only_once(opera
     ]
     for each in documents:
         each["metadata"] = {"name": "web", "namespace": "default"}
+    certificate, key = serving_pair("web.default.svc")
+    node.write("/run/web.crt", certificate)
+    node.write("/run/web.key", key)
     service: Object = {"group": "web.example", "version": "v1", "groupPriorityMinimum": 1000, "versionPriority": 15}
-    service.update(service={"namespace": "default", "name": "web"}, insecureSkipTLSVerify=True)
+    bundle = base64.b64encode(certificate.encode()).decode()
+    service.update(service={"namespace": "default", "name": "web"}, caBundle=bundle)
     metadata = {"name": "v1.web.example"}
     documents.append({"kind": "APIService", "apiVersion": f"{REGISTRATION}/v1", "metadata": metadata, "spec": service})
     node.write("/run/web.json", "\n".join(json.dumps(each) for each in documents))
 
     def serve(trusted: str) -> None:
         node.run("sh", "-c", "[ ! -f /run/web.pid ] || kill $(cat /run/web.pid)")
-        words = f"{sys.executable} {SUPPORT}/aggregated_server.py {SERVICE} 443 {PKI}/apiserver.crt {PKI}/apiserver.key {trusted}"
+        words = f"{sys.executable} {SUPPORT}/aggregated_server.py {SERVICE} 443 /run/web.crt /run/web.key {trusted}"
         node.run("sh", "-c", f"setsid {words} < /dev/null > /run/web.log 2>&1 & echo $! > /run/web.pid")
         node.until("it answers through the API server", answers)
 

@@ -9,11 +9,16 @@ did that were built on Kubernetes libraries before 1.17.
 
 from __future__ import annotations
 
+import datetime
 import http.server
 import json
 import ssl
 import sys
 import typing as t
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 FRONT_PROXY = "front-proxy-client"
 
@@ -37,6 +42,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: t.Any) -> None:
         """Nobody reads it."""
+
+
+def serving_pair(host: str) -> tuple[str, str]:
+    """A certificate for a name, which is its own authority, and its key; both in PEM."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, host)])
+    now = datetime.datetime.now(datetime.timezone.utc)
+    begin, end = now - datetime.timedelta(hours=1), now + datetime.timedelta(days=1)
+    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), begin, end)
+    builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
+    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+    form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    pem = builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+    return pem.decode(), key.private_bytes(*form).decode()
 
 
 def serve(address: str, port: int, certificate: str, key: str, trusted: str) -> http.server.ThreadingHTTPServer:

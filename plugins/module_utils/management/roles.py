@@ -13,6 +13,8 @@ from typing import Any
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions, names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import SECRET_KEYS
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.schema import MapOf, Refused
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import objects as operator
 
 Object = dict[str, Any]
@@ -39,6 +41,8 @@ def cluster_roles(found: Sequence[definitions.Kind]) -> list[Object]:
 
     Whoever writes an Action has programs run as root on the nodes and roles on the controller, so that role is aggregated to no other.
 
+    What may hold secrets is not added to view.
+
     Args:
         found: the kinds that are installed.
     """
@@ -56,8 +60,35 @@ def cluster_roles(found: Sequence[definitions.Kind]) -> list[Object]:
             {f"{AGGREGATE_TO}edit": "true", f"{AGGREGATE_TO}admin": "true"},
         ),
         _role("ClusterRole", ACTIONS_ROLE, _rules(of_actions, (*READ, *WRITE)), {}),
-        _role("ClusterRole", VIEW_ROLE, _rules(found, READ), {f"{AGGREGATE_TO}view": "true"}),
+        _role(
+            "ClusterRole",
+            VIEW_ROLE,
+            _rules([kind for kind in found if not holds_secrets(kind)], READ),
+            {f"{AGGREGATE_TO}view": "true"},
+        ),
     ]
+
+
+def holds_secrets(kind: definitions.Kind) -> bool:
+    """Return whether objects of a kind may hold file contents, passwords or tokens; Kubernetes' own view reads no Secret either.
+
+    What a Task runs is described nowhere: its commands may carry anything, and its outputs what they said.
+    """
+    return kind.name in operator.KINDS or _has_secret_field(kind.spec)
+
+
+def _has_secret_field(description: Any) -> bool:
+    if isinstance(description, MapOf):
+        return _has_secret_field(description.value)
+    if isinstance(description, list):
+        return _has_secret_field(description[0])
+    if not isinstance(description, Mapping):
+        return False
+    return any(
+        name in SECRET_KEYS or _has_secret_field(field)
+        for name, field in description.items()
+        if not isinstance(field, Refused)
+    )
 
 
 def runner_role(namespace: str, found: Sequence[definitions.Kind]) -> Object:

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
+import errno
 import grp
 import os
 import pwd
+import stat
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import command
@@ -32,6 +35,7 @@ def put_file(entry: t.Mapping[str, t.Any]) -> bool:
     path = str(entry.get("path", ""))
     if not path.startswith("/") or path.endswith("/") or ".." in path.split("/"):
         raise NodeError(f"files: {path!r} is not the absolute path of a file.")
+    _refuse_links_of_users(path)
     uid, gid = _owner(path, str(entry.get("owner") or "root:root"))
     try:
         mode = int(str(entry.get("permissions") or _DEFAULT_PERMISSIONS), 8)
@@ -58,6 +62,22 @@ def put_file(entry: t.Mapping[str, t.Any]) -> bool:
     except OSError as error:
         raise NodeError(f"files: {path} can't be written: {error.strerror or error}.") from error
     return True
+
+
+def _refuse_links_of_users(path: str) -> None:
+    """Refuse a path through a symbolic link that somebody else than root owns: it leads where its owner wants root to write."""
+    parts = path.split("/")
+    for depth in range(2, len(parts) + 1):
+        part = "/".join(parts[:depth])
+        try:
+            found = os.lstat(part)
+        except OSError:
+            return
+        if stat.S_ISLNK(found.st_mode) and found.st_uid != 0:
+            raise NodeError(
+                f"files: {path}: {part} is a symbolic link of user {found.st_uid}.",
+                "It is not followed, and nothing was written. Name the file that is meant.",
+            )
 
 
 def _owner(path: str, owner: str) -> tuple[int, int]:
@@ -88,11 +108,7 @@ def put_user(entry: t.Mapping[str, t.Any]) -> bool:
         changed = True
     keys = [str(key).strip() for key in entry.get("sshAuthorizedKeys") or []]
     if keys:
-        directory = os.path.join(account.pw_dir, ".ssh")
-        os.makedirs(directory, mode=0o700, exist_ok=True)
-        os.chown(directory, account.pw_uid, account.pw_gid)
-        path = os.path.join(directory, "authorized_keys")
-        changed = _complete_lines(path, keys, 0o600, account.pw_uid, account.pw_gid) or changed
+        changed = authorize(account, keys) or changed
     if entry.get("sudo"):
         os.makedirs(_SUDOERS, mode=0o750, exist_ok=True)
         # sudo reads no file whose name holds a dot.
@@ -101,16 +117,56 @@ def put_user(entry: t.Mapping[str, t.Any]) -> bool:
     return changed
 
 
+def authorize(account: pwd.struct_passwd, keys: t.Sequence[str]) -> bool:
+    """Complete a user's ``~/.ssh/authorized_keys`` and return whether anything changed.
+
+    The home is the user's own, who may have put anything in the way: folder and file are opened once, and never through a symbolic link.
+
+    Raises:
+        NodeError: something else than a folder and a file of the user's is there.
+    """
+    uid, gid = account.pw_uid, account.pw_gid
+    where = os.path.join(account.pw_dir, ".ssh")
+    opened = []
+    try:
+        os.makedirs(account.pw_dir, mode=0o755, exist_ok=True)
+        opened.append(os.open(account.pw_dir, os.O_RDONLY | os.O_DIRECTORY))
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(".ssh", 0o700, dir_fd=opened[0])
+        opened.append(os.open(".ssh", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=opened[0]))
+        os.fchown(opened[1], uid, gid)
+        # What the descriptor leads to stays this folder, whatever its name leads to by then.
+        return _complete_lines(f"/proc/self/fd/{opened[1]}/authorized_keys", keys, 0o600, uid, gid)
+    except OSError as error:
+        raise NodeError(
+            f"users: {account.pw_name}: the keys can't be written to {where}: {error.strerror or error}.",
+            "It must be a folder, and authorized_keys in it a file; symbolic links are not followed there.",
+        ) from error
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+
+
 def _complete_lines(path: str, lines: t.Sequence[str], mode: int, uid: int, gid: int) -> bool:
-    present: list[str] = []
-    if os.path.exists(path):
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            present = file.read().splitlines()
+    present = _own_lines(path, uid)
     missing = [line for line in lines if line not in present]
     if missing:
         text = "".join(line + "\n" for line in [*present, *missing])
         write_atomically(path, text.encode(errors="surrogateescape"), mode, uid, gid)
     return bool(missing)
+
+
+def _own_lines(path: str, uid: int) -> list[str]:
+    """The lines of a file that is a user's own, [] where there is none. Raises OSError for a link, a device, or another's file."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return []
+    with open(descriptor, encoding="utf-8", errors="surrogateescape") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_uid not in (0, uid) or found.st_nlink != 1:
+            raise OSError(errno.EPERM, "authorized_keys there is no file of the user's own")
+        return file.read().splitlines()
 
 
 def _create(name: str, entry: t.Mapping[str, t.Any]) -> None:

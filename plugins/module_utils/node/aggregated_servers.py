@@ -4,7 +4,8 @@
 """The API servers behind this one (APIServices), asked with a front proxy's certificate as an API server asks them.
 
 They learn whom to trust from the ConfigMap extension-apiserver-authentication; some read it when they start, and never again. So it is
-asked of themselves.
+asked of themselves. A front proxy may act as anybody: its certificate is shown to nobody who is not verified first, as an API server itself
+does where an APIService says insecureSkipTLSVerify.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ import base64
 import binascii
 import http.client
 import socket
-import ssl
 import typing as t
 from dataclasses import dataclass
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import client_context
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import bound, client_context
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import untrusted
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import ApiClient
 
 API_SERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
@@ -30,7 +31,8 @@ HEADERS = {"X-Remote-User": "system:kube-aggregator", "X-Remote-Group": "system:
 class AggregatedServer:
     """An API server behind this one: the APIService's ``name``, the path of its API, the address and the name that its certificate has.
 
-    ``authorities`` are its caBundle in PEM; "" where it is not verified.
+    ``authorities`` are its caBundle in PEM; "" where it has none, and the system's authorities verify it, as an API server's do.
+    ``verified`` is False where its APIService wants it not to be verified.
     """
 
     name: str
@@ -39,62 +41,63 @@ class AggregatedServer:
     port: int
     host: str
     authorities: str
+    verified: bool = True
 
     def status(self, certificate: str, key: str) -> int:
-        """What it answers to somebody who shows a certificate, both in PEM; 0 where nothing comes."""
+        """Return the HTTP status that it answers to somebody who shows a certificate, both in PEM; 0 where nothing comes, or it isn't asked."""
+        if not self.verified:
+            return 0
         try:
-            context = self._context(f"{certificate}\n{key}")
+            context = client_context(ca_pem=self.authorities or None, certificate_and_key_pem=f"{certificate}\n{key}")
             with (
                 socket.create_connection((self.address, self.port), TIMEOUT_SECONDS) as plain,
                 context.wrap_socket(plain, server_hostname=self.host) as secure,
             ):
                 connection = http.client.HTTPConnection(self.host, timeout=TIMEOUT_SECONDS)
                 connection.sock = secure
+                bound(connection, TIMEOUT_SECONDS, TIMEOUT_SECONDS)
                 connection.request("GET", self.path, headers=HEADERS)
                 return connection.getresponse().status
-        except (OSError, ssl.SSLError, http.client.HTTPException):
+        except (OSError, ValueError, http.client.HTTPException):
             return 0
-
-    def _context(self, pair: str) -> ssl.SSLContext:
-        if self.authorities:
-            return client_context(ca_pem=self.authorities, certificate_and_key_pem=pair)
-        context = client_context(certificate_and_key_pem=pair)
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-        return context
 
 
 def find(client: ApiClient) -> list[AggregatedServer]:
-    """Those that the API knows and that are reached by a cluster IP. Raises ApiError, Unreachable."""
+    """Return those that the API knows and that are reached by a cluster IP. Raises ApiError, Unreachable."""
     found = []
     for item in client.list(API_SERVICES):
-        spec = item.get("spec") or {}
-        service = spec.get("service") or {}
-        if not service:
+        spec = untrusted.mapping(item.get("spec"))
+        service = untrusted.mapping(spec.get("service"))
+        namespace, name = untrusted.text(service.get("namespace")), untrusted.text(service.get("name"))
+        if not (namespace and name):
             continue
-        namespace, name = str(service["namespace"]), str(service["name"])
         known = (client.get(f"/api/v1/namespaces/{namespace}/services/{name}") or {}).get("spec") or {}
         address = str(known.get("clusterIP") or "None")
         if address == "None":
             continue
-        bundle = "" if spec.get("insecureSkipTLSVerify") else _text(spec.get("caBundle"))
-        path = f"/apis/{spec['group']}/{spec['version']}"
         server = AggregatedServer(
-            str(item["metadata"]["name"]),
-            path,
+            untrusted.text(untrusted.mapping(item.get("metadata")).get("name")),
+            f"/apis/{untrusted.text(spec.get('group'))}/{untrusted.text(spec.get('version'))}",
             address,
-            int(service.get("port") or 443),
+            untrusted.integer(service.get("port")) or 443,
             f"{name}.{namespace}.svc",
-            bundle,
+            _text(spec.get("caBundle")),
+            not spec.get("insecureSkipTLSVerify"),
         )
         found.append(server)
     return found
 
 
 def answers(client: ApiClient, current: tuple[str, str], other: tuple[str, str]) -> list[dict[str, t.Any]]:
-    """What each answers to two certificates with their keys: ``{name, current, other}``, HTTP statuses, 0 where nothing came."""
+    """Return what each answers to two certificates with their keys: ``{name, verified, current, other}``, HTTP statuses, 0 where nothing came."""
     return [
-        {"name": each.name, "current": each.status(*current), "other": each.status(*other)} for each in find(client)
+        {
+            "name": each.name,
+            "verified": each.verified,
+            "current": each.status(*current),
+            "other": each.status(*other),
+        }
+        for each in find(client)
     ]
 
 

@@ -64,7 +64,10 @@ def shown(server: str, servers: Servers) -> str:
         if server == ETCD:
             stem = f"{servers.pki}/etcd/healthcheck-client"
             context.load_cert_chain(f"{stem}.crt", f"{stem}.key")
-        with socket.create_connection(split_url(url)[1:], TIMEOUT_SECONDS) as plain, context.wrap_socket(plain) as secure:
+        with (
+            socket.create_connection(split_url(url)[1:], TIMEOUT_SECONDS) as plain,
+            context.wrap_socket(plain) as secure,
+        ):
             found = secure.getpeercert(binary_form=True)
     except (OSError, ValueError):
         return ""

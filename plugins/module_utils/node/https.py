@@ -9,13 +9,14 @@ import functools
 import http.client
 import io
 import ipaddress
-import os
 import re
 import socket
 import ssl
 import time
 import typing as t
 from dataclasses import dataclass
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.memory_file import memory_file
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 _CHUNK = 64 * 1024
@@ -79,13 +80,8 @@ def client_context(
     if certificate_file:
         context.load_cert_chain(certificate_file, key_file)
     elif certificate_and_key_pem:
-        # OpenSSL takes a client's key by path only.
-        descriptor = os.memfd_create("client-certificate")
-        try:
-            os.write(descriptor, certificate_and_key_pem.encode())
-            context.load_cert_chain(f"/proc/self/fd/{descriptor}")
-        finally:
-            os.close(descriptor)
+        with memory_file(certificate_and_key_pem) as path:
+            context.load_cert_chain(path)
     return context
 
 
@@ -150,6 +146,11 @@ class _Response(http.client.HTTPResponse):
         self.bounded = _Bounded(sock.makefile("rb", buffering=0), sock, each, deadline)
         self.fp.close()
         self.fp = io.BufferedReader(self.bounded)
+
+
+def bound(connection: http.client.HTTPConnection, each: float, total: float) -> None:
+    """Give the next answer of a connection a bound: so many seconds for each read, and for all of them until its body begins."""
+    connection.response_class = functools.partial(_Response, each=each, deadline=time.monotonic() + total)
 
 
 class HttpClient:
@@ -237,9 +238,7 @@ class HttpClient:
         if self._connection.sock is not None:
             # What was left of the request before is no bound of this one.
             self._connection.sock.settimeout(self.timeout)
-        self._connection.response_class = functools.partial(
-            _Response, each=self.timeout, deadline=begun + min(self.timeout, total)
-        )
+        bound(self._connection, self.timeout, min(self.timeout, total))
         try:
             self._connection.request(method, path, body, dict(headers or {}))
             response = t.cast(_Response, self._connection.getresponse())

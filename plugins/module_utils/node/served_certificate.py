@@ -30,7 +30,9 @@ def listener(name: str, words: t.Sequence[str]) -> tuple[str, int]:
     try:
         return split_url(url)[1:]
     except ValueError as error:
-        raise NodeError(f"{words[0]} is started to serve at {url!r}: {error}.", "Correct its static pod manifest.") from None
+        raise NodeError(
+            f"{words[0]} is started to serve at {url!r}: {error}.", "Correct its static pod manifest."
+        ) from None
 
 
 def presented(host: str, port: int, certificates: str) -> t.Optional[bytes]:

@@ -10,12 +10,14 @@ are used only where they are asked for, and a kubeconfig is read as kubectl read
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 import ssl
 import tempfile
 import typing as t
 import urllib.parse
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.memory_file import memory_file
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import base, credentials, kube_config
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.connection_options import (
@@ -162,7 +164,7 @@ class Connection:
         return _Target(
             server,
             what,
-            Credentials(Proof()) if own else credentials.of_user(read, lambda: self._provider(read.context)),
+            Credentials(Proof()) if own else credentials.of_user(read, lambda: self._provider(read)),
             authority,
             not insecure,
             cluster.text("tls-server-name"),
@@ -181,15 +183,27 @@ class Connection:
         of_pod = credentials.Provider(Proof(), lambda: _token_of(made), "the pod's service account")
         return _Target(str(made.host), "the pod's API server", of_pod, authority)
 
-    def _provider(self, context: str) -> t.Callable[[], str]:
+    def _provider(self, read: kube_config.Kubeconfig) -> t.Callable[[], str]:
+        """What asks the ``kubernetes`` client for a user's token. It makes files of a user's certificate and key: it is given neither."""
         made = self._client.Configuration()
-        # It reads the whole kubeconfig, and makes files of its certificates.
+        if not flag(self._options, "persist_config", False):
+            with _of_client():
+                self._config.load_kube_config_from_dict(
+                    _of_provider(read), client_configuration=made, persist_config=False
+                )
+            return lambda: _token_of(made)
+        if read.user.fields.get("client-key-data"):
+            raise NoKubeconfig(
+                f"user {read.user.name} has an auth-provider and client-key-data, and store.persist_config is given: the client that writes the token "
+                "back would write the key to a temporary file",
+                "Name the key's file (client-key), or leave persist_config out.",
+            )
         with tempfile.TemporaryDirectory(prefix="kubeadm-store-") as folder:
             try:
                 with _of_client():
                     self._config.load_kube_config(
                         config_file=os.pathsep.join(kube_config.paths_of(setting(self._options, "kubeconfig"))),
-                        context=context,
+                        context=read.context,
                         client_configuration=made,
                         persist_config=flag(self._options, "persist_config", False),
                         temp_file_path=folder,
@@ -264,10 +278,7 @@ class Connection:
         except (ssl.SSLError, ValueError) as error:
             raise NoKubeconfig(f"the certificate authority that is given is no PEM of one: {short(error)}") from error
         if pair[0]:
-            with tempfile.TemporaryDirectory(prefix="kubeadm-store-") as folder:
-                path = os.path.join(folder, "pair")
-                with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
-                    file.write("\n".join(pair))
+            with memory_file("\n".join(pair)) as path:
                 try:
                     # Without the password it would ask for one at the terminal.
                     context.load_cert_chain(path, password=_no_password)
@@ -297,6 +308,20 @@ def _of_client() -> t.Iterator[None]:
     # Providers of tokens have errors of their own.
     except Exception as error:  # pylint: disable=broad-except
         raise NoKubeconfig(short(error)) from error
+
+
+def _of_provider(read: kube_config.Kubeconfig) -> dict[str, t.Any]:
+    """The part of a kubeconfig that says where its user's token comes from, and nothing that is a key."""
+    user = {"auth-provider": read.user.fields.get("auth-provider")}
+    context = {"cluster": read.cluster.name, "user": read.user.name}
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": read.context,
+        "contexts": [{"name": read.context, "context": context}],
+        "clusters": [{"name": read.cluster.name, "cluster": {"server": ""}}],
+        "users": [{"name": read.user.name, "user": copy.deepcopy(user)}],
+    }
 
 
 def _token_of(configuration: t.Any) -> str:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import bounded_yaml
@@ -23,6 +24,8 @@ _FIRST_KEYS = ("apiVersion", "kind", "metadata", "type", "spec", "data", "status
 _LONGEST_NUMBER = 80
 _TAGS = frozenset(TAG + name for name in ("null", "bool", "int", "float", "str"))
 _classes: dict[str, t.Any] = {}
+# Python itself writes out no number that is much longer.
+_MOST_BITS = 8192
 
 
 class NoYaml(ValueError):
@@ -36,23 +39,30 @@ class NoYaml(ValueError):
 def to_yaml(obj: Object) -> str:
     """Return an object as YAML: identity first, texts of several lines as blocks.
 
-    What was written is read back and compared; what YAML can't carry faithfully is written as JSON, which is YAML too.
+    What was written is read back and compared; what YAML can't carry faithfully (half a surrogate pair, a text of white space alone) is
+    written as JSON, which :func:`from_yaml` reads too.
     """
     _need_yaml()
     ordered = {key: obj[key] for key in _FIRST_KEYS if key in obj}
     ordered.update((key, value) for key, value in obj.items() if key not in ordered)
-    text = str(
-        yaml.dump(ordered, Dumper=_dumper(), sort_keys=False, allow_unicode=True, default_flow_style=False, width=200)
-    )
     try:
+        text = str(
+            yaml.dump(
+                ordered, Dumper=_dumper(), sort_keys=False, allow_unicode=True, default_flow_style=False, width=200
+            )
+        )
         faithful = from_yaml(text) == obj
-    except NoYaml:
+    except (yaml.YAMLError, ValueError):
         faithful = False
     return text if faithful else json.dumps(ordered, indent=1) + "\n"
 
 
 def from_yaml(text: str) -> t.Any:
-    """Return what YAML text holds, times as texts as in Kubernetes. Raises NoYaml, also for what is nested or expands too far."""
+    """Return what YAML text holds, in JSON types alone, times as texts as in Kubernetes.
+
+    Raises:
+        NoYaml: also for what is nested or expands too far, and whatever else PyYAML raises for a value that is not of its tag.
+    """
     _need_yaml()
     try:
         documents = [bounded_yaml.to_json(root) for root in bounded_yaml.Reader(text, _scalars().read).documents()]
@@ -62,7 +72,7 @@ def from_yaml(text: str) -> t.Any:
         mark = error.problem_mark
         where = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         raise NoYaml(f"it is not valid YAML{where}: {error.problem}", mark.line + 1 if mark else 0) from error
-    except (yaml.YAMLError, ValueError, LookupError) as error:
+    except (yaml.YAMLError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError) as error:
         raise NoYaml("it is not valid YAML") from error
     if len(documents) > 1:
         raise NoYaml("it is not valid YAML: it holds several documents")
@@ -109,7 +119,12 @@ def _scalars() -> t.Any:
                 rule = f"a number has more than {_LONGEST_NUMBER} characters"
                 raise Refused(line, rule, "Quote it, if it is text.")
             # Not construct_object, which keeps every node that it has seen.
-            return self.yaml_constructors[tag](self, yaml.ScalarNode(tag, text, event.start_mark, event.end_mark))
+            value = self.yaml_constructors[tag](self, yaml.ScalarNode(tag, text, event.start_mark, event.end_mark))
+            if isinstance(value, float) and not math.isfinite(value):
+                raise Refused(line, "JSON has no infinity and no not-a-number", "Write a number, or quote it.")
+            if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+                raise Refused(line, "the number has too many digits", "Write a smaller one, or quote it.")
+            return value
 
     return _classes.setdefault("scalars", Scalars())
 

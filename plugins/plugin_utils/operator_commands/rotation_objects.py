@@ -163,12 +163,19 @@ def _await_aggregated(ctx: TaskContext, materials: Materials) -> None:
     question = {"front_proxy": {"certificate": pair.crt, "secret": pair.key}, "pki": rotation_nodes.folder(ctx)}
     waiting = ctx.plugin.waiting(ctx.cluster, AGGREGATED_SECONDS)
     while True:
-        answers = [each for each in ctx.call(rotation_nodes.MODULE, question)["aggregated"] if _well(each["current"])]
+        known = ctx.call(rotation_nodes.MODULE, question)["aggregated"]
+        answers = [each for each in known if _well(each["current"])]
         refused = [str(each["name"]) for each in answers if not _well(each["other"])]
         if not refused:
             if answers:
                 ctx.note(
                     f"{len(answers)} API servers behind this one trust both: {rotation_tokens.listed([each['name'] for each in answers])}"
+                )
+            unseen = [str(each["name"]) for each in known if not each["verified"]]
+            if unseen:
+                ctx.note(
+                    f"not asked, as their APIServices have insecureSkipTLSVerify: {rotation_tokens.listed(unseen)}. One that was built on Kubernetes "
+                    "libraries before 1.17 has to be restarted now: it reads the front proxy's authorities only when it starts"
                 )
             return
         if not waiting.again(f"{refused[0]} does not accept the new front proxy yet"):

@@ -223,12 +223,17 @@ def test_api_servers_behind_this_one_trust_the_new_front_proxy_first(
     tmp_path: Path, current: int, other: int, refused: bool
 ) -> None:
     cluster = Cluster(FRONT_PROXY, rotation.TRUST, "cp-1", "cp-2", "worker-1")
-    cluster.aggregated = [{"name": "v1beta1.metrics.k8s.io", "current": current, "other": other}]
+    cluster.aggregated = [
+        {"name": "v1beta1.metrics.k8s.io", "verified": True, "current": current, "other": other},
+        {"name": "v1.unseen.example", "verified": False, "current": 0, "other": 0},
+    ]
     said = {"authorities": [FRONT_PROXY], "stage": rotation.TRUST}
     run = CommandRun(tmp_path, PLAN, "cp-1", {"publishAuthorities": said}, StandInAction(cluster.answer, 1))
     authority_materials.keep(run.context, cluster.materials)
     if not refused:
         run.run()
+        told = "not asked, as their APIServices have insecureSkipTLSVerify: v1.unseen.example."
+        assert any(told in each for each in run.notes())
         return
     with pytest.raises(
         CommandFailure, match=r"after the stage Issue: v1beta1\.metrics\.k8s\.io\. .*Restart their pods"

@@ -46,7 +46,9 @@ def answering(status: str, body: t.Any, *, whole: bool = False) -> str:
         # The whole request: what is left unread makes the kernel reset the connection when it is closed.
         with connection.makefile("rb") as request:
             headers = list(iter(request.readline, b"\r\n"))
-            request.read(next(int(line.split(b":")[1]) for line in headers if line.lower().startswith(b"content-length")))
+            request.read(
+                next(int(line.split(b":")[1]) for line in headers if line.lower().startswith(b"content-length"))
+            )
         head = b"" if whole else f"HTTP/1.1 {status}\r\nContent-Length: {len(content)}\r\n\r\n".encode()
         with connection, contextlib.suppress(OSError):
             connection.sendall(head + content)
@@ -141,9 +143,9 @@ def test_whatever_is_no_http_is_no_answer(content: bytes) -> None:
 def test_an_answer_that_never_begins_ends_with_the_timeout() -> None:
     """Each piece comes in time, and there is no end of them."""
     endless = b"HTTP/1.1 100 Continue\r\n\r\n" * 1_000_000 + b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
-    with Gateway(answering("", endless, whole=True), None, timeout=0.2) as gateway:
-        with pytest.raises(Unreachable, match=r"no answer within 0\.2 s"):
-            gateway.status()
+    silent = pytest.raises(Unreachable, match=r"no answer within 0\.2 s")
+    with Gateway(answering("", endless, whole=True), None, timeout=0.2) as gateway, silent:
+        gateway.status()
 
 
 CREDENTIALS = Credentials("/no/ca", "/no/certificate", "/no/key")

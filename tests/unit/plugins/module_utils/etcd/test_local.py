@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.database import stored_members
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.contents import revision
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.database import stored_members
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.local import (
     FLAG,
     Membership,

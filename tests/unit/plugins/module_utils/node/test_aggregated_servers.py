@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import socket
+import ssl
+import tempfile
 import threading
 import typing as t
 from pathlib import Path
 
 import pytest
-from aggregated_server import FRONT_PROXY, serve
+from aggregated_server import FRONT_PROXY, serve, serving_pair
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import aggregated_servers
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates
@@ -56,12 +59,15 @@ def item(service: str, port: int, **spec: t.Any) -> dict[str, t.Any]:
     }
 
 
+SERVING = serving_pair("web.shop.svc")
+BUNDLE = base64.b64encode(SERVING[0].encode()).decode()
+LETS_IN_OLD = {"name": "v1.web.example", "verified": True, "current": 200, "other": 0}
+
+
 @pytest.fixture
 def port(tmp_path: Path) -> t.Iterator[int]:
-    """One that trusts the old authority alone, and shows a certificate that nobody verifies."""
-    files = {"crt": proxy(OLD, "web")[0], "ca": OLD.crt}
-    pair = certificates.new_client_certificate(OLD, "web", [], NOW, "ECDSA-P256")
-    files.update(crt=pair.crt, key=str(pair.key))
+    """One that trusts the old authority alone."""
+    files = {"crt": SERVING[0], "key": SERVING[1], "ca": OLD.crt}
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     server = serve("127.0.0.1", 0, *(str(tmp_path / name) for name in ("crt", "key", "ca")))
@@ -75,21 +81,69 @@ def port(tmp_path: Path) -> t.Iterator[int]:
 
 def test_whom_it_lets_in(port: int) -> None:
     local = {"metadata": {"name": "v1.apps"}, "spec": {"group": "apps", "version": "v1"}}
-    api: t.Any = Api(local, item("web", port, insecureSkipTLSVerify=True), item("headless", port), item("gone", port))
-    assert aggregated_servers.answers(api, proxy(OLD), proxy(NEW)) == [
-        {"name": "v1.web.example", "current": 200, "other": 0}
-    ]
+    api: t.Any = Api(local, item("web", port, caBundle=BUNDLE), item("headless", port), item("gone", port))
+    assert aggregated_servers.answers(api, proxy(OLD), proxy(NEW)) == [LETS_IN_OLD]
     assert aggregated_servers.answers(api, proxy(OLD, "somebody"), proxy(OLD)) == [
-        {"name": "v1.web.example", "current": 401, "other": 200}
+        {**LETS_IN_OLD, "current": 401, "other": 200}
     ]
 
 
-def test_a_server_that_is_not_the_right_one_is_told_nothing(port: int) -> None:
-    bundle = base64.b64encode(NEW.crt.encode()).decode()
-    api: t.Any = Api(item("web", port, caBundle=bundle))
-    assert aggregated_servers.answers(api, proxy(OLD), proxy(OLD))[0]["current"] == 0
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"caBundle": base64.b64encode(NEW.crt.encode()).decode()},
+        {"caBundle": "not base64"},
+        {},
+        {"insecureSkipTLSVerify": True},
+    ],
+    ids=["of another authority", "no authority", "none, and the system knows none", "not to be verified"],
+)
+def test_a_server_that_is_not_verified_is_shown_nothing(spec: dict[str, t.Any]) -> None:
+    """Not even a handshake with a certificate: who may act as anybody proves himself to nobody unknown."""
+    shown: list[t.Any] = []
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with tempfile.NamedTemporaryFile("w", suffix=".pem") as pair:
+        pair.write("".join(SERVING))
+        pair.flush()
+        context.load_cert_chain(pair.name)
+    context.load_verify_locations(cadata=OLD.crt)
+    context.verify_mode = ssl.CERT_OPTIONAL
+
+    def answer(listening: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                plain, _address = listening.accept()
+                with contextlib.suppress(OSError), context.wrap_socket(plain, server_side=True) as secure:
+                    shown.append(secure.getpeercert())
+                    shown.append(secure.recv(1))
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=answer, args=(listening,))
+        thread.start()
+        api: t.Any = Api(item("web", listening.getsockname()[1], **spec))
+        found = aggregated_servers.answers(api, proxy(OLD), proxy(OLD))
+        listening.shutdown(socket.SHUT_RDWR)
+        thread.join()
+    verified = "insecureSkipTLSVerify" not in spec
+    assert found == [{"name": "v1.web.example", "verified": verified, "current": 0, "other": 0}]
+    assert [each for each in shown if each] == []
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        None,
+        [],
+        {"service": "x"},
+        {"service": {"name": 7}},
+        {"service": {"name": "web", "namespace": "shop", "port": "x"}},
+    ],
+)
+def test_an_api_service_of_another_shape_ends_nothing(spec: t.Any) -> None:
+    api: t.Any = Api({"metadata": None, "spec": spec})
+    assert [each["current"] for each in aggregated_servers.answers(api, proxy(OLD), proxy(OLD))] in ([], [0])
 
 
 def test_where_nobody_listens(port: int) -> None:
-    api: t.Any = Api(item("web", 1, insecureSkipTLSVerify=True))
+    api: t.Any = Api(item("web", 1, caBundle=BUNDLE))
     assert aggregated_servers.answers(api, proxy(OLD), proxy(OLD))[0]["current"] == 0

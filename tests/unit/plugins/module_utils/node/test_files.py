@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import datetime
 import os
+import pwd
 import stat
 import subprocess
 import typing as t
@@ -63,6 +64,68 @@ def test_a_wrong_field_is_named_without_the_content(tmp_path: Path, change: dict
     with pytest.raises(NodeError, match=message) as refused:
         accounts.put_file({**entry(tmp_path / "file"), **change})
     assert "of-a-secret" not in str(refused.value)
+
+
+def account(home: Path, uid: int = os.getuid()) -> pwd.struct_passwd:
+    """A user of that home."""
+    return pwd.struct_passwd(("alice", "x", uid, os.getgid(), "", str(home), "/bin/sh"))
+
+
+def test_keys_are_completed_once(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    assert accounts.authorize(account(home), ["one", "two"])
+    assert not accounts.authorize(account(home), ["two"])
+    file = home / ".ssh" / "authorized_keys"
+    file.write_bytes(b"\xff theirs\n")
+    assert accounts.authorize(account(home), ["one"])
+    assert file.read_bytes() == b"\xff theirs\none\n"
+    assert (stat.S_IMODE(file.stat().st_mode), stat.S_IMODE((home / ".ssh").stat().st_mode)) == (0o600, 0o700)
+
+
+def test_a_home_leads_root_to_no_file_of_another(tmp_path: Path) -> None:
+    """A symbolic link in the place of the folder or the file, a hard link, a pipe that nobody writes to."""
+    theirs, secret = tmp_path / "etc", tmp_path / "secret"
+    theirs.mkdir(mode=0o750)
+    secret.write_text("root's own\n")
+    before = [theirs.stat(), secret.stat()]
+    kinds: list[t.Callable[[Path], object]] = [
+        lambda ssh: ssh.symlink_to(theirs),
+        lambda ssh: ssh.write_text("a file"),
+        lambda ssh: (ssh.mkdir(), (ssh / "authorized_keys").symlink_to(secret)),
+        lambda ssh: (ssh.mkdir(), os.link(secret, ssh / "authorized_keys")),
+        lambda ssh: (ssh.mkdir(), os.mkfifo(ssh / "authorized_keys")),
+        lambda ssh: (ssh.mkdir(), (ssh / "authorized_keys").mkdir()),
+    ]
+    for number, make in enumerate(kinds):
+        home = tmp_path / f"home-{number}"
+        home.mkdir()
+        make(home / ".ssh")
+        with pytest.raises(NodeError, match=r"users: alice: the keys can't be written to .*/\.ssh: "):
+            accounts.authorize(account(home, os.getuid() + 1 if os.getuid() == 0 else os.getuid()), ["key"])
+        if make is kinds[3]:
+            os.unlink(home / ".ssh" / "authorized_keys")
+    after = [theirs.stat(), secret.stat()]
+    assert [(each.st_uid, each.st_gid, each.st_mode) for each in after] == [
+        (each.st_uid, each.st_gid, each.st_mode) for each in before
+    ]
+    assert os.listdir(theirs) == [] and secret.read_text() == "root's own\n"
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can make a link of another user")
+@pytest.mark.parametrize("place", ["file", "folder/file"])
+def test_a_file_is_not_written_through_a_link_of_a_user(tmp_path: Path, place: str) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    (target / "file").write_text("theirs\n")
+    link = tmp_path / place.partition("/")[0]
+    link.symlink_to(target / "file" if place == "file" else target)
+    # A link of root's own is followed: a distribution has its reasons for one.
+    assert accounts.put_file(entry(tmp_path / place))
+    assert (target / "file").read_text() == "text\n"
+    os.chown(link, 65534, 65534, follow_symlinks=False)
+    with pytest.raises(NodeError, match=f"{link} is a symbolic link of user 65534"):
+        accounts.put_file(entry(tmp_path / place, "other\n"))
+    assert (target / "file").read_text() == "text\n"
 
 
 def certificate(end: datetime.datetime) -> str:

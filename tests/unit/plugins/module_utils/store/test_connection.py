@@ -5,15 +5,19 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import json
+import tempfile
 import typing as t
 from pathlib import Path
 
 import pytest
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import connection_options, kube_config
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import StoreError
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
 
 pytest.importorskip("kubernetes")
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.connection import (
@@ -221,6 +225,58 @@ def test_what_the_clients_provider_of_tokens_lacks_is_said(tmp_path: Path) -> No
     user = {"auth-provider": {"name": "oidc", "config": {"id-token": "none"}}}
     with pytest.raises(StoreError, match="auth-provider of user u gave no token"):
         Connection({"kubeconfig": written(tmp_path, **of_user(**user))}).ready()
+
+
+JWT = f"e30.{base64.urlsafe_b64encode(b'{}').decode().rstrip('=')}.c2ln"
+OIDC = {"name": "oidc", "config": {"id-token": JWT}}
+
+
+def pair_of_client() -> dict[str, str]:
+    """A client certificate and its key, as a kubeconfig has them."""
+    authority = certificates.new_ca("ca", now_rfc3339(), "ECDSA-P256")
+    made = certificates.new_client_certificate(authority, "n", [], now_rfc3339(), "ECDSA-P256")
+    texts = {"client-certificate-data": made.crt, "client-key-data": str(made.key)}
+    return {name: base64.b64encode(text.encode()).decode() for name, text in texts.items()}
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"auth-provider": OIDC}], ids=["a certificate", "a certificate beside a provider"]
+)
+def test_a_clients_key_is_written_to_no_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: Document) -> None:
+    """There is no folder for temporary files here: whatever wants one fails."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    kubeconfig = written(tmp_path, **of_user(**pair_of_client(), **more))
+    pool, said = Connection({"kubeconfig": kubeconfig}).ready()
+    assert pool.connection_pool_kw["ssl_context"] is not None
+    assert said == ([("Authorization", f"Bearer {JWT}")] if more else [])
+
+
+def test_a_key_that_would_be_written_to_a_disk_is_refused(tmp_path: Path) -> None:
+    kubeconfig = written(tmp_path, **of_user(**pair_of_client(), **{"auth-provider": OIDC}))
+    with pytest.raises(StoreError, match=r"would write the key to a temporary file.*Name the key's file"):
+        Connection({"kubeconfig": kubeconfig, "persist_config": True})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: !!timestamp x",
+        "!!int x",
+        "&a [*a]",
+        "1: x",
+        f"a: {'9' * 5000}",
+        "[" * 3000,
+        "a: [",
+        "- a",
+        "users: !!set {a}",
+        "\ud800",
+    ],
+)
+def test_what_is_no_kubeconfig_is_an_error_in_words(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "config"
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    with pytest.raises(StoreError, match="credentials for the store's Kubernetes API"):
+        Connection({"kubeconfig": str(path)})
 
 
 def test_a_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
