@@ -39,7 +39,7 @@ _KUBEADMS_OWN = frozenset(
 def host_and_port(text: str) -> tuple[str, int]:
     """Split kubeadm's controlPlaneEndpoint, whose port may be left out and whose IPv6 address has brackets."""
     host, colon, port = text.rpartition(":")
-    if not colon or not port.isdigit() or (":" in host and not host.endswith("]")):
+    if not colon or not port.isdecimal() or len(port) > 5 or (":" in host and not host.endswith("]")):
         host, port = text, str(DEFAULT_PORT)
     return host.strip("[]"), int(port)
 

@@ -177,7 +177,7 @@ def proxy_settled(objects: Objects) -> Plan:
         return Plan("the DaemonSet kube-system/kube-proxy is as it was")
     document = {
         "metadata": {"annotations": {ANNOTATION_MIN_READY: None}},
-        "spec": {"minReadySeconds": int(before) if str(before).isdigit() else 0},
+        "spec": {"minReadySeconds": int(before) if str(before).isdecimal() and len(str(before)) < 10 else 0},
     }
     write = compare_and_swap.Write(DAEMON_SET, compare_and_swap.STRATEGIC, document, resource_version(item))
     return Plan("minReadySeconds of kube-proxy taken back", (write,))

@@ -11,13 +11,13 @@ import typing as t
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.compare_and_swap import Read
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.plan import Plan, WorkloadError
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm_filters import plain
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.workload_action import (
     ATTEMPTS,
     MODULE,
     PAUSE_SECONDS,
     Planner,
+    objects_of,
     writes_of,
 )
 
@@ -58,7 +58,7 @@ def converge(
             time.sleep(PAUSE_SECONDS * attempt)
         answer = _asked(ask, nodes, wanted)
         try:
-            plan = planner(plain(answer["objects"]))
+            plan = planner(objects_of(answer))
         except WorkloadError as error:
             raise SwapFailure(str(error)) from error
         result = {**plan.facts, "msg": plan.message, "warnings": list(plan.warnings), "changed": changed}
@@ -76,10 +76,12 @@ def converge(
 
 
 def read(ask: Ask, nodes: t.Sequence[str], reads: t.Sequence[Read]) -> dict[str, t.Any]:
-    """Objects by path, None where there is none. Raises SwapFailure where no Node answers."""
+    """Objects by path, None where there is none. Raises SwapFailure where no Node answers, or with what no Kubernetes does."""
     wanted = {"read": [{"path": each.path, "keep": list(each.keep)} for each in reads]}
-    found: dict[str, t.Any] = plain(_asked(ask, nodes, wanted)["objects"])
-    return found
+    try:
+        return {**dict.fromkeys(each.path for each in reads), **objects_of(_asked(ask, nodes, wanted))}
+    except WorkloadError as error:
+        raise SwapFailure(str(error)) from error
 
 
 def _asked(ask: Ask, nodes: t.Sequence[str], call: dict[str, t.Any], plan: t.Optional[Plan] = None) -> dict[str, t.Any]:

@@ -8,6 +8,15 @@ from __future__ import annotations
 import time
 import typing as t
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.shape import (
+    Boolean,
+    Path,
+    Sequence,
+    Struct,
+    Table,
+    Text,
+    written,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.failpoints import around
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import ADMIN_KUBECONFIG
@@ -28,6 +37,32 @@ ATTEMPTS = 5
 PAUSE_SECONDS = 0.2
 
 Planner = t.Callable[[Objects], Plan]
+
+_TEXTS = Table(Text())
+_METADATA = {"name": Text(1), "namespace": Text(), "uid": Text(), "resourceVersion": Text()}
+_METADATA = {**_METADATA, "labels": _TEXTS, "annotations": _TEXTS}
+_CONTAINERS = Sequence(Struct({"name": Text(), "image": Text(), "args": Sequence(Text()), "command": Sequence(Text())}))
+_CONFIG_MAP = Struct({"name": Text(), "items": Sequence(Struct({"key": Text(), "path": Text()}))})
+_VOLUMES = Sequence(Struct({"name": Text(), "configMap": _CONFIG_MAP}))
+_TEMPLATE = Struct({"metadata": Struct(_METADATA), "spec": Struct({"containers": _CONTAINERS, "volumes": _VOLUMES})})
+_FIELDS = {
+    "spec": Struct({"unschedulable": Boolean(), "template": _TEMPLATE}),
+    "status": Struct(
+        {
+            "nodeInfo": Struct({"kubeletVersion": Text(), "machineID": Text()}),
+            "conditions": Sequence(Struct({"type": Text(), "status": Text()})),
+        }
+    ),
+    "data": _TEXTS,
+}
+# What is relied on in objects of any kind that an API server answers with, and in the entries of a list of them.
+_OBJECT = Struct(
+    {
+        **_FIELDS,
+        "metadata": Struct(_METADATA),
+        "items": Sequence(Struct({**_FIELDS, "metadata!": Struct({**_METADATA, "name!": Text(1)})})),
+    }
+)
 
 WORKLOAD_SPEC: dict[str, t.Any] = {
     "cluster": {"type": "str"},
@@ -90,7 +125,7 @@ class WorkloadAction(ControlPlaneAction):
             if attempt:
                 time.sleep(PAUSE_SECONDS * attempt)
             answer = self._call(arguments, objects, wanted)
-            plan = planner(plain(answer["objects"]))
+            plan = planner(objects_of(answer))
             self._tell(result, plan)
             if not plan.writes:
                 return result
@@ -166,6 +201,31 @@ class WorkloadAction(ControlPlaneAction):
             f"no machine of {objects.title} could be asked: {'; '.join(failures) or 'none has been bootstrapped'}. "
             "Run this again when one answers."
         )
+
+
+def objects_of(answer: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """Return the objects of a module's answer by path, None where there is none.
+
+    Raises:
+        WorkloadError: an answer of an API server that no Kubernetes gives, with the field.
+    """
+    found = plain(answer.get("objects"))
+    if not isinstance(found, dict):
+        raise WorkloadError("the answer of the machine has no objects")
+    for path, obj in found.items():
+        problems: list[str] = []
+
+        def say(where: Path, why: str, problems: list[str] = problems) -> None:
+            problems.append(f"{written(where)} {why}")
+
+        if obj is not None:
+            _OBJECT.check(obj, None, say)
+        if problems:
+            raise WorkloadError(
+                f"the API server answers {path} with what no Kubernetes does: {problems[0]}. Nothing was made of it. Look at the machine that "
+                "was asked: what runs there is not what kubeadm has started"
+            )
+    return found
 
 
 def writes_of(plan: Plan) -> list[dict[str, t.Any]]:

@@ -14,7 +14,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.quo
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import (
     MachineView,
     View,
-    annotations_of,
     condition_of,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
@@ -24,7 +23,7 @@ _MARKS = ("HealthCheckSucceeded", "OwnerRemediated")
 
 def marked(machine: MachineView) -> bool:
     """Whether somebody marked a machine to be remediated: a health check, or a user."""
-    if kinds.ANNOTATION_REMEDIATE_MACHINE in annotations_of(machine.machine):
+    if kinds.is_flagged(machine.machine, kinds.ANNOTATION_REMEDIATE_MACHINE):
         return True
     return all(condition_of(machine.machine, kind).get("status") == names.FALSE for kind in _MARKS)
 

@@ -167,7 +167,7 @@ def _new_entry(snapshot: Object, decision: Object) -> Object:
     while f"{control_plane['metadata']['name']}-new-{number}" in taken:
         number += 1
     name = decision["target"].get("name") or f"{control_plane['metadata']['name']}-new-{number}"
-    config = dict(control_plane["spec"].get("kubeadmConfigSpec") or {})
+    config = dict((control_plane.get("spec") or {}).get("kubeadmConfigSpec") or {})
     if decision["action"] == names.INITIALIZE:
         config.pop("joinConfiguration", None)
     else:
@@ -175,7 +175,7 @@ def _new_entry(snapshot: Object, decision: Object) -> Object:
         config["joinConfiguration"] = {"controlPlane": {}, **(config.get("joinConfiguration") or {})}
     spec: Object = {
         "clusterName": snapshot["cluster"]["metadata"]["name"],
-        "version": control_plane["spec"].get("version", ""),
+        "version": (control_plane.get("spec") or {}).get("version", ""),
     }
     if decision["target"]["failureDomain"]:
         spec["failureDomain"] = decision["target"]["failureDomain"]
@@ -241,7 +241,7 @@ def _addons_updated(snapshot: Object, decision: Object) -> Object:
 
 
 def _infrastructure_machine(snapshot: Object, name: str) -> Object:
-    reference = ((snapshot["controlPlane"]["spec"].get("machineTemplate") or {}).get("spec") or {}).get(
+    reference = (((snapshot["controlPlane"].get("spec") or {}).get("machineTemplate") or {}).get("spec") or {}).get(
         "infrastructureRef"
     ) or {}
     annotations = {
@@ -325,7 +325,9 @@ def _given_up(machine: Object) -> Object:
 
 
 def _managed(snapshot: Object) -> bool:
-    configuration = (snapshot["controlPlane"]["spec"].get("kubeadmConfigSpec") or {}).get("clusterConfiguration") or {}
+    configuration = ((snapshot["controlPlane"].get("spec") or {}).get("kubeadmConfigSpec") or {}).get(
+        "clusterConfiguration"
+    ) or {}
     return (configuration.get("etcd") or {}).get("external") is None
 
 

@@ -124,8 +124,7 @@ def _external_etcd(external: Mapping[str, Any], path: str, report: Report) -> No
         report.add(child(path, "endpoints"), None, "an external etcd needs endpoints", "List its client URLs.")
     scheme = ("https",) if ca or cert or key else ("http", "https")
     for index, endpoint in enumerate(external.get("endpoints") or []):
-        parts = urlsplit(endpoint)
-        if parts.scheme not in scheme or not parts.netloc:
+        if not _is_url(endpoint, scheme):
             rule = f"an etcd endpoint is a URL with {' or '.join(scheme)}"
             report.add(item(child(path, "endpoints"), index), endpoint, rule, 'Write it like "https://10.0.0.5:2379".')
 
@@ -285,7 +284,7 @@ def _pod_size(network: Network, path: str, manager_arguments: list[Mapping[str, 
     given = {str(argument.get("name")): str(argument.get("value")) for argument in manager_arguments}
     name, mask = _NODE_MASK[network.version]
     text = given.get(name, given.get("node-cidr-mask-size", ""))
-    mask = int(text) if text.isdigit() and len(text) < 4 else mask
+    mask = int(text) if text.isdecimal() and len(text) < 4 else mask
     if given.get("allocate-node-cidrs") == "false":
         return
     if network.prefixlen > mask:
@@ -346,10 +345,19 @@ def _is_address(text: str) -> bool:
     return True
 
 
+def _is_url(text: str, schemes: tuple[str, ...]) -> bool:
+    try:
+        parts = urlsplit(text)
+        # Read here, as it is only parsed when it is asked for.
+        return parts.scheme in schemes and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
+
+
 def _host_port(text: str) -> bool:
     host, port = _split(text)
     return (is_dns_subdomain(host) or _is_address(host)) and (
-        port == "" or (port.isdigit() and len(port) < 6 and 1 <= int(port) <= 65535)
+        port == "" or (port.isdecimal() and len(port) < 6 and 1 <= int(port) <= 65535)
     )
 
 

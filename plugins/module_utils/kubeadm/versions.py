@@ -72,7 +72,8 @@ class Version:
     def _key(self) -> tuple[Any, ...]:
         pre: tuple[Any, ...] = (1,)
         if self.pre:
-            parts = tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in self.pre.split("."))
+            # Numbers by their digits: Python makes none of thousands of them.
+            parts = tuple((0, len(part), part) if part.isdecimal() else (1, 0, part) for part in self.pre.split("."))
             pre = (0, parts)
         return (self.major, self.minor, self.patch, pre)
 

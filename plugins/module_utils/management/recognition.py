@@ -131,4 +131,4 @@ def refuse_newer(host: str, stored: Mapping[str, Optional[Object]], revision: in
 def revision_of(definition: Mapping[str, Any]) -> int:
     """Return the revision that a stored definition says it has; 0 where it says none."""
     text = str(((definition.get("metadata") or {}).get("annotations") or {}).get(definitions.REVISION, "0"))
-    return int(text) if text.isdigit() else 0
+    return int(text) if text.isdecimal() else 0

@@ -273,7 +273,7 @@ class Bootstrap:
         stage = guard.read_text(os.path.join(self.places.work, "stage"))
         if result:
             rc_text, _space, stage = result.partition(" ")
-            rc = int(rc_text) if rc_text.isdigit() else 1
+            rc = int(rc_text) if rc_text.isdecimal() else 1
             if rc == 0 and stage == "done":
                 return replace(known, state=SUCCEEDED, stage=stage, rc=0)
             return self._failed(known, stage, rc, bootstrap_words.result(record, stage, rc, self._output()))

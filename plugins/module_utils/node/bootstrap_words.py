@@ -50,7 +50,7 @@ def command(kind: str, stage: str) -> str:
 def field(stage: str) -> str:
     """Return the field of a user's command for its stage (pre-1 is preKubeadmCommands[0]); any other stage as it is."""
     kind, _dash, number = stage.partition("-")
-    if kind in ("pre", "post") and number.isdigit():
+    if kind in ("pre", "post") and number.isdecimal():
         return f"{kind}KubeadmCommands[{int(number) - 1}]"
     return stage
 

@@ -150,7 +150,8 @@ class _Response(http.client.HTTPResponse):
 
 def bound(connection: http.client.HTTPConnection, each: float, total: float) -> None:
     """Give the next answer of a connection a bound: so many seconds for each read, and for all of them until its body begins."""
-    connection.response_class = functools.partial(_Response, each=each, deadline=time.monotonic() + total)
+    made = functools.partial(_Response, each=each, deadline=time.monotonic() + total)
+    connection.response_class = t.cast(t.Any, made)
 
 
 class HttpClient:

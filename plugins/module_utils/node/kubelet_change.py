@@ -150,7 +150,7 @@ class KubeletChange(Change):
     def _restarts(self, unit: str) -> int:
         done = self.runner(["systemctl", "show", unit, "--property=NRestarts"])
         text = done.stdout.strip().partition("=")[2]
-        return int(text) if text.isdigit() else 0
+        return int(text) if text.isdecimal() else 0
 
     def _why(self, unit: str, begun: int) -> str:
         """The kubelet's own last words since it was restarted."""

@@ -12,7 +12,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.legible import readable, visible
 
 
-class NodeModule(AnsibleModule):
+class NodeModule(AnsibleModule):  # type: ignore[misc]
     """AnsibleModule whose words pass :mod:`legible`: Ansible itself writes errors, warnings and diffs to a terminal unchanged."""
 
     def exit_json(self, **result: t.Any) -> t.NoReturn:

@@ -47,7 +47,7 @@ def state(unit: str, runner: Runner = run) -> UnitState:
         loaded=fields.get("LoadState") == "loaded",
         running=fields.get("ActiveState") in _RUNNING,
         result=fields.get("Result", ""),
-        exit_status=int(status) if status.isdigit() else 0,
+        exit_status=int(status) if status.isdecimal() else 0,
     )
 
 

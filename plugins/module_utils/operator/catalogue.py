@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -59,7 +60,7 @@ def descriptor_errors(descriptor: Any, path: str) -> list[FieldError]:
 def describe(descriptors: Sequence[Mapping[str, Any]], node: NodeFacts) -> list[str]:
     """The lines that a person would type on a Node for these commands, in their order."""
     lines: list[str] = []
-    node = typed_name(node, "NODE")
+    node = dataclasses.replace(node, name=typed_name(node.name, "NODE"))
     for descriptor in descriptors:
         command, parameters = split(descriptor)
         lines += command.describe(parameters, node)

@@ -9,6 +9,7 @@ writes a file or prints; errors never hold key material.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import typing as t
 import warnings
@@ -20,6 +21,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base i
 CRYPTOGRAPHY_IMPORT_ERROR: ImportError | None = None
 try:
     from cryptography import x509
+    from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec, rsa
     from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -94,7 +96,7 @@ def new_client_certificate(
     algorithm: str = ALGORITHMS[0],
     days: int = CLIENT_VALIDITY_DAYS,
 ) -> KeyPair:
-    """Return a new client certificate signed by ``ca``; it never outlives the authority."""
+    """Return a new client certificate signed by ``ca``; it never outlives the authority. Raises :class:`PkiError`."""
     need_cryptography()
     if ca.key is None:
         raise PkiError(
@@ -104,7 +106,11 @@ def new_client_certificate(
             "Give the key.",
         )
     authority = load_certificates(ca.crt)[0]
-    signer = t.cast("rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey", _load_key(ca.key))
+    signer = _load_key(ca.key)
+    if not isinstance(signer, (rsa.RSAPrivateKey, ec.EllipticCurvePrivateKey)):
+        raise _unreadable(
+            "a CA's private key", "tls.key is neither an RSA nor an ECDSA key, and kubeadm reads no other"
+        )
     key = _new_key(algorithm)
     begin = parse_time(now)
     subject = x509.Name(
@@ -114,12 +120,14 @@ def new_client_certificate(
         ]
     )
     ends = min(begin + timedelta(days=days), _not_after(authority))
+    with parts_of_a_certificate():
+        issuer, identifier = authority.subject, _authority_identifier(authority)
     builder = (
-        _builder(subject, authority.subject, key.public_key(), max(begin - BACKDATE, _not_before(authority)), ends)
+        _builder(subject, issuer, key.public_key(), max(begin - BACKDATE, _not_before(authority)), ends)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_key_usage(signs_certificates=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
-        .add_extension(_authority_identifier(authority), critical=False)
+        .add_extension(identifier, critical=False)
     )
     return KeyPair(_pem(builder.sign(signer, _digest_for(signer))), _private_pem(key))
 
@@ -130,20 +138,16 @@ def ca_cert_hash(pem: str | bytes) -> str:
 
 
 def ca_cert_hashes(pem: str | bytes) -> list[str]:
-    """Return the discovery-token-ca-cert-hash of every certificate of a bundle, in its order."""
-    found = []
-    for certificate in load_certificates(pem):
-        der = certificate.public_key().public_bytes(
-            serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
-        )
-        found.append(f"sha256:{hashlib.sha256(der).hexdigest()}")
-    return found
+    """Return the discovery-token-ca-cert-hash of every certificate of a bundle, in its order. Raises :class:`PkiError`."""
+    with parts_of_a_certificate():
+        return [f"sha256:{hashlib.sha256(_spki(each.public_key())).hexdigest()}" for each in load_certificates(pem)]
 
 
 def certificate_info(pem: str | bytes) -> CertificateInfo:
     """Return the public facts of the first certificate. Raises :class:`PkiError`."""
     certificate = load_certificates(pem)[0]
-    names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    with parts_of_a_certificate():
+        names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
     der = certificate.public_bytes(serialization.Encoding.DER)
     return CertificateInfo(
         common_name=str(names[0].value) if names else "",
@@ -188,13 +192,12 @@ def check_key_pair(crt: str, key: str | None, name: str = "tls.crt") -> list[str
 def load_certificates(pem: str | bytes) -> list[x509.Certificate]:
     """Return the certificates of a PEM text, at least one. Raises :class:`PkiError`."""
     need_cryptography()
-    data = pem.encode() if isinstance(pem, str) else pem
     try:
         with warnings.catch_warnings():
             # kubeadm gave its authorities the serial number 0 before 1.22: nobody can act on that now.
             warnings.simplefilter("ignore")
-            found = x509.load_pem_x509_certificates(data)
-    except ValueError as error:
+            found = x509.load_pem_x509_certificates(_bytes(pem))
+    except (ValueError, x509.InvalidVersion) as error:
         raise _unreadable("a certificate", f"tls.crt holds no certificate in PEM form ({error})") from None
     if not found:
         raise _unreadable("a certificate", "tls.crt holds no certificate in PEM form")
@@ -303,10 +306,9 @@ def _not_before(certificate: x509.Certificate) -> datetime:
 
 
 def _load_key(pem: str | bytes) -> t.Any:
-    data = pem.encode() if isinstance(pem, str) else pem
     try:
-        return serialization.load_pem_private_key(data, password=None)
-    except (ValueError, TypeError) as error:
+        return serialization.load_pem_private_key(_bytes(pem), password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         encrypted = " without a passphrase" if isinstance(error, TypeError) else ""
         # Not from the library's error: it may quote what it read.
         raise _unreadable("a private key", f"tls.key holds no private key in PEM form{encrypted}") from None
@@ -314,13 +316,29 @@ def _load_key(pem: str | bytes) -> t.Any:
 
 def _load_public(pem: str | bytes) -> t.Any:
     need_cryptography()
-    data = pem.encode() if isinstance(pem, str) else pem
+    data = _bytes(pem)
     if b"-----BEGIN CERTIFICATE-----" in data:
-        return load_certificates(data)[0].public_key()
+        with parts_of_a_certificate():
+            return load_certificates(data)[0].public_key()
     try:
         return serialization.load_pem_public_key(data)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, UnsupportedAlgorithm):
         raise _unreadable("a public key", "tls.crt holds no certificate and no public key in PEM form") from None
+
+
+def _bytes(pem: str | bytes) -> bytes:
+    # Half a surrogate pair, which JSON may hold, is in no PEM text.
+    return pem.encode(errors="replace") if isinstance(pem, str) else pem
+
+
+@contextlib.contextmanager
+def parts_of_a_certificate() -> t.Iterator[None]:
+    """Raise :class:`PkiError` for whatever the library raises for a part that it reads only when it is asked for."""
+    need_cryptography()
+    try:
+        yield
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise _unreadable("a certificate", f"a part of the one in tls.crt can't be read ({error})") from None
 
 
 def _unreadable(what: str, why: str) -> PkiError:

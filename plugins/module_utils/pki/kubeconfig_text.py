@@ -43,11 +43,11 @@ def changed(text: str, ca_pem: str = "", client: KeyPair | None = None) -> str:
     Raises:
         ValueError: it is none, or its current context leads nowhere.
     """
+    config = _read(text)
     try:
-        config = yaml_text.from_yaml(text)
-        context = _named(config["contexts"], config["current-context"])["context"]
-        cluster = _named(config["clusters"], context["cluster"])["cluster"]
-        user = _named(config["users"], context["user"])["user"]
+        context = _named(config, "contexts", config["current-context"])
+        cluster = _named(config, "clusters", context["cluster"])
+        user = _named(config, "users", context["user"])
     except (KeyError, TypeError, StopIteration):
         raise ValueError("this is no kubeconfig with a current context") from None
     if ca_pem:
@@ -60,8 +60,7 @@ def changed(text: str, ca_pem: str = "", client: KeyPair | None = None) -> str:
 def authorities(text: str) -> str:
     """Return the PEM authorities that every cluster of a kubeconfig names, one after the other; "" where it names none."""
     try:
-        clusters = yaml_text.from_yaml(text)["clusters"]
-        found = [each["cluster"].get("certificate-authority-data") or "" for each in clusters]
+        found = [each.get("certificate-authority-data") or "" for each in _bodies(_read(text), "clusters")]
         return "".join(base64.b64decode(each).decode() for each in found)
     except (ValueError, KeyError, TypeError):
         return ""
@@ -73,7 +72,7 @@ def is_of_the_same_cluster(found: str, text: str) -> bool:
     It is the same cluster where the server or one of the authorities is the same: an endpoint can move, and authorities are rotated.
     """
     try:
-        config = yaml_text.from_yaml(found)
+        config = _read(found)
         alone = len(config["clusters"]) == 1 and len(config["contexts"]) == 1
     except (ValueError, KeyError, TypeError):
         return False
@@ -83,10 +82,10 @@ def is_of_the_same_cluster(found: str, text: str) -> bool:
 
 def with_authorities(text: str, ca_pem: str) -> str:
     """Return a kubeconfig whose clusters all name these authorities; the one of cluster-info has no context. Raises ValueError."""
+    config = _read(text)
     try:
-        config = yaml_text.from_yaml(text)
-        for each in config["clusters"]:
-            each["cluster"]["certificate-authority-data"] = _b64(ca_pem)
+        for each in _bodies(config, "clusters"):
+            each["certificate-authority-data"] = _b64(ca_pem)
     except (KeyError, TypeError):
         raise ValueError("this is no kubeconfig") from None
     return yaml_text.to_yaml(config)
@@ -95,9 +94,9 @@ def with_authorities(text: str, ca_pem: str) -> str:
 def client_certificate(text: str) -> str | None:
     """Return the PEM client certificate that a kubeconfig carries for its current context, or None."""
     try:
-        config = yaml_text.from_yaml(text)
-        context = _named(config["contexts"], config["current-context"])["context"]
-        encoded = _named(config["users"], context["user"])["user"]["client-certificate-data"]
+        config = _read(text)
+        context = _named(config, "contexts", config["current-context"])
+        encoded = _named(config, "users", context["user"])["client-certificate-data"]
         return base64.b64decode(encoded).decode()
     except (ValueError, KeyError, TypeError, StopIteration):
         return None
@@ -106,15 +105,36 @@ def client_certificate(text: str) -> str | None:
 def server_url(text: str | None) -> str | None:
     """Return the URL of the server of a kubeconfig's current context, or None."""
     try:
-        config = yaml_text.from_yaml(text or "")
-        context = _named(config["contexts"], config["current-context"])["context"]
-        return str(_named(config["clusters"], context["cluster"])["cluster"]["server"])
+        config = _read(text or "")
+        context = _named(config, "contexts", config["current-context"])
+        return str(_named(config, "clusters", context["cluster"])["server"])
     except (ValueError, KeyError, TypeError, StopIteration):
         return None
 
 
-def _named(entries: t.Any, name: t.Any) -> t.Any:
-    return next(each for each in entries if each["name"] == name)
+def _read(text: str) -> dict[str, t.Any]:
+    """Return a kubeconfig's mapping. Raises ValueError."""
+    config = yaml_text.from_yaml(text)
+    if not isinstance(config, dict):
+        raise ValueError("this is no kubeconfig")
+    return config
+
+
+def _named(config: dict[str, t.Any], kind: str, name: t.Any) -> dict[str, t.Any]:
+    """Return the body of an entry. Raises KeyError or TypeError where a part of it is not of its type, and StopIteration without it."""
+    return _body(next(each for each in config[kind] if each["name"] == name), kind)
+
+
+def _bodies(config: dict[str, t.Any], kind: str) -> list[dict[str, t.Any]]:
+    """Return the bodies of all entries. Raises KeyError or TypeError."""
+    return [_body(each, kind) for each in config[kind]]
+
+
+def _body(entry: t.Any, kind: str) -> dict[str, t.Any]:
+    body = entry[kind[:-1]]
+    if not isinstance(body, dict):
+        raise TypeError(f"{kind[:-1]} is no mapping")
+    return body
 
 
 def _b64(text: str) -> str:

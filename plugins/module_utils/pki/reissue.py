@@ -9,6 +9,7 @@ Runs on the controller with ``cryptography``. PEM goes in and out as text; nothi
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import typing as t
 
@@ -37,12 +38,14 @@ def common_name(old_crt: str, purpose: str, now: str) -> str:
     """
     name = certificates.CA_COMMON_NAMES[purpose]
     try:
-        load_certificates(old_crt)[0].extensions.get_extension_for_class(x509.SubjectKeyIdentifier)
+        with certificates.parts_of_a_certificate():
+            load_certificates(old_crt)[0].extensions.get_extension_for_class(x509.SubjectKeyIdentifier)
     except x509.ExtensionNotFound:
         return f"{name}-{parse_time(now):%Y%m%d}"
     return name
 
 
+@certificates.parts_of_a_certificate()
 def reissue(pem: str, ca: KeyPair, now: str, link: str = "") -> KeyPair:
     """Return a certificate with a new key in place of the first of ``pem``, signed by ``ca``: same subject, names, uses and length of life.
 
@@ -76,6 +79,7 @@ def reissue(pem: str, ca: KeyPair, now: str, link: str = "") -> KeyPair:
     return KeyPair(crt + link, certificates._private_pem(key))
 
 
+@certificates.parts_of_a_certificate()
 def link_certificate(new_crt: str, old: KeyPair, now: str) -> str:
     """Return the new authority's certificate as signed by the old one, in PEM.
 
@@ -101,6 +105,7 @@ def link_certificate(new_crt: str, old: KeyPair, now: str) -> str:
     return certificates._pem(builder.sign(signer, certificates._digest_for(signer)))
 
 
+@certificates.parts_of_a_certificate()
 def issued_by(pem: str, authority_crt: str) -> bool:
     """Tell whether the first certificate of ``pem`` was signed with the key of that authority."""
     certificates.need_cryptography()
@@ -144,7 +149,8 @@ def blocks(pem: str) -> tuple[bytes, ...]:
     found = []
     for part in pem.split("-----BEGIN ")[1:]:
         body = part.partition("-----")[2].partition("-----END")[0]
-        found.append(base64.b64decode("".join(body.split())))
+        with contextlib.suppress(ValueError):
+            found.append(base64.b64decode("".join(body.split())))
     return tuple(found)
 
 

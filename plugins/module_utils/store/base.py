@@ -294,6 +294,19 @@ def plain_object(obj: t.Mapping[str, t.Any]) -> Object:
     return copied
 
 
+def is_shaped(obj: Object) -> bool:
+    """Tell whether the fields that objects of all kinds have are of their types; one that is missing or null is."""
+    texts = [obj["metadata"].get(field) for field in ("labels", "annotations")]
+    lists = [obj["metadata"].get(field) for field in ("finalizers", "ownerReferences")]
+    return (
+        all(isinstance(each, dict) for each in [obj.get("spec"), obj.get("status"), *texts] if each is not None)
+        and all(isinstance(value, str) for each in texts if each is not None for value in each.values())
+        and all(isinstance(each, list) for each in lists if each is not None)
+        and all(isinstance(each, str) for each in lists[0] or ())
+        and all(isinstance(each, dict) for each in lists[1] or ())
+    )
+
+
 def _not_json(path: str, why: str) -> StoreError:
     return StoreError(
         "an object can't be stored",

@@ -347,7 +347,7 @@ class FileStore(base.Store):
             same = base.kind_ref_of(obj) == kind_ref and identity(obj)[1:] == (namespace, name)
             metadata = obj["metadata"]
             complete = all(metadata[field] for field in _OWN_FIELDS) and int(metadata["resourceVersion"]) > 0
-            complete = complete and int(metadata["generation"]) > 0
+            complete = complete and int(metadata["generation"]) > 0 and base.is_shaped(obj)
         except (base.StoreError, AttributeError, KeyError, TypeError, ValueError):
             same = complete = False
         if not same or not complete:

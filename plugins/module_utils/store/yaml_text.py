@@ -72,7 +72,15 @@ def from_yaml(text: str) -> t.Any:
         mark = error.problem_mark
         where = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         raise NoYaml(f"it is not valid YAML{where}: {error.problem}", mark.line + 1 if mark else 0) from error
-    except (yaml.YAMLError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError) as error:
+    except (
+        yaml.YAMLError,
+        ValueError,
+        TypeError,
+        LookupError,
+        ArithmeticError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         raise NoYaml("it is not valid YAML") from error
     if len(documents) > 1:
         raise NoYaml("it is not valid YAML: it holds several documents")

@@ -49,6 +49,8 @@ def read(text: str, key: str) -> Stored:
     """
     part = kinds.BY_KEY[key]
     where = f"{OBJECT}, key {part.kind}"
+    if not isinstance(text, str):
+        raise WorkloadError(f"{where}: the value is no text.")
     if len(text) > MAX_BYTES:
         raise WorkloadError(f"{where}: larger than 2 MB, which no ConfigMap can be.")
     try:

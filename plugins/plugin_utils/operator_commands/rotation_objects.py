@@ -241,7 +241,7 @@ def _store_kubeconfig(ctx: TaskContext, materials: Materials, stage: str) -> Non
         )
         return
     data = dict(ctx.secret(name) or {})
-    text = data["value"].decode()
+    text = data["value"].decode(errors="replace")
     trusts = materials.bundle(CA, rotation.trusted(stage))
     client = None
     certificate = kubeconfig_text.client_certificate(text) or ""
@@ -250,7 +250,10 @@ def _store_kubeconfig(ctx: TaskContext, materials: Materials, stage: str) -> Non
     if client is None and reissue.fingerprints(kubeconfig_text.authorities(text)) == reissue.fingerprints(trusts):
         ctx.note(f"Secret {name}: already so")
         return
-    data["value"] = kubeconfig_text.changed(text, trusts, client).encode()
+    try:
+        data["value"] = kubeconfig_text.changed(text, trusts, client).encode()
+    except ValueError as error:
+        raise CommandFailure(f"the Secret {name}: {error}; nothing was written.") from error
     ctx.put_secret(name, data)
     ctx.note(
         f"Secret {name} trusts {' and '.join(rotation.trusted(stage))}{', with a new certificate' if client else ''}"

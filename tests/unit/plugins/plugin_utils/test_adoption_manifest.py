@@ -98,6 +98,8 @@ def test_control_planes_that_take_work(hand: HandMade) -> None:
         ("10.0.0.100", ("10.0.0.100", 6443)),
         ("[fd00::1]:7443", ("fd00::1", 7443)),
         ("fd00::1", ("fd00::1", 6443)),
+        ("a:²", ("a:²", 6443)),
+        (f"a:{'9' * 5000}", (f"a:{'9' * 5000}", 6443)),
     ],
 )
 def test_an_endpoint_in_every_form_that_kubeadm_takes(text: str, expected: tuple[str, int]) -> None:

@@ -11,9 +11,11 @@ import typing as t
 import pytest
 import yaml
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.compare_and_swap import MERGE, Write
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.compare_and_swap import MERGE, Read, Write
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.plan import Plan, WorkloadError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import operator_components as components
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import operator_swap
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer
 
 KUBELET = "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\nmaxPods: 110\n"
 PROXY = "kind: KubeProxyConfiguration\napiVersion: kubeproxy.config.k8s.io/v1alpha1\nmode: ''\n"
@@ -174,3 +176,36 @@ def test_when_kube_proxy_is_rolled_out(seen: dict[str, int], done: bool) -> None
     cluster = Cluster()
     cluster.objects[components.DAEMON_SET]["status"] = seen
     assert cluster.apply(components.proxy_progress).facts["rolledOut"] is done
+
+
+@pytest.mark.parametrize(
+    ("odd", "where"),
+    [
+        ([], "$ must be a mapping"),
+        ({"data": ["a"]}, "data must be a mapping"),
+        ({"data": {"kubelet": {"a": 1}}}, "data[kubelet] must be text"),
+        ({"metadata": {"annotations": {"a": 1}}}, "metadata.annotations[a] must be text"),
+        ({"items": {"a": "b"}}, "items must be a list"),
+        ({"items": ["a"]}, "items[0] must be a mapping"),
+        ({"items": [{}]}, "items[0].metadata is missing"),
+        ({"items": [{"metadata": {"name": 7}}]}, "items[0].metadata.name must be text"),
+        ({"items": [{"metadata": {"name": "a", "labels": ["b"]}}]}, "items[0].metadata.labels must be a mapping"),
+        ({"items": [{"metadata": {"name": "a"}, "status": {"conditions": ["b"]}}]}, "conditions[0] must be a mapping"),
+        ({"spec": {"template": {"spec": {"containers": [7]}}}}, "containers[0] must be a mapping"),
+    ],
+)
+def test_an_api_that_answers_what_no_kubernetes_does_is_named(odd: t.Any, where: str) -> None:
+    def ask(_name: str, _call: dict[str, t.Any]) -> Answer:
+        return Answer(True, {"objects": {"/api/v1/nodes": odd}})
+
+    def planner(_objects: t.Any) -> t.Any:
+        raise AssertionError("nothing is worked out from it")
+
+    reads = (Read("/api/v1/nodes", ()),)
+    for call in (
+        lambda: operator_swap.read(ask, ["a"], reads),
+        lambda: operator_swap.converge(ask, ["a"], reads, planner, list),
+    ):
+        with pytest.raises(operator_swap.SwapFailure) as refused:
+            call()
+        assert where in str(refused.value) and "/api/v1/nodes" in str(refused.value)

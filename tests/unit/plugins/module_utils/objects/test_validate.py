@@ -93,10 +93,19 @@ CLUSTER_CONFIGURATION: list[tuple[dict[str, Any], str]] = [
     ({"featureGates": {"EtcdLearnerMode": True}}, "featureGates.EtcdLearnerMode"),
     ({"featureGates": {"RootlessControlPlane": "yes"}}, "featureGates.RootlessControlPlane"),
     ({"controlPlaneEndpoint": "a b"}, "controlPlaneEndpoint"),
+    ({"controlPlaneEndpoint": "a:²"}, "controlPlaneEndpoint"),
+    *(
+        ({"etcd": {"external": {**EXTERNAL, "endpoints": [url]}}}, "etcd.external.endpoints[0]")
+        for url in ("https://[::1", "https://a\u2100", "https://a:99999", "https://:2379", "https://a:x")
+    ),
     ({"networking.serviceSubnet": "10.0.0.0/8"}, "networking.serviceSubnet"),
     ({"networking.serviceSubnet": "10.0.0.0/29"}, "networking.serviceSubnet"),
     ({"networking.podSubnet": "10.0.0.0/25"}, "networking.podSubnet"),
     ({"networking.podSubnet": "10.0.0.0/7"}, "networking.podSubnet"),
+    (
+        {"networking.podSubnet": "10.0.0.0/25", "controllerManager.extraArgs": args(node_cidr_mask_size="²")},
+        "networking.podSubnet",
+    ),
     ({"networking.podSubnet": "10.0.0.0/16,10.1.0.0/16"}, "networking.podSubnet"),
     ({"networking.dnsDomain": "a_b"}, "networking.dnsDomain"),
     ({"encryptionAlgorithm": "RSA-4096"}, "encryptionAlgorithm"),

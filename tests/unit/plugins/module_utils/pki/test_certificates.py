@@ -5,11 +5,16 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
+import hashlib
 import subprocess
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates, reissue
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import KeyPair, PkiError
 
 FAST = "ECDSA-P256"
@@ -211,6 +216,58 @@ def test_pairs_of_keys(ca, now):
     assert "does not belong" in certificates.check_key_pair(one.crt, two.key)[0]
     assert "no tls.key" in certificates.check_key_pair(one.crt, None)[0]
     assert "no certificate and no public key" in certificates.check_key_pair("x", one.key)[0]
+
+
+def pem_of(label, der):
+    return f"-----BEGIN {label}-----\n{base64.encodebytes(der).decode()}-----END {label}-----\n"
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_whatever_a_certificate_or_key_holds_is_refused_in_words(ca, data):
+    """Parts of a certificate are read only when they are asked for: its key, names, version and extensions."""
+    pair, mangled = ca, []
+    for pem in pair.crt, pair.key:
+        der = bytearray(base64.b64decode("".join(pem.splitlines()[1:-1])))
+        for at in data.draw(st.lists(st.integers(0, 9999), min_size=1, max_size=3)):
+            der[at % len(der)] = data.draw(st.integers(0, 255))
+        mangled.append(pem_of(pem.split("-----")[1].removeprefix("BEGIN "), bytes(der)))
+    for crt, key in ((mangled[0], pair.key), (pair.crt, mangled[1])):
+        for call in (
+            lambda crt=crt: certificates.certificate_info(crt),
+            lambda crt=crt: certificates.ca_cert_hashes(crt),
+            lambda crt=crt, key=key: certificates.check_pair(crt, key),
+            lambda crt=crt, key=key: certificates.new_client_certificate(
+                KeyPair(crt, key), "x", [], "2026-06-01T12:00:00Z", FAST
+            ),
+            lambda crt=crt: reissue.common_name(crt, "ca", "2026-06-01T12:00:00Z"),
+            lambda crt=crt: reissue.issued_by(pair.crt, crt),
+            lambda crt=crt: reissue.issued_by(crt, pair.crt),
+            lambda crt=crt: reissue.reissue(crt, pair, "2026-06-01T12:00:00Z"),
+            lambda crt=crt: reissue.fingerprints(crt),
+        ):
+            with contextlib.suppress(PkiError):
+                call()
+        assert isinstance(certificates.check_ca(crt, key, "2026-06-01T12:00:00Z"), list)
+        assert isinstance(certificates.check_key_pair(crt, key), list)
+
+
+@pytest.mark.parametrize("curve", ["ed25519", "ed448"])
+def test_keys_that_kubeadm_does_not_read_sign_nothing(openssl, tmp_path, now, curve):
+    key = openssl("genpkey", "-algorithm", curve)
+    (tmp_path / "key").write_text(key)
+    crt = openssl("req", "-new", "-x509", "-key", tmp_path / "key", "-subj", "/CN=ca", "-days", "30")
+    with pytest.raises(PkiError, match="neither an RSA nor an ECDSA key"):
+        certificates.new_client_certificate(KeyPair(crt, key), "x", [], now, FAST)
+
+
+@pytest.mark.parametrize("text", ["\ud800", "-----BEGIN CERTIFICATE-----\n\ud800"])
+def test_what_is_no_text_at_all_is_refused_in_words(ca, now, text):
+    for call in (certificates.certificate_info, certificates.ca_cert_hash):
+        with pytest.raises(PkiError):
+            call(text)
+    assert certificates.check_ca(text, ca.key, now) and certificates.check_ca(ca.crt, text, now)
+    assert reissue.fingerprints(text) in ((), (hashlib.sha256(b"").hexdigest(),))
 
 
 def test_a_key_is_not_shown(ca):

@@ -6,15 +6,27 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import json
 import os
 import stat
 
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_snapshots import with_an_odd_field
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.user_annotations import FROM_MANIFEST
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates, kubeconfig, secrets
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import PkiError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import (
+    certificates,
+    kubeconfig,
+    secrets,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import (
+    kubeconfig_text as texts,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import KeyPair, PkiError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.kubeconfig import ensure_kubeconfig
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.kubeconfig_text import kubeconfig_text
 
@@ -243,3 +255,23 @@ def test_its_own_older_one_is_overwritten(store, cluster, control_plane, with_ca
 def test_results_hold_no_secret(store, cluster, control_plane, with_ca, now):
     result = ensure_kubeconfig(store, cluster, control_plane, ENDPOINT, now)
     assert "LS0t" not in str(result) and "PRIVATE" not in str(result)
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_whatever_a_kubeconfig_holds_it_is_read_or_none(data):
+    """One of a user's own, or what cluster-info has: any field may be missing or of another type."""
+    whole = kubeconfig_text("prod", "https://10.0.0.10:6443", "CA", KeyPair("crt", "key"))
+    config = yaml.safe_load(whole)
+    for _time in range(data.draw(st.integers(1, 2))):
+        with_an_odd_field(data.draw, config)
+    found = yaml.safe_dump(config) if data.draw(st.booleans()) else json.dumps(config)
+    for call in (texts.changed, texts.with_authorities):
+        with contextlib.suppress(ValueError):
+            assert texts.authorities(call(found, "NEW")) in ("", "NEW")
+    with contextlib.suppress(ValueError):
+        assert texts.client_certificate(texts.changed(found, "", KeyPair("other", "key"))) == "other"
+    assert isinstance(texts.authorities(found), str)
+    assert texts.is_of_the_same_cluster(found, whole) in (True, False)
+    assert isinstance(texts.client_certificate(found), (str, type(None)))
+    assert isinstance(texts.server_url(found), (str, type(None)))

@@ -47,7 +47,14 @@ def test_shared_parts_are_written_out():
     assert "&" not in to_yaml({"one": shared, "two": shared})
 
 
-@pytest.mark.parametrize("text", ["a: [", "a: b: c", "\t", "!!python/object:os.system {}", "a: &x [*x]\nb: *y", "\x00"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("a: [", "a: b: c", "\t", "!!python/object:os.system {}", "a: &x [*x]\nb: *y", "\x00", "\ud800"),
+        *("a: !!int x", "a: !!int ''", "a: !!float x", "a: !!bool x", "!!timestamp x", "!!set {a}", "!!binary a"),
+        *("a: .nan", "- -.inf", "a: 0x" + "f" * 9999, "a: " + "1" * 9999, "? [a]\n: 1", "1: 2", "a: 1_:"),
+    ],
+)
 def test_what_is_no_yaml(text):
     with pytest.raises(ValueError, match="not valid YAML"):
         from_yaml(text)

@@ -320,6 +320,7 @@ def test_nothing_secret_is_shown() -> None:
     ("text", "says"),
     [
         (None, "no key ClusterConfiguration"),
+        *((odd, "is no text") for odd in (7, True, ["a"], {"a": "b"})),
         ("a: [", "can't be read"),
         ("kind: A\nkind: B\n", "written twice"),
         (f"{V1BETA2}---\n{V1BETA2}", "there are 2"),
@@ -335,7 +336,7 @@ def test_nothing_secret_is_shown() -> None:
         ),
     ],
 )
-def test_what_is_no_configuration_is_refused(text: t.Optional[str], says: str) -> None:
+def test_what_is_no_configuration_is_refused(text: t.Any, says: str) -> None:
     with pytest.raises(WorkloadError, match=says):
         planned(text, Wanted())
 

@@ -77,6 +77,20 @@ def test_times_stay_texts_also_when_written_by_hand(store, tmp_path):
         b"apiVersion: cluster.x-k8s.io/v1beta2\nkind: Machine\nmetadata: {name: other, namespace: default}\n",
         b"apiVersion: cluster.x-k8s.io/v1beta2\nkind: Machine\nmetadata: {name: m-1, namespace: default}\n",
         b"apiVersion: cluster.x-k8s.io/v1beta2\nkind: Machine\nmetadata: m-1\n",
+        *(
+            b"apiVersion: cluster.x-k8s.io/v1beta2\nkind: Machine\nmetadata: {name: m-1, namespace: default, uid: u, generation: 1,\n"
+            b"  creationTimestamp: '2026-01-01T00:00:00Z', resourceVersion: '1'" + odd
+            for odd in (
+                b", labels: [a]}\n",
+                b", labels: {a: 1}}\n",
+                b", annotations: 7}\n",
+                b", finalizers: {a: b}}\n",
+                b", finalizers: [[]]}\n",
+                b", ownerReferences: [a]}\n",
+                b"}\nspec: []\n",
+                b"}\nstatus: x\n",
+            )
+        ),
     ],
 )
 def test_a_damaged_file_is_named_and_left(store, tmp_path, content):
