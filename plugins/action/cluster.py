@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import deletion
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import (
-    ClusterManifest,
-    read_cluster,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import deletion, names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import ClusterManifest
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, StoreError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import (
     cluster_records,
     machine_restore,
@@ -21,23 +19,20 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import (
     stored_wishes,
     stores,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
-    ControlPlaneAction,
-    ControlPlaneFailure,
-)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
     CLUSTER,
     ClusterObjects,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.foreseeing import ForeseeingAction
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.journal_entries import close_intents
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.overlay_store import OverlayStore
 
 
-class ActionModule(ControlPlaneAction):
+class ActionModule(ForeseeingAction):
     """See the documentation of the module kubeadm.control_plane.cluster."""
 
-    ONE_VIEW = True
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
         "manifests": {"type": "list", "elements": "path", "default": []},
@@ -52,16 +47,18 @@ class ActionModule(ControlPlaneAction):
         if arguments["state"] == "present":
             if not arguments["manifests"]:
                 return self._from_the_store(arguments)
-            manifest = read_cluster(
-                arguments["manifests"], arguments["namespace"], arguments["cluster"], arguments["providers"] or None
-            )
-            for warning in manifest.warnings:
-                self.display.warning(warning)
+            manifest = self.manifest(arguments)
             store = self.open_store(arguments)
             if arguments["plan_file"]:
                 self._check_plan(store, manifest, arguments)
+            if not self.check_mode and store.get(CLUSTER, arguments["namespace"], arguments["cluster"]) is None:
+                self._refuse_new(store, manifest, arguments)
             warnings = cluster_records.update_warnings(store, manifest)
-            changes = cluster_records.apply_manifest(store, manifest)
+            try:
+                changes = cluster_records.apply_manifest(store, manifest)
+            except StoreError:
+                self.note("store objects of the manifest, not all of them")
+                raise
             changes += machine_restore.restore(self.open_objects(arguments, store))
             for warning in warnings:
                 self.display.warning(warning)
@@ -78,10 +75,14 @@ class ActionModule(ControlPlaneAction):
         objects = self.open_objects(arguments, store)
         if arguments["infrastructure_deleted"] or cluster_records.is_last_record(objects):
             deleted = cluster_records.delete_marked(objects)
+            for change in deleted:
+                self.note(change)
             self._close_last_step(arguments)
             return {"changed": bool(deleted), "changes": deleted, "exists": False}
         self._refuse_to_delete_itself(objects)
         changes = cluster_records.mark_deleting(objects, arguments["ignore_worker_nodes"])
+        for change in changes:
+            self.note(change)
         return {"changed": bool(changes), "changes": changes, "exists": True}
 
     @staticmethod
@@ -93,8 +94,9 @@ class ActionModule(ControlPlaneAction):
             )
 
     def _told(self, arguments: dict[str, t.Any], changes: list[str]) -> dict[str, t.Any]:
-        if self.check_mode:
-            for change in changes:
+        for change in changes:
+            self.note(change)
+            if self.check_mode:
                 self.progress(arguments["cluster"], f"would {change}")
         return {"changed": bool(changes), "changes": changes, "exists": True}
 
@@ -116,6 +118,14 @@ class ActionModule(ControlPlaneAction):
         lease = self.open_locks(arguments).own(arguments["namespace"], arguments["cluster"])
         if lease is not None:
             close_intents(self.journal(arguments), lease.run, "succeeded", "the cluster's objects are deleted")
+
+    def _refuse_new(self, store: Store, manifest: ClusterManifest, arguments: dict[str, t.Any]) -> None:
+        """Fail before anything is stored of a cluster whose first machine can't be made."""
+        decision = decide(self.observed_as_if(arguments, store, manifest))
+        if decision["action"] == names.BLOCKED:
+            lines = [f"  {each['message']} ({each['reason']}). To do: {each['fix']}" for each in decision["blockedOn"]]
+            title = f"{arguments['namespace']}/{arguments['cluster']}"
+            raise ControlPlaneFailure("\n".join([f"{title} can't be made:", *lines, "Nothing was stored."]))
 
     def _check_plan(self, store: Store, manifest: ClusterManifest, arguments: dict[str, t.Any]) -> None:
         """Fail before anything is stored where the plan was made for another manifest."""

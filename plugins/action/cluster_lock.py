@@ -26,6 +26,10 @@ class ActionModule(ControlPlaneAction):
         "use_export": {"type": "bool", "default": False},
     }
 
+    def ends(self, arguments: t.Mapping[str, t.Any]) -> bool:
+        """Tell whether the lock is released."""
+        return arguments["state"] == "absent"
+
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Acquire or release the lock; the renewing helper process lives as long as the run."""
         present = arguments["state"] == "present"

@@ -42,8 +42,9 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base 
     ControlPlaneAction,
     ControlPlaneFailure,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.beforehand import look_beforehand
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.journal_entries import close_intents
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.journal_entries import close_intents, steps_of
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import (
     add_detached,
     now_rfc3339,
@@ -96,6 +97,7 @@ class ActionModule(ControlPlaneAction):
             objects = self.open_objects(arguments, store)
             for change in machine_restore.restore(objects):
                 self.progress(objects.name, change)
+                self.note(change)
             caller = self.machine_caller(arguments, objects)
             snapshot = observe(
                 objects, caller, now_rfc3339(), policy=policy, settle=not self.check_mode, detached=self.check_mode
@@ -109,7 +111,9 @@ class ActionModule(ControlPlaneAction):
             decision = decide(snapshot)
             if decision["action"] not in names.ENDINGS and not self.check_mode and add_detached(objects, snapshot):
                 decision = decide(snapshot)
-            if not begun and self.look_at_hosts(objects, caller, snapshot, decision):
+            if (not begun or _makes_another(decision)) and look_beforehand(
+                self, arguments, objects, caller, snapshot, whole=self.check_mode
+            ):
                 decision = decide(snapshot)
             if self.check_mode:
                 return self._foresee(objects, snapshot, decision, plan)
@@ -158,6 +162,7 @@ class ActionModule(ControlPlaneAction):
         if control_plane is not None and decision["annotations"].get("cluster"):
             for change in secrets.hand_over(objects.store, objects.cluster, objects.cluster, control_plane):
                 self.progress(objects.name, change)
+                self.note(change)
 
     def _edited(self, objects: ClusterObjects, arguments: dict[str, t.Any]) -> bool:
         """Whether somebody changed what a step was decided from since it was read: observing the machines takes seconds."""
@@ -240,14 +245,13 @@ class ActionModule(ControlPlaneAction):
 
     @staticmethod
     def _begun(journal: t.Any, arguments: dict[str, t.Any]) -> bool:
-        """Whether this run has taken a step already: hosts are looked at before its first."""
-        run = arguments["run"]
-        return bool(run) and any(entry.get("run") == run for entry in journal.entries(4 * arguments["step_limit"]))
+        """Whether this run has taken a step already: what machines are made of is checked before its first."""
+        return bool(steps_of(journal, arguments["run"], 4 * arguments["step_limit"]))
 
     @staticmethod
     def _check_step_limit(objects: ClusterObjects, journal: t.Any, arguments: dict[str, t.Any], said: str) -> None:
-        run, limit = arguments["run"], arguments["step_limit"]
-        if run and sum(1 for entry in journal.entries(4 * limit) if entry.get("run") == run) >= limit:
+        limit = arguments["step_limit"]
+        if len(steps_of(journal, arguments["run"], 4 * limit)) >= limit:
             raise ControlPlaneFailure(
                 f"{objects.title} was still not done after {limit} steps of this run; the next would be: {said}. "
                 "No plan needs as many, so the run stopped. Look at the journal in the store, then run it again."
@@ -288,6 +292,11 @@ class ActionModule(ControlPlaneAction):
             "prepare": [],
             "prepare_names": [],
         }
+
+
+def _makes_another(decision: Object) -> bool:
+    """Whether a machine is made: the hosts that were given back meanwhile were not asked yet."""
+    return decision["action"] == names.JOIN and not (decision["target"] or {}).get("machine")
 
 
 def _with_fixed_names(plan: planning.FollowedPlan, step: Object, decision: Object) -> tuple[Object, list[str]]:

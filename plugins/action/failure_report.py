@@ -17,6 +17,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import expla
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.journal_entries import (
+    changes_of,
     close_intents,
     open_intents_of,
 )
@@ -41,12 +42,15 @@ SAFETY = {
     ),
     "deleteInfrastructure": "The machines are gone; what is left of the cluster is found and deleted by the next run.",
 }
-NOTHING = "Nothing was under way: this run had not begun to change anything."
+NOTHING = "Yes: no step was under way, and this run had not begun to change anything."
+KEPT = "Yes: no step was under way. What this run has changed is kept, and the next run goes on from it."
+_SHOWN = 12
 
 
 class ActionModule(ControlPlaneAction):
     """See the documentation of the module kubeadm.control_plane.failure_report."""
 
+    ENDS = True
     # What failed may be the API.
     PATIENCE_SECONDS = 0.0
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
@@ -62,9 +66,12 @@ class ActionModule(ControlPlaneAction):
         first, *more = lines(redact(arguments["error"]))
         first = first or "failed"
         under_way, safe, instead = "nothing", NOTHING, ""
+        changes: list[str] = []
         try:
             journal = self.journal(arguments)
             intents = open_intents_of(journal, arguments["run"])
+            changes = changes_of(journal, arguments["run"])
+            safe = KEPT if changes else NOTHING
             if intents:
                 last = intents[-1]
                 target = f" of machine {last['target']}" if last.get("target") else ""
@@ -85,6 +92,7 @@ class ActionModule(ControlPlaneAction):
         report += [
             "",
             f"Under way:  {under_way}" + (f" (task: {arguments['task']})" if arguments["task"] else ""),
+            *([f"Changed:    {_listed(changes)}"] if changes else []),
             f"Safe now?   {safe}",
             "What to do: mend what the message names, then run the same playbook again "
             f"(kubeadm.control_plane.{arguments['playbook']}); it goes on from where this stopped. "
@@ -114,3 +122,9 @@ class ActionModule(ControlPlaneAction):
             objects = ClusterObjects.read(self.open_store(arguments), arguments["namespace"], arguments["cluster"])
             if objects is not None:
                 explanations.record_failure(objects, intent, error)
+
+
+def _listed(changes: t.Sequence[str]) -> str:
+    more = len(changes) - _SHOWN
+    # The newest are what the failure is about.
+    return (f"({more} more, then) " if more > 0 else "") + "; ".join(changes[-_SHOWN:])

@@ -40,6 +40,8 @@ class ActionModule(ControlPlaneAction):
             )
         public_key = ""
         if not self.check_mode:
+            if objects.ssh_private_key() is None:
+                self.note(f"make the SSH key for machines (Secret {objects.name}-ssh)")
             public_key = ensure_ssh_key(objects.store, objects.cluster, objects.control_plane, now_rfc3339())
         machines = []
         for machine in objects.machines:

@@ -53,6 +53,9 @@ class ActionModule(ControlPlaneAction):
             changed |= self._follow_machine(objects, owner, stored)
         elif arguments["kind"] == objects.cluster.get("spec", {}).get("infrastructureRef", {}).get("kind"):
             changed |= self._follow_cluster(objects, stored)
+            endpoint = stored["spec"].get("controlPlaneEndpoint") or {}
+            if objects.endpoint() is None and endpoint.get("host"):
+                self.note(f"record the control plane endpoint {endpoint['host']}")
         return {"changed": changed}
 
     @staticmethod

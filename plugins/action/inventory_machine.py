@@ -5,12 +5,10 @@
 
 from __future__ import annotations
 
-import time
 import typing as t
 import uuid
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.validate import managed_etcd
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import ca_cert_hash
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import read_certificates
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import inventory_pool
@@ -146,28 +144,18 @@ class ActionModule(ControlPlaneAction):
 
     def _ask(self, infrastructure: Object, host: str, claim: t.Mapping[str, t.Any], check: bool = False) -> Answer:
         spec = infrastructure["spec"]
-        address, wrong = inventory_pool.address_of(spec, self._task_vars["hostvars"][host])
-        if wrong:
-            return Answer(True, {"failed": True, "msg": f"{wrong} (Address)"})
         call = {
-            "state": "present",
+            **self._question(spec),
             "id": claim.get("id") or "",
-            "cluster": self._objects.name,
-            "namespace": self._objects.namespace,
             "machine": self._name,
-            "kubernetes_version": self._arguments["kubernetes_version"],
-            "address": address,
-            "endpoint": str((self._objects.endpoint() or {}).get("host") or ""),
-            "controller_time": time.time(),
             "known_machine_ids": inventory_pool.known_machine_ids(self._objects.store, infrastructure),
-            "ignore_checks": (spec.get("kubeadm") or {}).get("ignorePreflightErrors") or [],
-            **self._from_configuration(),
         }
         if not call["id"]:
             # Adopted: the machine has a host that this provider never claimed.
             call.update(id=str(uuid.uuid4()), ca_cert_hash=self._ca_cert_hash())
         identity = infrastructure["status"].get("machineID") if claim.get("state") in (CLAIMED, None) else None
-        answer = self._call(host, identity, call, check)
+        variables = self._task_vars["hostvars"][host]
+        answer = inventory_pool.ask(lambda asked: self._call(host, identity, asked, check), call, spec, variables)
         if answer.failed or check:
             return answer
         found = answer.result["claim"]
@@ -175,16 +163,18 @@ class ActionModule(ControlPlaneAction):
         self._record({"claim": {**claim, **claimed}})
         return answer
 
-    def _from_configuration(self) -> dict[str, t.Any]:
-        """What the machine's own configuration says of images, ports and the runtime's socket."""
+    def _question(self, spec: Object) -> dict[str, t.Any]:
+        """What the machine's own configuration says, which may be older than the control plane's."""
         control_plane: Object = self._objects.control_plane or {}
         wanted: Object = control_plane.get("spec", {}).get("kubeadmConfigSpec") or {}
         stored: Object = (self._objects.kubeadm_configs.get(self._name) or {}).get("spec") or wanted
-        external = not managed_etcd(control_plane)
-        return inventory_pool.asked_of_a_host(stored, "join" if stored.get("joinConfiguration") else "init", external)
+        kind = "join" if stored.get("joinConfiguration") else "init"
+        return inventory_pool.question(self._objects, spec, self._arguments["kubernetes_version"], stored, kind)
 
     def _claimed(self, host: str, answer: Answer) -> dict[str, t.Any]:
         claim = answer.result["claim"]
+        if answer.result.get("changed"):
+            self.note(f"claim the host {host} for machine {self._name}")
         return {
             "changed": bool(answer.result.get("changed")),
             "machine": {
@@ -268,6 +258,7 @@ class ActionModule(ControlPlaneAction):
         }
 
     def _released(self, host: str, claim: t.Mapping[str, t.Any]) -> None:
+        self.note(f"release the host {host} of machine {self._name}")
         # Nobody may take the next machine on this host for this one.
         claim = {**claim, "inventoryHost": host, "state": RELEASED}
         connection = {"inventoryHost": host, "released": True}

@@ -35,7 +35,7 @@ class ActionModule(ControlPlaneAction):
             pool = inventory_pool.read_pool(spec, groups, hostvars, self.pool_groups())
         except PoolError as error:
             raise ControlPlaneFailure(f"cluster {objects.namespace}/{objects.name}: {error}") from error
-        held = inventory_pool.taken(objects.store, {"metadata": {"uid": None}})
+        held = inventory_pool.taken(objects.store, inventory_pool.no_machine(objects.namespace))
         found = [{"name": name, "controlPlane": True} for name in pool.failure_domains]
         hosts = [
             {"name": host, "failure_domain": pool.domains.get(host, ""), "claimed_by": held.get(host, "")}

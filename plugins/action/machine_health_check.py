@@ -58,11 +58,15 @@ class ActionModule(ControlPlaneAction):
         annotated = health_checks.annotate(objects, own)
         for each in annotated:
             self.progress(name, f"machine {each} {'would be' if self.check_mode else 'is'} marked: remediate it")
+            self.note(f"mark machine {each} for remediation")
         snapshot = observe(objects, self.machine_caller(arguments, objects), now_rfc3339())
         planning.refuse_contradictions(check_snapshot(snapshot))
         before = {str(each["metadata"]["name"]): _marks(each) for each in objects.machines}
         evaluation = health_checks.check_health(objects, snapshot)
         after = {str(each["metadata"]["name"]): _marks(each) for each in objects.machines}
+        for each in sorted(before):
+            if before[each] != after.get(each):
+                self.note(f"record the health of machine {each}")
         lines = _lines(evaluation, self.check_mode)
         for line in lines:
             self.progress(name, line)

@@ -41,5 +41,6 @@ class ActionModule(ControlPlaneAction):
         if not arguments["name"]:
             return removal.remove_member()
         if arguments["infrastructure_deleted"]:
+            self.note(f"delete what is left of machine {arguments['name']}")
             return removal.finish()
         return removal.take_out()

@@ -65,7 +65,9 @@ class ActionModule(ControlPlaneAction):
         self.check_lock(arguments)
         if "uid" not in root["metadata"]:
             root = executions.put(root)
+            self.note(f"store {objects.label(root)}")
         root = executions.begin(root, plan)
+        self.note(f"begin {objects.label(root)}")
         said = shown if objects.finished(root) else f"{objects.label(root)} has begun"
         return {**self._answer(root, plan, act=not objects.finished(root)), "changed": True, "msg": said}
 

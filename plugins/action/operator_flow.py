@@ -54,6 +54,8 @@ class ActionModule(ControlPlaneAction):
         execution = executions.load(root) if objects.started(root) else Execution(root)
         changed, said = getattr(self, f"_{verb}")(executions, execution, arguments)
         self.progress(executions.cluster, said)
+        if changed:
+            self.note(f"{verb} {objects.label(root)}")
         return {
             "changed": changed,
             "go_on": verb != PAUSE,

@@ -16,6 +16,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact i
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import StoreError
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import run_outcomes
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.journal_entries import steps_of
 
 SHOWN_STEPS = 6
 
@@ -23,6 +24,7 @@ SHOWN_STEPS = 6
 class ActionModule(ControlPlaneAction):
     """See the documentation of the module kubeadm.control_plane.run_summary."""
 
+    ENDS = True
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "playbook": {"type": "str", "default": "reconcile"},
         "hosts": {"type": "list", "elements": "str", "required": True},
@@ -76,13 +78,10 @@ class ActionModule(ControlPlaneAction):
 
     def _steps(self, arguments: dict[str, t.Any]) -> list[str]:
         """The steps that this run took, by the journal."""
-        if not arguments["run"]:
-            return []
         try:
-            entries = self.journal(arguments).entries()
+            mine = steps_of(self.journal(arguments), arguments["run"])
         except StoreError:
             return []
-        mine = [each for each in entries if each.get("event") == "intent" and each.get("run") == arguments["run"]]
         return [" ".join(str(each[key]) for key in ("action", "target") if each.get(key)) for each in mine]
 
 

@@ -35,6 +35,7 @@ VARIABLE = "KUBEADM_CONTROL_PLANE_FAILPOINTS"
 SITES = (
     "action",
     "journal intent",
+    "journal note",
     "journal outcome",
     "lock mark",
     "lock release",

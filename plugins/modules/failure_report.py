@@ -14,7 +14,8 @@ version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
-  - Closes the step that the journal shows as under way and fails with the error and the three things that a person needs then.
+  - Closes the step that the journal shows as under way and fails with the error and what a person needs then - what was under way, what this run has changed
+    before (objects, keys, the endpoint, claims of hosts, steps that it completed), whether it is safe now, and what to do.
   - Secrets in the error and in the output are removed.
 options:
   error:
@@ -66,7 +67,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: The error, what was under way, whether it is safe now, and what to do.
+  description: The error, what was under way, what the run has changed, whether it is safe now, and what to do.
   returned: always
   type: str
 """

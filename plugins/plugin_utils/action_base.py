@@ -21,15 +21,10 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base i
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import Cipher
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.journal import Journal
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.locks import Locks
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import inventory_pool, pool_preflight, stores
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import inventory_pool, role_variables, stores
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.key_file import KeyFile
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import (
-    REFUSED,
-    Answer,
-    Machine,
-    MachineCaller,
-)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import REFUSED, MachineCaller
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.overlay_store import OverlayStore
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.screen import Screen
@@ -62,6 +57,8 @@ class ControlPlaneAction(ActionBase):
     COMMON_ARGUMENTS: t.ClassVar[dict[str, t.Any]] = CLUSTER_SPEC
     # Whether what it reads of the store is read once: for what takes seconds, or says when it looks again.
     ONE_VIEW: t.ClassVar[bool] = False
+    # Whether it ends a run: what the run was refused for is no reason not to say it, and to release the lock.
+    ENDS: t.ClassVar[bool] = False
     # For how long it asks a store's API that doesn't answer.
     PATIENCE_SECONDS: t.ClassVar[float] = stores.PATIENCE_SECONDS
     TRANSFERS_FILES = False
@@ -78,14 +75,28 @@ class ControlPlaneAction(ActionBase):
         _checked, arguments = self.validate_argument_spec(argument_spec={**self.COMMON_ARGUMENTS, **self.ARGUMENTS})
         self.check_mode = bool(self._task.check_mode)
         self._home = (arguments.get("namespace"), arguments.get("cluster"))
+        self._noted: list[str] = []
         try:
+            if not self.ends(arguments):
+                self._refuse_unknown_variables()
             with contextlib.ExitStack() as self._views, failpoints.within(str(self._task.action).rpartition(".")[2]):
                 result.update(self.execute(arguments))
         except ControlPlaneFailure as failure:
             result.update(failure.result, failed=True, msg=str(failure))
         except (ManifestError, StoreError) as error:
             result.update(failed=True, msg=str(error))
+        self._write_notes(arguments)
         return readable(result)
+
+    def ends(self, arguments: t.Mapping[str, t.Any]) -> bool:
+        """Tell whether the action ends a run with these arguments."""
+        return self.ENDS
+
+    def _refuse_unknown_variables(self) -> None:
+        # Here, as each role's first task is one of these: no task more, and hosts see their own variables.
+        problem = role_variables.problem(self, self._task_vars)
+        if problem:
+            raise ControlPlaneFailure(problem)
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Do the action's work and return what the task registers. No secret may be in it."""
@@ -146,7 +157,11 @@ class ControlPlaneAction(ActionBase):
             marks.refuse(mark, marks.WORK, arguments["namespace"], arguments["cluster"], where)
 
     def refuse_beforehand(self, arguments: t.Mapping[str, t.Any]) -> None:
-        """Fail as the run would begin by failing, for whoever only tells what it would do: an API that others manage, a move, no namespace."""
+        """Fail as the run would begin by failing, for whoever only tells what it would do.
+
+        A store that can't be written, an API that others manage, a move, no namespace.
+        """
+        stores.require_writable(arguments["store"], arguments["namespace"], self.PATIENCE_SECONDS)
         stores.refuse_others(arguments["store"], self.PATIENCE_SECONDS)
         self.refuse_moved(arguments)
         stores.require_namespace(arguments["store"], arguments["namespace"], self.PATIENCE_SECONDS)
@@ -169,18 +184,18 @@ class ControlPlaneAction(ActionBase):
         key = objects.ssh_private_key()
         return MachineCaller(self, self._task_vars, folder, KeyFile(key, folder) if key is not None else None)
 
-    def look_at_hosts(self, objects: ClusterObjects, caller: MachineCaller, snapshot: Object, decision: Object) -> bool:
-        """Add to a snapshot what the existing hosts lack that the decision's machines are to be made of; tell whether any was looked at."""
+    def note(self, change: str) -> None:
+        """Have the journal say what this run has changed; what comes of the action, this was done."""
+        self._noted.append(change)
 
-        def ask(machine: Machine, call: dict[str, t.Any]) -> Answer:
-            with inventory_pool.in_check_mode(self._task, True):
-                return inventory_pool.call_host(caller, machine, "host_claim", call)
-
-        groups, hostvars = self._task_vars.get("groups") or {}, self._task_vars.get("hostvars") or {}
-        hosts = pool_preflight.look(objects, ask, snapshot, decision, groups, hostvars, self.pool_groups())
-        if hosts:
-            snapshot["hosts"] = hosts
-        return bool(hosts)
+    def _write_notes(self, arguments: dict[str, t.Any]) -> None:
+        # For people alone: where the store fails, its error is what is said.
+        with contextlib.suppress(StoreError):
+            lease = (
+                self.open_locks(arguments).own(*map(str, self._home)) if self._noted and not self.check_mode else None
+            )
+            if lease is not None:
+                self.journal(arguments).note(lease.run, "; ".join(self._noted))
 
     def pool_groups(self) -> list[str]:
         """Return the groups that the operator lets machine templates name, [] for any."""

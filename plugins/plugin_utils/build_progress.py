@@ -12,6 +12,7 @@ import typing as t
 
 from ansible.plugins.action import ActionBase
 
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import role_variables
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.screen import Screen
 
 PROGRESS_SECONDS = 15
@@ -31,6 +32,9 @@ class BuildProgressAction(ActionBase):
     def run(self, tmp: t.Optional[str] = None, task_vars: t.Optional[dict[str, t.Any]] = None) -> dict[str, t.Any]:
         """Run the module."""
         result: dict[str, t.Any] = dict(super().run(tmp, task_vars))
+        problem = role_variables.problem(self, task_vars or {})
+        if problem:
+            return {**result, "failed": True, "msg": problem}
         cache = os.path.expanduser(str(self._task.args.get("cache") or "~/.cache/kubeadm-control-plane"))
         follower = _Follower(os.path.join(cache, "logs"))
         follower.start()

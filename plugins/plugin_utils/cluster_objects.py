@@ -11,6 +11,7 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import ownership
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import defaults, kinds, names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import NotFound, Store
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Machine
@@ -122,6 +123,12 @@ class ClusterObjects:
         """Return the cluster's control plane endpoint ``{host, port}``, or None while it has none."""
         endpoint: t.Optional[Object] = self.cluster.get("spec", {}).get("controlPlaneEndpoint")
         return endpoint if endpoint and endpoint.get("host") else None
+
+    def wanted_endpoint(self) -> t.Optional[Object]:
+        """Return the endpoint, or the one that the infrastructure cluster asks for while the cluster has none; None where neither is."""
+        wanted = ((self.infrastructure_cluster or {}).get("spec") or {}).get("controlPlaneEndpoint") or {}
+        asked = {"port": facts.DEFAULT_BIND_PORT, **wanted} if wanted.get("host") else None
+        return self.endpoint() or asked
 
     @property
     def initialized(self) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.hosts import EXTERNAL_ETCD_UNUSABLE
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import read_version
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
@@ -21,6 +22,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_obje
     ClusterObjects,
     Object,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import Caller
 
 MODULE = "external_etcd_info"
@@ -29,30 +31,89 @@ BEGAN = kinds.ANNOTATION_PREFIX + "external-etcd-began"
 _FIX = "Nothing was started on the machine. Then run reconcile again."
 
 
+class Ask(t.Protocol):
+    """Calls a module on the machine, or on the host that is to become it."""
+
+    def __call__(self, module: str, call: dict[str, t.Any]) -> Answer: ...
+
+
 def require(objects: ClusterObjects, caller: Caller, name: str, first: bool) -> None:
     """Fail where kubeadm would on this machine, or where the first machine would write over somebody's data.
 
     Nothing where etcd runs on the control plane machines. ``first``: the machine is to run kubeadm init.
     """
-    control_plane = objects.control_plane or {}
-    configuration = ((control_plane.get("spec") or {}).get("kubeadmConfigSpec") or {}).get("clusterConfiguration") or {}
-    external = (configuration.get("etcd") or {}).get("external")
+
+    def ask(module: str, call: dict[str, t.Any]) -> Answer:
+        return caller.call(objects.reach(name), module, call)
+
+    version = str((objects.machine(name) or {}).get("spec", {}).get("version") or "")
+    found = _problem(objects, ask, f"machine {name}", version, first)
+    if found is not None:
+        raise ControlPlaneFailure(" ".join(each for each in (f"{found.what}.", found.fix, _FIX) if each))
+    if first and _external(objects) and BEGAN not in _annotations(objects):
+        _note_begun(objects)
+
+
+def obstacle(objects: ClusterObjects, ask: Ask, who: str) -> t.Optional[Object]:
+    """Return what will keep the first machine from being started on an external etcd, None where nothing will.
+
+    Asked on a host that such a machine can be made of, before anything is made; ``who`` is what messages call it.
+    """
+    version = str(((objects.control_plane or {}).get("spec") or {}).get("version") or "")
+    found = _problem(objects, ask, who, version, first=True)
+    if found is None:
+        return None
+    return {"reason": EXTERNAL_ETCD_UNUSABLE, "message": found.what, "fix": f"{found.fix} Nothing was changed.".strip()}
+
+
+class _Problem(t.NamedTuple):
+    what: str
+    fix: str
+
+
+def _external(objects: ClusterObjects) -> t.Optional[Object]:
+    external: t.Optional[Object] = (_configuration(objects).get("etcd") or {}).get("external")
+    return external
+
+
+def _configuration(objects: ClusterObjects) -> Object:
+    spec = ((objects.control_plane or {}).get("spec") or {}).get("kubeadmConfigSpec") or {}
+    configuration: Object = spec.get("clusterConfiguration") or {}
+    return configuration
+
+
+def _annotations(objects: ClusterObjects) -> Object:
+    annotations: Object = ((objects.control_plane or {}).get("metadata") or {}).get("annotations") or {}
+    return annotations
+
+
+def _problem(objects: ClusterObjects, ask: Ask, who: str, version: str, first: bool) -> t.Optional[_Problem]:
+    external = _external(objects)
     if not external:
-        return
-    prefix = _prefix(configuration)
-    answer = caller.call(objects.reach(name), MODULE, _question(objects, external, prefix))
+        return None
+    prefix = _prefix(_configuration(objects))
+    answer = ask(MODULE, _question(objects, external, prefix))
     if answer.failed:
-        raise ControlPlaneFailure(f"machine {name} could not ask the external etcd: {answer.message}. {_FIX}")
+        return _Problem(f"{who} could not ask the external etcd: {answer.message}", "")
     etcd = answer.result["etcd"]
     if not etcd["reachable"]:
-        raise ControlPlaneFailure(
-            f"machine {name} can't use the external etcd: {etcd['message']}. kubeadm would refuse it, and kube-apiserver would not start. "
+        return _Problem(
+            f"{who} can't use the external etcd: {etcd['message']}. kubeadm would refuse it, and kube-apiserver would not start",
             f"Put that right (the endpoint, the Secrets {secret_name(objects.cluster, kinds.PURPOSE_ETCD)} and "
-            f"{secret_name(objects.cluster, ETCD_CLIENT)}, the way from the machine to it), or take the endpoint out of etcd.external. {_FIX}"
+            f"{secret_name(objects.cluster, ETCD_CLIENT)}, the way from the machine to it), or take the endpoint out of etcd.external.",
         )
-    _require_version(objects, name, etcd)
-    if first:
-        _require_empty(objects, control_plane, answer.result.get("key_count"), prefix)
+    older = _older_than_wanted(version, etcd)
+    if older:
+        return _Problem(f"{who} can't use the external etcd: {older}", "Upgrade that etcd.")
+    keys = answer.result.get("key_count")
+    if first and keys and BEGAN not in _annotations(objects):
+        return _Problem(
+            f"the external etcd of {objects.title} holds {keys} keys below {prefix}: a Kubernetes cluster's data, and this store has never "
+            "initialized one there. kubeadm init would write a second cluster over it, and both would be lost",
+            "Give the store that knows that cluster, or adopt it; for a new cluster give etcd a prefix of its own "
+            "(clusterConfiguration.apiServer.extraArgs etcd-prefix), or empty it if nobody needs what it holds.",
+        )
+    return None
 
 
 def _question(objects: ClusterObjects, external: Object, prefix: str) -> dict[str, t.Any]:
@@ -75,35 +136,21 @@ def _prefix(configuration: Object) -> str:
     return found[-1] if found else "/registry"
 
 
-def _require_version(objects: ClusterObjects, name: str, etcd: Object) -> None:
-    wanted = str((objects.machine(name) or {}).get("spec", {}).get("version") or "")
-    if read_version(wanted) is None:
-        return
-    oldest = facts.minimum_external_etcd(wanted)
+def _older_than_wanted(version: str, etcd: Object) -> str:
+    if read_version(version) is None:
+        return ""
+    oldest = facts.minimum_external_etcd(version)
     least = read_version(f"v{oldest}") if oldest else None
     for each in etcd["endpoints"]:
         found = read_version(f"v{each['version']}")
         if least is not None and found is not None and found < least:
-            raise ControlPlaneFailure(
-                f"machine {name} can't use the external etcd: {each['url']} is etcd {each['version']}, and kubeadm {wanted} wants {oldest} or "
-                f"newer. Upgrade that etcd. {_FIX}"
-            )
+            return f"{each['url']} is etcd {each['version']}, and kubeadm {version} wants {oldest} or newer"
+    return ""
 
 
-def _require_empty(objects: ClusterObjects, control_plane: Object, keys: t.Optional[int], prefix: str) -> None:
-    annotations = control_plane["metadata"].get("annotations") or {}
-    if BEGAN in annotations:
-        return
-    if keys:
-        raise ControlPlaneFailure(
-            f"the external etcd of {objects.title} holds {keys} keys below {prefix}: a Kubernetes cluster's data, and this store has never "
-            "initialized one there. kubeadm init would write a second cluster over it, and both would be lost. Nothing was started. Give the "
-            "store that knows that cluster, or adopt it; for a new cluster give etcd a prefix of its own "
-            "(clusterConfiguration.apiServer.extraArgs etcd-prefix), or empty it if nobody needs what it holds."
-        )
-
+def _note_begun(objects: ClusterObjects) -> None:
     def began(stored: Object) -> None:
         stored["metadata"].setdefault("annotations", {})[BEGAN] = "true"
 
-    name = str(control_plane["metadata"]["name"])
+    name = str(t.cast(Object, objects.control_plane)["metadata"]["name"])
     objects.control_plane = objects.store.modify(CONTROL_PLANE, objects.namespace, name, began)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import time
 import typing as t
 from dataclasses import dataclass, field
 
@@ -15,9 +16,12 @@ from ansible.errors import AnsibleError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.bootstrap import image_facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.names import is_label_value
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.validate import managed_etcd
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.validate_inventory import variable_problem
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, StoreError
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import (
+    ANOTHER_NAME,
     CLUSTER_OF_THAT_NAME,
     Answer,
     Machine,
@@ -35,7 +39,12 @@ CLAIMING, CLAIMED, RELEASING, RELEASED = "Claiming", "Claimed", "Releasing", "Re
 
 
 class PoolError(Exception):
-    """The inventory is not what the template asks for: what is wrong, and what to do."""
+    """The inventory is not what the template asks for: ``what`` is wrong, and what to do (``fix``)."""
+
+    def __init__(self, what: str, fix: str) -> None:
+        super().__init__(f"{what}. Nothing was done. {fix}")
+        self.what = what
+        self.fix = fix
 
 
 @dataclass(frozen=True)
@@ -83,13 +92,13 @@ def read_pool(
     group = str(spec["group"])
     if permitted and group not in permitted:
         raise PoolError(
-            f"the machine template names the inventory group {group}, and {PERMITTED} has only {', '.join(sorted(permitted))}. Nothing was done. "
-            f"Name one of them in spec.template.spec.group, or have the operator add the group to {PERMITTED}."
+            f"the machine template names the inventory group {group}, and {PERMITTED} has only {', '.join(sorted(permitted))}",
+            f"Name one of them in spec.template.spec.group, or have the operator add the group to {PERMITTED}.",
         )
     if group not in groups:
         raise PoolError(
-            f"the inventory has no group {group}, which the machine template names as the pool of hosts. Nothing was done. "
-            "Give the inventory that has it (several -i may be given), or correct spec.template.spec.group."
+            f"the inventory has no group {group}, which the machine template names as the pool of hosts",
+            "Give the inventory that has it (several -i may be given), or correct spec.template.spec.group.",
         )
     _require_readable(spec)
     variable = spec.get("failureDomainVariable") or ""
@@ -101,14 +110,16 @@ def read_pool(
             left_out[host] = reason
             continue
         if is_cluster(variables):
-            raise PoolError(f"host {host} of the group {group} can't be a machine, for {CLUSTER_OF_THAT_NAME}")
+            raise PoolError(
+                f"host {host} of the group {group} can't be a machine, for {CLUSTER_OF_THAT_NAME}", ANOTHER_NAME
+            )
         if variable:
             domain = str(variables.get(variable) or "")
             if not domain or not is_label_value(domain):
                 found = "another value" if domain else "none"
                 raise PoolError(
-                    f"host {host} of the group {group} has no failure domain: its variable {variable} must be a label value, and it has {found}. "
-                    f"Nothing was done. Set {variable} for the host, or leave failureDomainVariable out of the machine template."
+                    f"host {host} of the group {group} has no failure domain: its variable {variable} must be a label value, and it has {found}",
+                    f"Set {variable} for the host, or leave failureDomainVariable out of the machine template.",
                 )
             domains[host] = domain
         hosts.append(host)
@@ -125,7 +136,7 @@ def _require_readable(spec: t.Mapping[str, t.Any]) -> None:
         problem = variable_problem(name)
         if problem:
             raise PoolError(
-                f"spec.template.spec.{path} of the machine template is {name!r}: {problem}. Nothing was done. Name another variable."
+                f"spec.template.spec.{path} of the machine template is {name!r}: {problem}", "Name another variable."
             )
 
 
@@ -186,6 +197,11 @@ def _machines_of_everybody(store: Store, besides: t.Mapping[str, t.Any]) -> list
         return store.list(MACHINE, str(besides["metadata"]["namespace"]))
 
 
+def no_machine(namespace: str) -> Object:
+    """Return what :func:`taken` and :func:`known_machine_ids` leave out where no machine of theirs is left out."""
+    return {"metadata": {"uid": None, "namespace": namespace}}
+
+
 def taken(store: Store, besides: t.Mapping[str, t.Any]) -> dict[str, str]:
     """Return the hosts that this store has claimed for other machines, of whatever cluster, each with that machine's name."""
     found = {}
@@ -221,22 +237,55 @@ def none_fits(name: str, version: str, pool: Pool, failure_domain: str, reasons:
     )
 
 
-def asked_of_a_host(spec: t.Mapping[str, t.Any], kind: str, external_etcd: bool) -> dict[str, t.Any]:
-    """Return the arguments of host_claim that follow from a KubeadmConfigSpec: ``images``, ``ports``, and ``cri_socket`` where it names one.
+def question(
+    objects: ClusterObjects, spec: t.Mapping[str, t.Any], version: str, configuration: t.Mapping[str, t.Any], kind: str
+) -> dict[str, t.Any]:
+    """Return the arguments of host_claim that are the same for every host that a machine may be made of.
 
     Args:
-        spec: the KubeadmConfigSpec.
+        objects: the cluster's objects.
+        spec: the InventoryMachine's spec, or its template's.
+        version: the Kubernetes version that the host must have.
+        configuration: the KubeadmConfigSpec of the machine.
         kind: what the host is for, ``init`` or ``join``.
-        external_etcd: whether no etcd is to run there.
     """
-    part = spec.get(f"{kind}Configuration") or {}
+    part = configuration.get(f"{kind}Configuration") or {}
     local = part.get("localAPIEndpoint") or (part.get("controlPlane") or {}).get("localAPIEndpoint") or {}
+    external = not managed_etcd(objects.control_plane or {})
     found: dict[str, t.Any] = {
-        "images": {**image_facts(spec, kind), "externalEtcd": external_etcd},
-        "ports": [int(local.get("bindPort") or 6443), 10250, 10257, 10259, *([] if external_etcd else [2379, 2380])],
+        "state": "present",
+        "cluster": objects.name,
+        "namespace": objects.namespace,
+        "kubernetes_version": version,
+        "endpoint": str((objects.endpoint() or {}).get("host") or ""),
+        "ignore_checks": (spec.get("kubeadm") or {}).get("ignorePreflightErrors") or [],
+        "images": {**image_facts(configuration, kind), "externalEtcd": external},
+        "ports": [int(local.get("bindPort") or 6443), 10250, 10257, 10259, *([] if external else [2379, 2380])],
     }
     socket = (part.get("nodeRegistration") or {}).get("criSocket")
     return {**found, "cri_socket": socket} if socket else found
+
+
+def ask(
+    call: t.Callable[[dict[str, t.Any]], Answer],
+    question: t.Mapping[str, t.Any],
+    spec: t.Mapping[str, t.Any],
+    variables: t.Mapping[str, t.Any],
+) -> Answer:
+    """Ask a host whether it fits, or claim it.
+
+    Args:
+        call: calls host_claim on the host.
+        question: the call's arguments, without what is the host's own.
+        spec: the InventoryMachine's spec, or its template's.
+        variables: the host's variables in the inventory.
+    """
+    address, wrong = address_of(spec, variables)
+    if wrong:
+        fix = "Set it for the host, or correct addressVariable in the machine template."
+        return Answer(True, {"failed": True, "missing": [{"check": "Address", "message": wrong, "fix": fix}]})
+    # The host compares its clock with the moment at which it is asked: others may have been waited for before it.
+    return call({**question, "address": address, "controller_time": time.time()})
 
 
 @contextlib.contextmanager

@@ -17,6 +17,27 @@ def open_intents_of(journal: Journal, run: str) -> list[dict[str, t.Any]]:
     return [entry for entry in journal.open_intents() if run and entry.get("run") == run]
 
 
+def steps_of(journal: Journal, run: str, limit: t.Optional[int] = None) -> list[dict[str, t.Any]]:
+    """Return the steps that this run has begun, ended or not, oldest first, of the journal's last ``limit`` entries."""
+    entries = journal.entries(limit)
+    return [each for each in entries if run and each["event"] == "intent" and each.get("run") == run]
+
+
+def changes_of(journal: Journal, run: str) -> list[str]:
+    """Return what this run has changed, in words, oldest first: what its actions noted, and the steps that succeeded."""
+    entries = journal.entries()
+    succeeded = {each["id"] for each in entries if each["event"] == "outcome" and each.get("result") == "succeeded"}
+    changes: list[str] = []
+    for each in entries:
+        if not run or each.get("run") != run:
+            continue
+        if each["event"] == "note":
+            changes.append(str(each.get("message") or ""))
+        elif each["id"] in succeeded:
+            changes.append(" ".join(str(each[key]) for key in ("action", "target") if each.get(key)))
+    return changes
+
+
 def close_intents(journal: Journal, run: str, result: str, message: str) -> None:
     """Record the outcome of every open step: of this run's as given, of a killed run's as interrupted.
 

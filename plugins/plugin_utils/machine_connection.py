@@ -44,9 +44,9 @@ CLUSTERS_GROUP = "control_planes"
 # The variable of a cluster's host that says why nothing may be done with it.
 REFUSED = "control_plane_refused"
 CLUSTER_OF_THAT_NAME = (
-    "a cluster of this inventory has the same name: to Ansible both are one host, whose tasks run on the controller. Nothing was done. Give the "
-    "machine another name in your inventory (ansible_host says where it is), or the cluster."
+    "a cluster of this inventory has the same name: to Ansible both are one host, whose tasks run on the controller"
 )
+ANOTHER_NAME = "Give the machine another name in your inventory (ansible_host says where it is), or the cluster."
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def connection_variables(
         known = hostvars[inventory_host]
         if is_cluster(known):
             raise AnsibleError(
-                f"machine {machine.name} is the inventory host {inventory_host}, and {CLUSTER_OF_THAT_NAME}"
+                f"machine {machine.name} is the inventory host {inventory_host}, and {CLUSTER_OF_THAT_NAME}. Nothing was done. {ANOTHER_NAME}"
             )
         variables.update(inventory_connection.told(str(inventory_host), known))
         variables.setdefault("ansible_host", inventory_host)

@@ -26,10 +26,6 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_obje
     machine_kind_of_template,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.propagation import give_new
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import (
-    FAILURE_DOMAIN_ANNOTATION,
-    VERSION_ANNOTATION,
-)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.status_writer import annotate
 
 INFRASTRUCTURE_VERSION = "v1beta1"
@@ -143,8 +139,8 @@ def prepared_matches(objects: ClusterObjects, infrastructure: Object, failure_do
     return (
         annotations.get(kinds.ANNOTATION_CLONED_FROM_NAME) == reference["name"]
         and annotations.get(kinds.ANNOTATION_CLONED_FROM_GROUP_KIND) == f"{reference['kind']}.{reference['apiGroup']}"
-        and failure_domain in (None, annotations.get(FAILURE_DOMAIN_ANNOTATION, ""))
-        and annotations.get(VERSION_ANNOTATION) == control_plane["spec"]["version"]
+        and failure_domain in (None, annotations.get(kinds.ANNOTATION_PREPARED_FAILURE_DOMAIN, ""))
+        and annotations.get(kinds.ANNOTATION_PREPARED_VERSION) == control_plane["spec"]["version"]
         and not infrastructure["metadata"].get("deletionTimestamp")
     )
 
@@ -160,8 +156,8 @@ def create_infrastructure_machine(objects: ClusterObjects, name: str, failure_do
         {
             kinds.ANNOTATION_CLONED_FROM_NAME: reference["name"],
             kinds.ANNOTATION_CLONED_FROM_GROUP_KIND: f"{reference['kind']}.{group}",
-            FAILURE_DOMAIN_ANNOTATION: failure_domain,
-            VERSION_ANNOTATION: control_plane["spec"]["version"],
+            kinds.ANNOTATION_PREPARED_FAILURE_DOMAIN: failure_domain,
+            kinds.ANNOTATION_PREPARED_VERSION: control_plane["spec"]["version"],
             # Said, not left open: only what says that it was never started is ever taken for a machine prepared ahead.
             BOOTSTRAP_STARTED_ANNOTATION: "false",
         }

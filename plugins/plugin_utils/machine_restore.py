@@ -37,11 +37,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_obje
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.propagation import give_new
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import (
-    FAILURE_DOMAIN_ANNOTATION,
-    VERSION_ANNOTATION,
-    is_provisioned,
-)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import is_provisioned
 
 
 def restore(objects: ClusterObjects) -> list[str]:
@@ -182,8 +178,10 @@ def _infrastructure(objects: ClusterObjects, name: str) -> str:
         {
             BOOTSTRAP_STARTED_ANNOTATION: "true",
             RESTORED_ANNOTATION: "true",
-            FAILURE_DOMAIN_ANNOTATION: str((machine.get("spec") or {}).get("failureDomain", "")),
-            VERSION_ANNOTATION: str((machine.get("spec") or {}).get("version") or control_plane["spec"]["version"]),
+            kinds.ANNOTATION_PREPARED_FAILURE_DOMAIN: str((machine.get("spec") or {}).get("failureDomain", "")),
+            kinds.ANNOTATION_PREPARED_VERSION: str(
+                (machine.get("spec") or {}).get("version") or control_plane["spec"]["version"]
+            ),
         }
     )
     made = {
@@ -204,8 +202,8 @@ def _machine(objects: ClusterObjects, name: str) -> Object:
     control_plane = t.cast(Object, objects.control_plane)
     infrastructure = objects.infrastructure_machines[name]
     noted = infrastructure["metadata"].get("annotations") or {}
-    made = machine_object(objects, control_plane, name, noted.get(FAILURE_DOMAIN_ANNOTATION, ""))
-    made["spec"]["version"] = noted.get(VERSION_ANNOTATION) or made["spec"]["version"]
+    made = machine_object(objects, control_plane, name, noted.get(kinds.ANNOTATION_PREPARED_FAILURE_DOMAIN, ""))
+    made["spec"]["version"] = noted.get(kinds.ANNOTATION_PREPARED_VERSION) or made["spec"]["version"]
     made["spec"]["infrastructureRef"].update(kind=infrastructure["kind"], name=name)
     if (infrastructure.get("spec") or {}).get("providerID"):
         made["spec"]["providerID"] = infrastructure["spec"]["providerID"]

@@ -213,7 +213,8 @@ def _workload(
     # The newest machine first: only on its own machine can a component be asked itself, and of the newest the kubelet knows least.
     ordered = [*reversed(objects.bootstrapped_machines()), *reversed(objects.failed_machines())]
     candidates = [str(each["metadata"]["name"]) for each in ordered]
-    endpoint = objects.endpoint()
+    # Where none is recorded yet, the one that will be: what answers there already is somebody else's.
+    endpoint = objects.wanted_endpoint()
     if not candidates:
         return unreachable("no machine has been bootstrapped yet", endpoint)
     if not objects.bootstrapped_machines():

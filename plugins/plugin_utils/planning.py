@@ -74,7 +74,10 @@ def check_spec(document: Object, parts: t.Mapping[str, str], file: str) -> None:
 
 
 def with_manifest(snapshot: Object, manifest: ClusterManifest) -> Object:
-    """Return a saved snapshot as it would be with this manifest applied; nothing else of it changes."""
+    """Return a saved snapshot as it would be with this manifest applied; nothing else of it changes.
+
+    What hosts had been asked for the other manifest is left out: this one may want more of them, or other versions.
+    """
     store = OverlayStore(None, str(snapshot["now"]))
     desired = {
         "cluster": manifest.cluster,
@@ -102,7 +105,7 @@ def with_manifest(snapshot: Object, manifest: ClusterManifest) -> Object:
             None, "a saved snapshot has no answer to a new gate"
         )
     return {
-        **snapshot,
+        **{key: value for key, value in snapshot.items() if key not in ("hosts", "pool", "obstacles")},
         **changed,
         "cluster": objects.cluster,
         "controlPlane": objects.control_plane,

@@ -31,15 +31,10 @@ def machine_for_provider(infrastructure: Object, machine: t.Optional[Object]) ->
         "name": infrastructure["metadata"]["name"],
         "failureDomain": machine["spec"].get("failureDomain", "")
         if machine
-        else spec.get(FAILURE_DOMAIN_ANNOTATION, ""),
-        "version": machine["spec"]["version"] if machine else spec.get(VERSION_ANNOTATION, ""),
+        else spec.get(kinds.ANNOTATION_PREPARED_FAILURE_DOMAIN, ""),
+        "version": machine["spec"]["version"] if machine else spec.get(kinds.ANNOTATION_PREPARED_VERSION, ""),
         "object": infrastructure,
     }
-
-
-# A prepared machine has no Machine object yet: what it was made for is kept on the infrastructure machine itself.
-FAILURE_DOMAIN_ANNOTATION = "kubeadm.control-plane/prepared-failure-domain"
-VERSION_ANNOTATION = "kubeadm.control-plane/prepared-version"
 
 
 def endpoint_servers(objects: ClusterObjects) -> list[dict[str, str]]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import json
 import os
@@ -61,6 +62,11 @@ STORE_SPEC: dict[str, t.Any] = {
 }
 
 
+_NOT_WRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
+# Less than the objects of any cluster take.
+_ROOM = 16 * 1024
+
+
 # For how long a run asks an API again that doesn't answer: its own machines may be the ones that are replaced.
 PATIENCE_SECONDS = 30.0
 
@@ -103,6 +109,70 @@ def refuse_others(options: Options, patience_seconds: float = 0.0) -> None:
     if is_kubernetes(options):
         package = "ansible_collections.kubeadm.control_plane.plugins.module_utils.management.recognition"
         importlib.import_module(package).refuse_cluster_api(_api(options, patience_seconds))
+
+
+def unwritable(options: Options, namespace: str) -> str:
+    """Tell why nothing can be written to the store's folder, which for objects in an API has the journals; "" where something can."""
+    folder = journal_directory(options)
+    parent = os.path.dirname(folder)
+    if not os.path.isdir(parent):
+        # It may be a file system that isn't mounted: a run makes no such folder.
+        return f"nothing can be written to the store {folder}: the folder {parent} does not exist"
+    places = [each for each in (folder, os.path.join(folder, namespace)) if os.path.lexists(each)] or [parent]
+    for place in places:
+        why = _refuses_files(place)
+        if why:
+            return f"nothing can be written to the store {folder} ({place}: {why})"
+    return ""
+
+
+def _refuses_files(folder: str) -> str:
+    if not os.path.isdir(folder):
+        return "it is not a folder"
+    try:
+        # A file without a name, which leaves no trace: rights alone say nothing of a file system that is mounted read-only, or is full.
+        file = os.open(folder, getattr(os, "O_TMPFILE", os.O_RDONLY) | os.O_WRONLY, 0o600)
+        try:
+            os.write(file, bytes(_ROOM))
+        finally:
+            os.close(file)
+    except OSError as error:
+        if error.errno in _NOT_WRITABLE:
+            return str(error.strerror)
+        # Not every file system has such files.
+        return "" if os.access(folder, os.W_OK | os.X_OK) else os.strerror(errno.EACCES)
+    return ""
+
+
+def require_writable(options: Options, namespace: str, patience_seconds: float = 0.0) -> None:
+    """Raise StoreError where nothing can be written to the store, with these credentials; for whoever only tells what would be."""
+    check(options)
+    fix = "Nothing was done. Name another folder in the inventory's option store, or make this one writable for the user who runs Ansible."
+    problem = unwritable(options, namespace)
+    if problem:
+        raise StoreError(
+            problem, "store.path", "a run keeps the cluster's objects, its lock and its journal there", fix
+        )
+    if not is_kubernetes(options):
+        return
+    api = _api(options, patience_seconds)
+    # What a run writes first of all is its lock.
+    asked = {"namespace": namespace, "verb": "create", "group": "coordination.k8s.io", "resource": "leases"}
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": asked},
+    }
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    answer = api.send("create", path, review, accepted=(FORBIDDEN, NOT_FOUND))
+    if answer.status in (FORBIDDEN, NOT_FOUND) or (answer.document.get("status") or {}).get("allowed") is not False:
+        return
+    raise StoreError(
+        f"these credentials may not write to the store's Kubernetes API in the namespace {namespace}",
+        str(api.host),
+        "a run can't even take its lock there (create leases.coordination.k8s.io)",
+        "Nothing was done. Give the credentials of a runner (playbook kubeadm.control_plane.install with control_plane_install_runners).",
+    )
 
 
 def require_namespace(options: Options, namespace: str, patience_seconds: float = 0.0) -> None:

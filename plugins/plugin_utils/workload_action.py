@@ -12,6 +12,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.sha
     Boolean,
     Path,
     Sequence,
+    Shape,
     Struct,
     Table,
     Text,
@@ -39,8 +40,14 @@ PAUSE_SECONDS = 0.2
 Planner = t.Callable[[Objects], Plan]
 
 _TEXTS = Table(Text())
-_METADATA = {"name": Text(1), "namespace": Text(), "uid": Text(), "resourceVersion": Text()}
-_METADATA = {**_METADATA, "labels": _TEXTS, "annotations": _TEXTS}
+_METADATA: dict[str, Shape] = {
+    "name": Text(1),
+    "namespace": Text(),
+    "uid": Text(),
+    "resourceVersion": Text(),
+    "labels": _TEXTS,
+    "annotations": _TEXTS,
+}
 _CONTAINERS = Sequence(Struct({"name": Text(), "image": Text(), "args": Sequence(Text()), "command": Sequence(Text())}))
 _CONFIG_MAP = Struct({"name": Text(), "items": Sequence(Struct({"key": Text(), "path": Text()}))})
 _VOLUMES = Sequence(Struct({"name": Text(), "configMap": _CONFIG_MAP}))

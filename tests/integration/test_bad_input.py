@@ -206,13 +206,80 @@ def test_store_that_cannot_be_written(workspace: Workspace, options: str, says: 
     try:
         if says == "space":
             fill(workspace.store / "filler")
-        run = workspace.playbook("reconcile").failed()
-        assert says in run.text.lower()
-        assert "Traceback" not in run.output
+        for told in (("plan",), ("check_hosts",), ("reconcile", "--check"), ("reconcile",)):
+            run = workspace.playbook(*told).failed()
+            assert says in run.text.lower(), (told, run.output)
+            assert "Traceback" not in run.output and "nothing is left to do" not in run.text
         left = [path for path in workspace.store.rglob("*") if path.is_file() and path.name != "filler"]
         assert all(path.stat().st_size > 0 for path in left if path.suffix == ".yaml"), left
     finally:
         Workspace.run(["umount", str(workspace.store)], Path("/")).succeeded()
+
+
+def test_a_store_in_a_folder_that_is_not_there(workspace: Workspace) -> None:
+    """It may be a file system that isn't mounted; and a file is no folder."""
+    workspace.manifest("good", replicas=1)
+    inventory = workspace.folder / "inventory.clusters.yml"
+    inventory.write_text(inventory.read_text().replace("path: store", "path: mounted/store"))
+    assert "mounted does not exist" in workspace.playbook("plan").failed().text
+    (workspace.folder / "mounted").write_text("")
+    run = workspace.playbook("reconcile", "--check").failed()
+    assert "nothing can be written to the store" in run.text, run.output
+
+
+def test_a_mistyped_variable_is_refused_with_the_nearest_name(workspace: Workspace) -> None:
+    """In every role and playbook, from the command line and from the inventory, before anything is done."""
+    workspace.manifest("good", replicas=1)
+    mistyped = ("-e", "control_plane_replce=never")
+    for playbook in ("reconcile", "plan", "status", "check_hosts", "health_check", "actions", "backup"):
+        run = workspace.playbook(playbook, *mistyped).failed()
+        assert "control_plane_replce (did you mean control_plane_replace?)" in run.text, run.output
+        assert "Traceback" not in run.output
+    assert not [path for path in workspace.store.rglob("*.yaml") if path.name != "store.yaml"]
+    install = '{"control_plane_store": {"type": "kubernetes", "host": "https://127.0.0.1:1", "path": "x"}, "control_plane_instal_runners": []}'
+    run = workspace.playbook("install", "-e", install).failed()
+    assert "did you mean control_plane_install_runners?" in run.text, run.output
+
+
+def test_a_mistyped_variable_of_the_inventory_and_one_of_the_users_own(workspace: Workspace) -> None:
+    workspace.manifest("good", replicas=1)
+    variables = workspace.folder / "group_vars" / "control_planes.yml"
+    variables.parent.mkdir()
+    variables.write_text(
+        "machine_inventory_timout: 5\ncontrol_plane_ips: [10.0.0.1]\noperator_email: ops@example.com\n"
+    )
+    run = workspace.playbook("plan").failed()
+    assert "machine_inventory_timout (did you mean machine_inventory_timeout?)" in run.text, run.output
+    assert "variables control_plane_ips, machine" in run.text and "operator_email" not in run.text
+    variables.write_text("control_plane_ips: [10.0.0.1]\ncontrol_plane_own_variables: [control_plane_ips]\n")
+    workspace.playbook("plan").succeeded()
+
+
+def test_a_failure_says_what_the_run_has_changed(tmp_path: Path) -> None:
+    """Objects, keys, the endpoint and steps that ended are changes; a run that did none of that says so."""
+    workspace = AcmeWorkspace(tmp_path / "workspace")
+    workspace.manifest("prod", replicas=1)
+    run = workspace.playbook("reconcile").failed()
+    changed = run.text.partition("Changed: ")[2].partition(" Safe now?")[0]
+    for words in (
+        "create Cluster default/prod",
+        "make the SSH key for machines (Secret prod-ssh)",
+        "record the control plane endpoint",
+        "createInfrastructure",
+        "make certificate authorities, keys and the kubeconfig",
+        "createCertificates",
+    ):
+        assert words in changed, run.output
+    assert "Under way: initialize" in run.text
+    closed = ("-e", '{"machine_acme_command": ["false"]}')
+    workspace.manifest("prod", replicas=3)
+    run = workspace.playbook("reconcile", *closed).failed()
+    assert "Under way: nothing" in run.text and "had not begun to change anything" not in run.text
+    assert "Changed: change KubeadmControlPlane default/prod-control-plane: spec.replicas Safe now?" in run.text, (
+        run.output
+    )
+    run = workspace.playbook("reconcile", *closed).failed()
+    assert "this run had not begun to change anything" in run.text and "Changed:" not in run.text, run.output
 
 
 def fleet(workspace: Workspace) -> None:

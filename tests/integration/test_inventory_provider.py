@@ -17,7 +17,13 @@ from host_pool import GROUP, pool_documents
 from tasks import Playbook
 from workspace import Run, Workspace, cluster_documents
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import read_cluster
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.kubeconfig import ensure_kubeconfig
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import ensure_certificates
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_records, machine_objects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER, ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
 
 NAME = "pool"
 SECRET = "correct horse battery"
@@ -34,6 +40,21 @@ def workspace(tmp_path: Path) -> Workspace:
     return Workspace(tmp_path / "workspace")
 
 
+def wrong(
+    name: str,
+    spec: t.Optional[dict[str, t.Any]] = None,
+    endpoint: str = "192.0.2.10",
+    change: t.Callable[[list[dict[str, t.Any]]], t.Any] = lambda documents: None,
+    **options: t.Any,
+) -> str:
+    """The manifest of a cluster over these hosts that can't be made."""
+    documents = cluster_documents(name, **{"replicas": 1, "version": "v1.20.77", **options})
+    pool_documents(documents, {"group": GROUP, **(spec or {})}, endpoint)
+    documents[0]["metadata"]["annotations"] = {"kubeadm.control-plane/endpoint-is-unused": "true"}
+    change(documents)
+    return str(yaml.safe_dump_all(documents, sort_keys=False))
+
+
 def reconcile(
     workspace: Workspace,
     hosts: t.Mapping[str, t.Any],
@@ -42,17 +63,108 @@ def reconcile(
     arguments: t.Sequence[str] = (),
 ) -> Run:
     """Reconcile a cluster over these hosts, a version that no host has."""
-    documents = cluster_documents(NAME, replicas=1, version="v1.20.77")
-    pool_documents(documents, {"group": GROUP, **spec}, endpoint)
-    documents[0]["metadata"]["annotations"] = {"kubeadm.control-plane/endpoint-is-unused": "true"}
-    workspace.write(NAME, yaml.safe_dump_all(documents, sort_keys=False))
+    workspace.write(NAME, wrong(NAME, dict(spec), endpoint))
     inventory = workspace.folder / "hosts.yml"
     inventory.write_text(yaml.safe_dump({"all": {"children": {GROUP: {"hosts": dict(hosts)}}}}))
     return workspace.playbook("reconcile", "-i", str(inventory), "-e", "machine_inventory_timeout=2", *arguments)
 
 
+def of_kind(prefix: str) -> t.Callable[[list[dict[str, t.Any]]], t.Any]:
+    """A change of the infrastructure's kinds."""
+
+    def change(documents: list[dict[str, t.Any]]) -> None:
+        for each in (documents[0]["spec"]["infrastructureRef"], documents[3]):
+            each["kind"] = f"{prefix}Cluster"
+        reference = documents[1]["spec"]["machineTemplate"]["spec"]["infrastructureRef"]
+        reference["kind"] = documents[2]["kind"] = f"{prefix}MachineTemplate"
+
+    return change
+
+
+def external_etcd(documents: list[dict[str, t.Any]]) -> None:
+    """An external etcd whose authority the manifest doesn't have."""
+    etcd = {"external": {"endpoints": ["https://192.0.2.1:2379"]}}
+    documents[1]["spec"]["kubeadmConfigSpec"]["clusterConfiguration"] = {"etcd": etcd}
+
+
+# What each cluster is wrong in, and how it is said.
+WRONG: dict[str, tuple[str, tuple[str, ...]]] = {
+    "away": (
+        wrong("away", {"group": "aways"}),
+        (
+            "1 free host of the inventory group aways is needed, and none fits",
+            "machine on the host gone was not reached",
+        ),
+    ),
+    "group": (wrong("group", {"group": "kubeadm_pols"}), ("no group kubeadm_pols", "spec.template.spec.group")),
+    "few": (
+        wrong("few", replicas=5),
+        (f"5 free hosts of the inventory group {GROUP} are needed, and none fits", "(KubeadmVersion)", "here-1"),
+    ),
+    "domain": (
+        wrong("domain", {"failureDomainVariable": "rack"}),
+        ("its variable rack must be", "failureDomainVariable"),
+    ),
+    "endpoint": (wrong("endpoint", endpoint=""), ("no control plane endpoint", "machine_inventory_endpoint_role")),
+    "unknown": (
+        wrong("unknown", change=lambda documents: documents[0]["metadata"].pop("annotations")),
+        (
+            "whether a control plane already answers at 192.0.2.10:6443 can't be told from here",
+            'set the annotation kubeadm.control-plane/endpoint-is-unused: "true" on the Cluster',
+        ),
+    ),
+    "role": (
+        wrong("role", change=of_kind("Acme")),
+        ("acme.machines.none' was not found", "control_plane_more_providers"),
+    ),
+    "etcd": (wrong("etcd", change=external_etcd), ("Secret etcd-etcd is missing", "Add the external etcd's CA")),
+}
+ROLES = {"control_plane_more_providers": dict.fromkeys(("AcmeCluster", "AcmeMachineTemplate"), "acme.machines.none")}
+
+
+@pytest.mark.parametrize("told", [("plan",), ("reconcile", "--check"), ("check_hosts",), ("reconcile",)], ids=" ".join)
+def test_what_would_stop_a_run_is_said_before_anything_is_written(workspace: Workspace, told: tuple[str, ...]) -> None:
+    """None of these has a plan that comes to its end; nobody has to make half a cluster to learn that."""
+    for name, (manifest, _words) in WRONG.items():
+        workspace.write(name, manifest)
+    here = {f"here-{number}": HERE for number in range(1, 5)}
+    inventory = workspace.folder / "hosts.yml"
+    inventory.write_text(yaml.safe_dump({GROUP: {"hosts": here}, "aways": {"hosts": {"gone": AWAY}}}))
+    run = workspace.playbook(*told, "-i", str(inventory), "-e", json.dumps(ROLES)).failed()
+    assert "nothing is left to do" not in run.text and "Traceback" not in run.output
+    for name, (_manifest, words) in WRONG.items():
+        assert run.recap(name)["failed"] == 1, (name, run.output[-5000:])
+        for each in words:
+            assert each in run.text, (name, each, run.output)
+    assert not [path for path in workspace.store.rglob("*.yaml") if path.name != "store.yaml"]
+    assert not CLAIM.exists()
+
+
+def test_the_table_of_hosts(workspace: Workspace) -> None:
+    """Each host with what it lacks and what to do, also those that are not needed."""
+    workspace.write(
+        "pool", wrong("pool", {"failureDomainVariable": "zone", "selector": {"matchVariables": {"use": "cp"}}})
+    )
+    hosts = {
+        "cp-1": {**HERE, "zone": "a", "use": "cp"},
+        "cp-2": {**AWAY, "zone": "b", "use": "cp"},
+        "cp-3": {**HERE, "zone": "b", "use": "worker"},
+    }
+    (workspace.folder / "hosts.yml").write_text(yaml.safe_dump({GROUP: {"hosts": hosts}}))
+    run = workspace.playbook("check_hosts", "-i", "hosts.yml").failed()
+    table = run.output.partition("HOSTS default/pool")[2].partition("TASK")[0]
+    assert f"v1.20.77, 1 replica wanted, inventory group {GROUP}" in table, run.output
+    lines = {line.split()[0]: line for line in table.splitlines() if line.startswith("  cp-")}
+    assert sorted(lines) == ["cp-1", "cp-2", "cp-3"]
+    assert lines["cp-1"].split()[1] == "a" and "(KubeadmVersion)" in table and "to do: Install v1.20.77" in table
+    assert "machine on the host cp-2 was not reached" in lines["cp-2"] and "(Reachable)" in table
+    assert "the selector wants use=cp, and it has another value (Selector)" in lines["cp-3"]
+    assert "1 in the failure domain a, where none fits" in table
+    assert not workspace.store.exists()
+
+
 def test_a_pool_in_which_no_host_fits(workspace: Workspace) -> None:
-    """A host with another kubeadm or none, one that doesn't answer, one that the selector leaves out, one of another failure domain."""
+    """A host with another kubeadm or none, one that doesn't answer, one that the selector leaves out, one that becomes root as can't be."""
     hosts = {
         "here": {**HERE, "zone": "a", "use": "control-plane"},
         "away": {**AWAY, "zone": "a", "use": "control-plane"},
@@ -63,44 +175,57 @@ def test_a_pool_in_which_no_host_fits(workspace: Workspace) -> None:
     spec = {"selector": {"matchVariables": {"use": "control-plane"}}, "failureDomainVariable": "zone"}
     run = reconcile(workspace, hosts, spec).failed()
     for words in (
-        f"no host of the inventory group {GROUP} in the failure domain a can become machine {NAME}-control-plane-",
+        f"1 free host of the inventory group {GROUP} is needed: 1 in the failure domain a, where none fits",
         "here: ",
         "(KubeadmVersion)",
-        "away: machine",
-        "was not reached",
-        "other: the selector wants use=control-plane, and it has another value",
-        "far: it is in the failure domain b",
+        "away: machine on the host away was not reached",
+        "other: the selector wants use=control-plane, and it has another value (Selector)",
         "su: machine",
         "becomes root by su",
-        "No host was changed",
-        "Safe now?",
+        "Nothing was stored",
+        "Safe now? Yes: no step was under way, and this run had not begun to change anything",
     ):
         assert words in run.text, run.output[-5000:]
-    [machine] = [each for each in workspace.objects("InventoryMachine") if each["kind"] == "InventoryMachine"]
-    assert not machine["status"].get("claim")
-    [cluster] = workspace.objects("InventoryCluster")
-    assert [each["name"] for each in cluster["status"]["failureDomains"]] == ["a", "b"]
+    assert "far: " not in run.text
+    assert not workspace.objects("InventoryMachine") and not workspace.objects("Cluster")
 
 
 def test_a_first_machine_in_a_failure_domain_whose_hosts_are_gone(workspace: Workspace) -> None:
-    """It stays where it was placed, each run says how to have another one, and that one is placed where there are hosts."""
+    """It stays where it was placed, each run says how to have another one made, and that one is placed where there are hosts."""
     spec = {"failureDomainVariable": "zone"}
-    reconcile(workspace, {"here": {**HERE, "zone": "a"}, "far": {**HERE, "zone": "b"}}, spec).failed()
-    [name] = [each["metadata"]["name"] for each in workspace.objects("Machine")]
+    name = begun(workspace, wrong(NAME, spec), "a", ["a", "b"])
     left = {"far": {**HERE, "zone": "b"}}
     refused = reconcile(workspace, left, spec).failed()
-    assert "in the failure domain a can become machine" in refused.text
-    assert f"playbook remediate with -e control_plane_machines={name}" in refused.text
+    assert "1 in the failure domain a, where none fits" in refused.text, refused.output[-5000:]
+    assert (
+        f"have another machine made in its place (playbook remediate with -e control_plane_machines={name})"
+        in refused.text
+    )
     arguments = ("-i", str(workspace.folder / "hosts.yml"), "-e", "machine_inventory_timeout=2")
     again = workspace.playbook("remediate", *arguments, "-e", f"control_plane_machines={name}").failed()
-    assert "in the failure domain b can become machine" in again.text, again.text
-    [other] = workspace.objects("Machine")
-    assert other["metadata"]["name"] != name and other["spec"]["failureDomain"] == "b"
+    assert "1 in the failure domain b, where none fits" in again.text, again.output[-5000:]
+    assert not workspace.objects("Machine")
 
 
-def test_a_group_that_the_inventory_does_not_have(workspace: Workspace) -> None:
-    run = reconcile(workspace, {"here": HERE}, {"group": "kubeadm_pols"}).failed()
-    assert "the inventory has no group kubeadm_pols" in run.text, run.output[-5000:]
+def begun(workspace: Workspace, manifest: str, domain: str, domains: t.Sequence[str]) -> str:
+    """Store a cluster whose first machine was begun in a failure domain, and return that machine's name."""
+    path = workspace.write(NAME, manifest)
+    store = FileStore(str(workspace.store))
+    cluster_records.apply_manifest(store, read_cluster([str(path)], "default", NAME))
+
+    def made(stored: dict[str, t.Any]) -> None:
+        found = [{"name": each, "controlPlane": True} for each in domains]
+        stored["status"] = {"initialization": {"provisioned": True}, "failureDomains": found}
+
+    store.modify(("infrastructure.cluster.x-k8s.io", "InventoryCluster"), "default", NAME, made)
+    endpoint = {"host": "192.0.2.10", "port": 6443}
+    store.modify(CLUSTER, "default", NAME, lambda stored: stored["spec"].update(controlPlaneEndpoint=endpoint))
+    objects = ClusterObjects.read(store, "default", NAME)
+    assert objects is not None and objects.control_plane is not None
+    now = now_rfc3339()
+    ensure_certificates(store, objects.cluster, objects.control_plane, now, False)
+    ensure_kubeconfig(store, objects.cluster, objects.control_plane, endpoint, now)
+    return machine_objects.create_machine(objects, "init", None, domain)
 
 
 def test_a_group_that_the_operator_does_not_permit(workspace: Workspace) -> None:
@@ -109,9 +234,9 @@ def test_a_group_that_the_operator_does_not_permit(workspace: Workspace) -> None
     variables.parent.mkdir()
     variables.write_text("machine_inventory_groups: [\"{{ 'spare' }}_pool\"]\n")
     run = reconcile(workspace, {"here": HERE}, {}).failed()
-    said = f"names the inventory group {GROUP}, and machine_inventory_groups has only spare_pool. Nothing was done."
+    said = f"names the inventory group {GROUP}, and machine_inventory_groups has only spare_pool (HostPoolInvalid)."
     assert said in run.text, run.output[-5000:]
-    assert not any(each["status"].get("claim") for each in workspace.objects("InventoryMachine"))
+    assert not workspace.objects("Cluster")
     variables.write_text(f"machine_inventory_groups: [spare_pool, {GROUP}]\n")
     assert "(KubeadmVersion)" in reconcile(workspace, {"here": HERE}, {}).failed().text
 
@@ -127,21 +252,19 @@ def test_a_template_shows_no_value_of_a_hosts_variables(workspace: Workspace) ->
         run = reconcile(workspace, hosts, spec, arguments=("-vvv",)).failed()
         assert "note" in run.text or "a variable of Ansible's own" in run.text, run.output[-5000:]
         assert SECRET not in run.output
-    stored = "".join(path.read_text() for path in workspace.store.rglob("*.yaml"))
-    assert SECRET not in stored
-
-
-def test_an_endpoint_is_needed(workspace: Workspace) -> None:
-    run = reconcile(workspace, {"here": HERE}, {}, endpoint="").failed()
-    assert "no control plane endpoint" in run.text and "spec.controlPlaneEndpoint" in run.text, run.output[-5000:]
+    assert not workspace.objects("Cluster")
 
 
 def test_the_example_folder_works_as_it_is(tmp_path: Path) -> None:
-    """A user's first commands in a copy of it: the plan up to three machines, and the hosts with what holds for them."""
+    """A user's first commands in a copy of it: what is still to be done, and the hosts with what holds for them."""
     folder = tmp_path / "clusters"
     shutil.copytree(ROOT / "examples" / "existing_hosts", folder)
-    run = Workspace.run(["ansible-playbook", "kubeadm.control_plane.plan"], folder).succeeded()
-    assert run.output.count("join a new machine") == 2 and "3 of 3 replicas, all up to date" in run.text, run.output
+    (folder / "group_vars" / "all.yml").write_text("ansible_connection: local\n")
+    run = Workspace.run(["ansible-playbook", "kubeadm.control_plane.plan"], folder).failed()
+    assert "3 free hosts of the inventory group kubeadm_pool are needed: 1 in the failure domain a" in run.text, (
+        run.output
+    )
+    assert "endpoint-is-unused" in run.text and "endpoint-is-unused" in (folder / "clusters" / "prod.yaml").read_text()
     shown = Workspace.run(["ansible-inventory", "--host", "cp-3"], folder).succeeded()
     variables = json.loads(shown.output)
     assert variables["ansible_become"] is True and variables["zone"] == "c"

@@ -17,7 +17,7 @@ import pytest
 import yaml
 from host_pool import GROUP, HostPool, pool_documents
 from machines import CURL
-from workspace import Run, Workspace, cluster_documents, kill_run
+from workspace import VERSION, Run, Workspace, cluster_documents, kill_run
 
 NAME, OTHER = "lab-pool", "lab-other-store"
 CLAIM = "/var/lib/kubeadm-control-plane/claim.json"
@@ -78,9 +78,9 @@ class Lab:
         self.pool.addresses["pool-gone"] = NOBODY
         self.inventory = self.pool.inventory(variables=self.variables, host_variables=self.host_variables)
 
-    def manifest(self, workspace: Workspace, name: str, replicas: int) -> None:
+    def manifest(self, workspace: Workspace, name: str, replicas: int, version: str = VERSION) -> None:
         """Write a cluster's manifest over the pool."""
-        documents = cluster_documents(name, replicas=replicas)
+        documents = cluster_documents(name, replicas=replicas, version=version)
         pool_documents(documents, {"group": GROUP, "kubeadm": self.pool.needs}, ENDPOINTS[name])
         workspace.write(name, yaml.safe_dump_all(documents, sort_keys=False))
 
@@ -150,15 +150,19 @@ def test_a_pool_too_small_says_what_each_host_is_missing(lab: Lab) -> None:
     lab.manifest(lab.ours, NAME, 1)
     run = lab.play(lab.ours, NAME).failed()
     for words in (
-        f"no host of the inventory group {GROUP} can become machine {NAME}-control-plane-",
+        f"1 free host of the inventory group {GROUP} is needed, and none fits",
         f"{lab.stranger}: the host carries a cluster with the CA sha256:",
         f"{lab.busy}: something listens on port 10259 (Port-10259)",
         f"{lab.newer}: kubeadm is v1.21.0, and v1.20.2 is wanted (KubeadmVersion)",
-        "pool-gone: machine",
-        "was not reached",
-        "No host was changed",
+        "pool-gone: machine on the host pool-gone was not reached",
+        "Nothing was stored",
     ):
         assert words in run.text, run.output[-6000:]
+    for playbook in ("plan", "check_hosts"):
+        told = lab.play(lab.ours, NAME, playbook).failed()
+        assert f"{lab.busy}" in told.text and "(Port-10259)" in told.text, told.output[-6000:]
+        assert f"1 free host of the inventory group {GROUP} is needed, and none fits" in told.text
+    assert not lab.ours.objects("Cluster")
     assert {host: lab.pool.ssh(host, LEFT) for host in before} == before
     lab.pool.ssh(lab.busy, "systemctl stop lab-busy")
 
@@ -239,6 +243,26 @@ def test_another_store_finds_the_hosts_taken(lab: Lab) -> None:
     for host in lab.machines():
         words = f"{host}: claimed by cluster default/{NAME}, machine {NAME}-control-plane-"
         assert words in run.text, run.output[-6000:]
+
+
+@pytest.mark.full
+def test_a_plan_counts_the_hosts_of_all_its_steps(lab: Lab) -> None:
+    """Two machines more over one free host, and a new version that one host has: said where it will end, and nothing is done."""
+    before = {name: each["status"]["claim"] for name, each in lab.machines().items()}
+    lab.manifest(lab.ours, NAME, 5)
+    run = lab.play(lab.ours, NAME, "plan").failed()
+    assert f"2 free hosts of the inventory group {GROUP} are needed, and 1 fits" in run.text, run.output[-6000:]
+    lab.manifest(lab.ours, NAME, 3, "v1.21.0")
+    run = lab.play(lab.ours, NAME, "plan").succeeded()
+    steps = re.findall(r"^ +\d+  (join|remove)", run.output, re.MULTILINE)
+    assert steps == ["join", "remove"] and "Then: BLOCKED" in run.output, run.output[-6000:]
+    assert "kubelet is v1.20.2, and v1.21.0 is wanted (KubeletVersion)" in run.text, run.output[-6000:]
+    lab.manifest(lab.ours, NAME, 3)
+    table = lab.play(lab.ours, NAME, "check_hosts").succeeded().output
+    for host, machine in lab.machines().items():
+        assert re.search(rf"^  {host} +is machine {machine['metadata']['name']}", table, re.MULTILINE), table
+    assert re.search(rf"^  {lab.spare} +is free and lacks nothing", table, re.MULTILINE), table
+    assert {name: each["status"]["claim"] for name, each in lab.machines().items()} == before
 
 
 @pytest.mark.full

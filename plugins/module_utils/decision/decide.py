@@ -33,6 +33,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.con
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.deletion import decide_deletion
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.drift import static_pod_drift
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.foundation import foundation
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.growth import (
     foreign_control_plane,
     go_on,
@@ -163,8 +164,7 @@ def _choose(context: Context) -> Outcome:
         or _etcd_left_behind(view)
         or adopt(context)
         or foreign_control_plane(view)
-        or _infrastructure(context)
-        or _certificates(context)
+        or foundation(context)
         or _machines(context)
     )
 
@@ -199,58 +199,6 @@ def _etcd_left_behind(view: View) -> Optional[Outcome]:
         "from a snapshot."
     )
     return block("EtcdLeftBehind", text, fix)
-
-
-def _infrastructure(context: Context) -> Optional[Outcome]:
-    view = context.view
-    if view.raw.get("infrastructureCluster") is None:
-        text = f"the Cluster {view.name} has no infrastructure cluster in the store"
-        return block(
-            "InfrastructureClusterNotFound",
-            text,
-            "Add it to the manifest, or correct the Cluster's spec.infrastructureRef.",
-        )
-    if not view.infrastructure_ready:
-        return Outcome(
-            names.CREATE_INFRASTRUCTURE,
-            [reason("InfrastructureNotReady", "the cluster's infrastructure is not provisioned")],
-        )
-    if not view.endpoint:
-        return Outcome(
-            names.CREATE_INFRASTRUCTURE, [reason("WaitingForEndpoint", "the control plane has no endpoint yet")]
-        )
-    return None
-
-
-def _certificates(context: Context) -> Optional[Outcome]:
-    view = context.view
-    untouched = (
-        not view.latched and view.initialized is not True and not any(machine.bootstrap for machine in view.machines)
-    )
-    if untouched and context.missing:
-        if not view.managed_etcd and "etcd" in context.missing:
-            text = (
-                f"Secret {view.name}-etcd is missing: the certificate authority of an external etcd can't be generated"
-            )
-            return block(
-                "CertificatesNotAvailable",
-                text,
-                "Add the external etcd's CA certificate to the manifest as this Secret.",
-            )
-        text = f"certificate authorities and keys are missing: {', '.join(context.missing)}"
-        return Outcome(names.CREATE_CERTIFICATES, [reason("CertificatesNotAvailable", text)])
-    if untouched and context.certificate_troubles():
-        return held(context.certificate_troubles())
-    kubeconfig = context.certificates.get("kubeconfig") or {}
-    if (
-        not kubeconfig.get("present")
-        and "ca" not in context.missing
-        and (context.certificates.get("ca") or {}).get("hasKey")
-    ):
-        return Outcome(
-            names.CREATE_CERTIFICATES, [reason("KubeconfigNotAvailable", f"Secret {view.name}-kubeconfig is missing")]
-        )
-    return None
 
 
 def _machines(context: Context) -> Outcome:

@@ -17,8 +17,8 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.clu
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.conditions import initialized
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.gates import Step
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.hosts import (
-    IMAGES_AVAILABLE,
-    images_checked,
+    HOSTS_AVAILABLE,
+    hosts_checked,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import (
     Context,
@@ -88,13 +88,13 @@ def initialize(context: Context, machine: Optional[MachineView]) -> Outcome:
         return _endpoint_unknown(view, checks)
     said = "kubeadm init is under way" if running else f"no API answers at {view.endpoint}"
     checks.append(check("NoControlPlaneAnswers", PASS, said))
-    missing = _template_missing(context, machine)
+    missing = template_missing(context, machine)
     if missing is not None:
         return missing
-    looked = images_checked(view) if not running else None
+    looked = hosts_checked(context, machine) if not running else None
     if looked is not None:
         troubles, found = looked
-        checks.append(check(IMAGES_AVAILABLE, FAIL if troubles else PASS, troubles[0].message if troubles else found))
+        checks.append(check(HOSTS_AVAILABLE, FAIL if troubles else PASS, troubles[0].message if troubles else found))
         if troubles:
             outcome = held(troubles)
             outcome.preflight = checks
@@ -110,14 +110,24 @@ def initialize(context: Context, machine: Optional[MachineView]) -> Outcome:
     return outcome
 
 
+def endpoint_unknown(endpoint: str, said: str) -> tuple[str, str, str]:
+    """Return reason, message and remedy where it can't be told whether a control plane answers at an endpoint already.
+
+    `said` is what came of asking it.
+    """
+    text = f"whether a control plane already answers at {endpoint} can't be told from here ({said}), and two must never be initialized"
+    fix = (
+        "Make the endpoint reachable from the controller. If nothing can be there yet (a virtual address of kube-vip or keepalived that no machine "
+        f"holds before the first one runs), {advice.annotate(kinds.CLUSTER, kinds.ANNOTATION_ENDPOINT_UNUSED)}. It counts for the first machine alone "
+        "and may stay there."
+    )
+    return "EndpointUnknown", text, fix
+
+
 def _endpoint_unknown(view: View, checks: list[dict[str, object]]) -> Outcome:
     said = clip((view.workload.get("endpoint") or {}).get("message")) or "it could not be asked"
-    text = f"whether a control plane already answers at {view.endpoint} can't be told from here ({said}), and two must never be initialized"
-    fix = (
-        "Make the endpoint reachable from the controller. If you know that nothing is there (a virtual address that no machine holds yet), "
-        f"say so: {advice.annotate(kinds.CLUSTER, kinds.ANNOTATION_ENDPOINT_UNUSED)}."
-    )
-    outcome = block("EndpointUnknown", text, fix)
+    reason_name, text, fix = endpoint_unknown(view.endpoint, said)
+    outcome = block(reason_name, text, fix)
     outcome.preflight = [*checks, check("NoControlPlaneAnswers", FAIL, text)]
     lasted = view.held(view.cluster, "ControlPlaneEndpointReachable", names.UNKNOWN)
     if lasted is None or lasted < names.PATIENCE:
@@ -151,7 +161,7 @@ def join(
     if result.failed:
         outcome = held(result.failed)
     else:
-        missing = _template_missing(context, machine)
+        missing = template_missing(context, machine)
         if missing is not None:
             return missing
         text = _counts(view) + (": go on with a machine that was begun" if machine else f": {why}" if why else "")
@@ -175,7 +185,8 @@ def _counts(view: View) -> str:
     return f"{sum(1 for machine in view.live if machine.joined)} of {view.replicas} replicas"
 
 
-def _template_missing(context: Context, machine: Optional[MachineView]) -> Optional[Outcome]:
+def template_missing(context: Context, machine: Optional[MachineView]) -> Optional[Outcome]:
+    """Return an outcome that is blocked where there is no template to make a machine of."""
     if (machine is not None and machine.infrastructure is not None) or context.view.raw.get(
         "machineTemplate"
     ) is not None:

@@ -28,6 +28,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.val
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 
 Object = dict[str, Any]
+CERTIFICATES_EXPIRED = "CertificatesExpired"
 AUTHORITIES = (kinds.PURPOSE_CA, kinds.PURPOSE_ETCD, kinds.PURPOSE_PROXY, kinds.PURPOSE_SERVICE_ACCOUNT)
 
 
@@ -118,7 +119,7 @@ class Context:
                 found.append(
                     Trouble(
                         CERTIFICATES_AVAILABLE,
-                        "CertificatesExpired",
+                        CERTIFICATES_EXPIRED,
                         text,
                         "Give a valid certificate authority.",
                         False,

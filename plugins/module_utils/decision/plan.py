@@ -14,10 +14,11 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.fin
     fingerprint,
     state_of_view,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.hosts import has_host
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.predict import predict
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import View, read_snapshot
 
-__all__ = ["Names", "plan", "predict", "walk"]
+__all__ = ["Names", "machines_ahead", "plan", "predict", "walk"]
 
 Object = dict[str, Any]
 # Gives a new machine's name; takes the failure domain that it goes to, "" where there are none.
@@ -53,6 +54,24 @@ def walk(
         decision = _named(decision, names)
         yield current, decision
         current = read_snapshot(predict(current.raw, decision))
+
+
+def machines_ahead(snapshot: Object) -> list[Object]:
+    """The steps of a plan that make a machine for which nothing was made yet, whoever has to consent to them.
+
+    `after` of each names the machines that are removed before it.
+    """
+    policy = {**(snapshot.get("policy") or {}), "approved": True}
+    found, removed = [], []
+    for view, decision in walk({**snapshot, "policy": policy}):
+        name = (decision["target"] or {}).get("machine")
+        if decision["action"] == stable.REMOVE:
+            removed.append(name)
+        elif decision["action"] in (stable.INITIALIZE, stable.JOIN) and not any(
+            each.name == name and has_host(each) for each in view.machines
+        ):
+            found.append({**decision, "after": list(removed)})
+    return found
 
 
 def _named(decision: Object, names: Optional[Names]) -> Object:

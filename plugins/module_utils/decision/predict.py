@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import cluster_info, names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import cluster_info, hosts, names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.addons import outdated_addons
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import AUTHORITIES
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.predict_adoption import with_rebuilt_spec
@@ -86,8 +86,11 @@ def _infrastructure(snapshot: Object, decision: Object) -> Object:
     infrastructure = dict(snapshot["infrastructureCluster"])
     status = dict(infrastructure.get("status") or {})
     status["initialization"] = {**(status.get("initialization") or {}), "provisioned": True}
-    if not status.get("failureDomains") and (infrastructure.get("spec") or {}).get("failureDomains"):
-        status["failureDomains"] = infrastructure["spec"]["failureDomains"]
+    domains = (infrastructure.get("spec") or {}).get("failureDomains") or [
+        {"name": each, "controlPlane": True} for each in hosts.planned_domains(read_snapshot(snapshot))
+    ]
+    if not status.get("failureDomains") and domains:
+        status["failureDomains"] = domains
     infrastructure["status"] = status
     snapshot["infrastructureCluster"] = infrastructure
     cluster = dict(snapshot["cluster"])
@@ -124,6 +127,7 @@ def _bootstrapped(snapshot: Object, decision: Object) -> Object:
         (at for at, entry in enumerate(entries) if entry["machine"]["metadata"]["name"] == target["machine"]), None
     )
     begun = ""
+    hostless = index is None or not _has_host(snapshot, target["machine"])
     if index is None:
         entry = _new_entry(snapshot, decision)
         entries.append(entry)
@@ -154,6 +158,8 @@ def _bootstrapped(snapshot: Object, decision: Object) -> Object:
     prepared = snapshot.get("preparedMachines") or []
     if index is None and prepared:
         snapshot["preparedMachines"] = prepared[1:]
+    elif "hosts" in snapshot and hostless:
+        snapshot["hosts"] = hosts.take(snapshot, name, str(machine["spec"].get("failureDomain") or ""))
     snapshot["workload"] = _with_node(snapshot, machine, begun)
     # A later machine is younger: what is chosen by age comes out as it will.
     snapshot["now"] = format_time((parse_time(snapshot["now"]) or 0) + 1)
@@ -258,6 +264,10 @@ def _member_begun(snapshot: Object, name: str) -> str:
     machine = next(each for each in view.machines if each.name == name)
     member = machine.member or only_candidate(view, machine)
     return member.id if member is not None else ""
+
+
+def _has_host(snapshot: Object, name: str) -> bool:
+    return any(each.name == name and hosts.has_host(each) for each in read_snapshot(snapshot).machines)
 
 
 def _with_node(snapshot: Object, machine: Object, begun: str) -> Object:

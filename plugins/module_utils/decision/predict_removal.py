@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import hosts, names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.hooks import hooks
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.predict_etcd import (
     seen_by_witnesses,
@@ -26,6 +26,8 @@ def removed(snapshot: Object, decision: Object) -> Object:
         # Nobody can foresee when somebody else lets go of it: the plan ends there.
         return _held(snapshot, gone[0])
     snapshot["machines"] = [entry for entry in snapshot["machines"] if entry not in gone]
+    if "hosts" in snapshot:
+        snapshot["hosts"] = hosts.give_back(snapshot, str(target["machine"]))
     nodes = {
         ((entry["machine"].get("status") or {}).get("nodeRef") or {}).get("name") or target["machine"] for entry in gone
     }

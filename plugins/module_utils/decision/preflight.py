@@ -88,7 +88,7 @@ def preflight(
     else:
         result.skip(VERSION_SKEW, "no machine of another version is made")
     _etcd_versions(context, result)
-    _images(view, result, adding, step)
+    _hosts(context, result, adding, step, machine)
     if adding:
         _quorum_of_add(view, result)
         _relax(context, result)
@@ -183,15 +183,17 @@ def _etcd_versions(context: Context, result: Preflight) -> None:
     )
 
 
-def _images(view: View, result: Preflight, adding: bool, step: gates.Step) -> None:
+def _hosts(context: Context, result: Preflight, adding: bool, step: gates.Step, machine: Optional[MachineView]) -> None:
     """Where a machine is made now, or goes so that one can be made in its place."""
-    looked = hosts.images_checked(view) if adding or (step.replaces and step.begins) else None
-    if looked is None:
-        result.skip(
-            hosts.IMAGES_AVAILABLE, "no host was looked at: machines are made with their images, or none is made"
-        )
+    asked = None
+    if adding:
+        asked = hosts.hosts_checked(context, machine)
+    elif machine is not None and step.replaces and step.begins:
+        asked = hosts.host_of_next(context, machine)
+    if asked is None:
+        result.skip(hosts.HOSTS_AVAILABLE, "no host was asked: the provider makes machines, or none is made")
     else:
-        result.record(hosts.IMAGES_AVAILABLE, *looked)
+        result.record(hosts.HOSTS_AVAILABLE, *asked)
 
 
 def _quorum_of_add(view: View, result: Preflight) -> None:

@@ -6,6 +6,17 @@
 from __future__ import annotations
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.object_shape import (
+    CLUSTER,
+    CONTROL_PLANE,
+    INFRASTRUCTURE_CLUSTER,
+    INFRASTRUCTURE_MACHINE,
+    KUBEADM_CONFIG,
+    MACHINE,
+    OBJECT,
+    TEXTS,
+    THREE,
+)
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.shape import (
     Boolean,
     HexID,
@@ -13,121 +24,12 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.sha
     Number,
     OneOf,
     Sequence,
-    Shape,
     Struct,
     Table,
     Text,
     Time,
 )
 
-_THREE = (names.TRUE, names.FALSE, names.UNKNOWN)
-_TEXTS = Table(Text())
-
-METADATA = Struct(
-    {
-        "name!": Text(1),
-        "namespace": Text(),
-        "creationTimestamp": Time(),
-        "deletionTimestamp": Time(),
-        "labels": _TEXTS,
-        "annotations": _TEXTS,
-        "ownerReferences": Sequence(Struct({"kind": Text(), "name": Text(), "controller": Boolean()})),
-    },
-    "metadata",
-)
-CONDITION = Struct(
-    {"type!": Text(1), "status!": OneOf(*_THREE), "reason": Text(), "message": Text(), "lastTransitionTime": Time()},
-    "condition",
-)
-_CONDITIONS: dict[str, Shape] = {"conditions": Sequence(CONDITION)}
-_ADDRESSES = Sequence(Struct({"type": Text(), "address": Text()}))
-_REFERENCE = Struct({"apiGroup": Text(), "kind": Text(), "name": Text()})
-
-
-def _object(
-    spec: dict[str, Shape], status: dict[str, Shape], name: str = "", note: str = "", strict: bool = False
-) -> Struct:
-    fields: dict[str, Shape] = {
-        "apiVersion": Text(),
-        "kind": Text(),
-        "metadata!": METADATA,
-        "spec!" if strict else "spec": Struct(spec),
-        "status": Struct({"conditions": Sequence(CONDITION), **status}),
-    }
-    return Struct(fields, name, note)
-
-
-_INITIALIZATION = Struct({"provisioned": Boolean(), "controlPlaneInitialized": Boolean()})
-_ENDPOINT = Struct({"host": Text(), "port": Integer()})
-_NODE_REGISTRATION = Struct({"taints": Sequence(Struct({"key": Text(), "value": Text(), "effect": Text()}))})
-_KUBEADM_CONFIG: dict[str, Shape] = {
-    "clusterConfiguration": Struct({"etcd": Struct({"external": Struct({})}), "featureGates": Table(Boolean())}),
-    "initConfiguration": Struct({"nodeRegistration": _NODE_REGISTRATION, "timeouts": Struct({})}),
-    "joinConfiguration": Struct(
-        {"nodeRegistration": _NODE_REGISTRATION, "timeouts": Struct({}), "controlPlane": Struct({})}
-    ),
-}
-_CONTROL_PLANE_SPEC: dict[str, Shape] = {
-    "replicas": Integer(),
-    "version": Text(),
-    "machineTemplate": Struct({"spec": Struct({"infrastructureRef": _REFERENCE})}),
-    "kubeadmConfigSpec": Struct(_KUBEADM_CONFIG),
-    "rollout": Struct(
-        {
-            "after": Time(),
-            "before": Struct({"certificatesExpiryDays": Integer()}),
-            "strategy": Struct({"rollingUpdate": Struct({})}),
-        }
-    ),
-    "remediation": Struct(
-        {"maxRetry": Integer(), "retryPeriodSeconds": Integer(), "minHealthyPeriodSeconds": Integer()}
-    ),
-}
-
-OBJECT = _object({}, {}, "object", "An object in the internal form: Cluster API v1beta2, infrastructure kinds v1beta1.")
-CLUSTER = _object(
-    {
-        "controlPlaneEndpoint": _ENDPOINT,
-        "paused": Boolean(),
-        "infrastructureRef": _REFERENCE,
-        "topology": Struct({"version": Text()}),
-    },
-    {"initialization": _INITIALIZATION, "lastProbeSuccessTime": Time()},
-    "cluster",
-)
-CONTROL_PLANE = _object(
-    _CONTROL_PLANE_SPEC,
-    {
-        "initialization": _INITIALIZATION,
-        "strayMembers": Sequence(Struct({"id!": HexID(), "since!": Time()}), "etcd members of no machine."),
-    },
-    "controlPlane",
-)
-INFRASTRUCTURE_CLUSTER = _object(
-    {"controlPlaneEndpoint": _ENDPOINT}, {"initialization": _INITIALIZATION}, "infrastructureCluster"
-)
-INFRASTRUCTURE_MACHINE = _object(
-    {}, {"initialization": _INITIALIZATION, "machineID": Text(), "addresses": _ADDRESSES}, "infrastructureMachine"
-)
-KUBEADM_CONFIG = _object(_KUBEADM_CONFIG, {}, "kubeadmConfig")
-MACHINE = _object(
-    {"version": Text(), "failureDomain": Text(), "providerID": Text()},
-    {
-        "nodeRef": Struct({"name!": Text()}),
-        "machineID": Text(),
-        "addresses": _ADDRESSES,
-        "bootstrap": Struct(
-            {
-                "state": OneOf("", names.RUNNING, names.SUCCEEDED, names.FAILED),
-                "message": Text(),
-                "startedAt": Time(),
-                "endsAt": Time("When the machine itself has ended it, whoever waits for it."),
-            }
-        ),
-    },
-    "machine",
-    strict=True,
-)
 BOOTSTRAP_UNIT = Struct(
     {
         "answers!": Boolean(),
@@ -158,20 +60,20 @@ NODE = Struct(
         "uid": Text(),
         "providerID": Text(),
         "kubeletVersion": Text(),
-        "labels": _TEXTS,
+        "labels": TEXTS,
         "taints": Sequence(Struct({"key": Text(), "value": Text(), "effect": Text()})),
         "unschedulable": Boolean(),
-        "ready!": OneOf(*_THREE),
+        "ready!": OneOf(*THREE),
         "readyReason": Text(),
         "conditions": Sequence(
-            Struct({"type!": Text(1), "status!": OneOf(*_THREE), "reason": Text(), "lastTransitionTime": Time()}),
+            Struct({"type!": Text(1), "status!": OneOf(*THREE), "reason": Text(), "lastTransitionTime": Time()}),
             "All that the Node reports, by the workload cluster's own clock.",
         ),
         "internalIP": Text(),
         "machineID": Text(),
         "nodeInfo": Struct({}, note="The Node's status.nodeInfo; it becomes the Machine's and decides nothing."),
         "creationTimestamp": Text(),
-        "annotations": _TEXTS,
+        "annotations": TEXTS,
     },
     "node",
 )
@@ -355,7 +257,7 @@ SNAPSHOT = Struct(
             note="The run's own rules. Absent: allow.",
         ),
         "readinessGates": Sequence(
-            Struct({"name!": Text(1), "status!": OneOf(*_THREE), "message": Text()}, "readinessGate")
+            Struct({"name!": Text(1), "status!": OneOf(*THREE), "message": Text()}, "readinessGate")
         ),
         "maintenance": Struct(
             {
@@ -387,11 +289,21 @@ SNAPSHOT = Struct(
             Struct(
                 {
                     "name!": Text(1),
+                    "failureDomain": Text(),
+                    "machine": Text(note="The machine of this cluster that the host is now; empty: it is free."),
                     "missing": Sequence(Struct({"check!": Text(1), "message": Text(), "fix": Text()})),
                 },
                 "host",
             ),
-            note="Existing hosts that were looked at before the first step of a run that makes machines of them, and what each lacks.",
+            note="Existing hosts that were asked before machines are made of them, and what each lacks.",
+        ),
+        "pool": Struct(
+            {"group": Text(), "failureDomains": Sequence(Text(1))},
+            note="The inventory group of these hosts. Absent: machines are not made of existing hosts, or no host was asked.",
+        ),
+        "obstacles": Sequence(
+            Struct({"reason!": Text(1), "message!": Text(1), "fix!": Text(1)}),
+            note="What was found on the controller or on hosts that keeps any machine from being made.",
         ),
         "workload!": WORKLOAD,
     },

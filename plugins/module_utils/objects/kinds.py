@@ -80,6 +80,9 @@ ANNOTATION_ALLOW_PATCH_DOWNGRADE = ANNOTATION_PREFIX + "allow-patch-downgrade"
 ANNOTATION_IGNORE_WORKER_NODES = ANNOTATION_PREFIX + "ignore-worker-nodes"
 ANNOTATION_ENDPOINT_UNUSED = ANNOTATION_PREFIX + "endpoint-is-unused"
 ANNOTATION_SKIP_ETCD_SNAPSHOT = ANNOTATION_PREFIX + "skip-etcd-snapshot"
+# A prepared machine has no Machine object yet: what it was made for is kept on the infrastructure machine itself.
+ANNOTATION_PREPARED_FAILURE_DOMAIN = ANNOTATION_PREFIX + "prepared-failure-domain"
+ANNOTATION_PREPARED_VERSION = ANNOTATION_PREFIX + "prepared-version"
 # Annotations that say yes or no (docs/manifest.md, "Annotations that say yes"). Cluster API's do by being there, whatever their value. Consents,
 # which are this collection's own, have the value "true": "false" and "no" give none.
 FLAGS = frozenset(

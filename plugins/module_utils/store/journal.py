@@ -119,6 +119,13 @@ class Journal:
         with around(f"journal outcome {result}"):
             self._append(entry)
 
+    def note(self, run: str, message: str) -> None:
+        """Record something that a run has changed, in words; what belongs to a step is also told by the step's intent."""
+        entry = {"event": "note", "id": secrets.token_hex(6), "time": self._clock(), "run": _text(run)}
+        entry["message"] = _text(message)
+        with around("journal note"):
+            self._append(entry)
+
     def entries(self, limit: int | None = None) -> list[Entry]:
         """Return the entries, oldest first, or the last ``limit`` of them; lines that can't be read are left out."""
         found = _parse(files.read_file(f"{self.path}.1")) + _parse(files.read_file(self.path))
@@ -205,7 +212,7 @@ def _parse(content: bytes | None) -> list[Entry]:
     for line in (content or b"").split(b"\n"):
         try:
             entry = json.loads(line.decode("utf-8"))
-            if entry["event"] in ("intent", "outcome") and isinstance(entry["id"], str):
+            if entry["event"] in ("intent", "outcome", "note") and isinstance(entry["id"], str):
                 entries.append(entry)
         except (ValueError, TypeError, KeyError):
             # The torn last line of a killed run, or damage: the journal is for people and never stops a run.

@@ -91,6 +91,19 @@ def test_who_may_only_scale(server: ApiServer, kubernetes_store: KubernetesStore
     assert refused["failed"] and "update" in refused["msg"] and "kubeadmcontrolplanes" in refused["msg"]
 
 
+def test_a_rehearsal_tells_who_may_only_read(server: ApiServer, runner: dict[str, t.Any], tmp_path: Path) -> None:
+    """As the run would end: it couldn't even take its lock."""
+
+    def rehearsed(kubeconfig: str) -> dict[str, t.Any]:
+        where = {"type": "kubernetes", "path": str(tmp_path / "journals"), "kubeconfig": kubeconfig}
+        return run_action("cluster_lock", True, cluster="prod", store=where)
+
+    assert not rehearsed(runner["kubeconfig"]).get("failed")
+    refused = rehearsed(kubeconfig_of(server, "reader"))
+    assert refused["failed"] and "these credentials may not write" in refused["msg"], refused
+    assert "kubeadm.control_plane.install" in refused["msg"] and not (tmp_path / "journals").exists()
+
+
 def test_secrets(store: KubernetesStore) -> None:
     store.create(secret())
     store.modify(SECRET, "default", "prod-ca", lambda found: found["data"].update({"tls.crt": "YQ=="}))

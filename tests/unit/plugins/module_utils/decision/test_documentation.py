@@ -28,8 +28,10 @@ RULES = (
         "adoption",
         "decide",
         "deletion",
+        "foundation",
         "gates",
         "growth",
+        "hosts",
         "leadership",
         "outcome",
         "plan",
@@ -63,6 +65,9 @@ OTHERS = {
     "NodesReady",
     "CORRUPT",
     "Names",
+    "ImagePull",
+    "Released",
+    "Add",
 }
 
 

@@ -42,6 +42,19 @@ def three(replicas: int = 3) -> Builder:
     return builder
 
 
+def too_few_hosts() -> Builder:
+    """A new cluster over a pool of three hosts, of which one doesn't fit."""
+    builder = cluster(3).bare()
+    kubelet = {"check": "KubeletVersion", "message": "kubelet is v1.19.8, and v1.20.2 is wanted"}
+    lacks = {"b": [{**kubelet, "fix": "Install v1.20.2 of kubeadm and kubelet, and kubectl."}]}
+    builder.snapshot["pool"] = {"group": "kubeadm_pool", "failureDomains": ["a", "b", "c"]}
+    builder.snapshot["hosts"] = [
+        {"name": f"cp-{number}", "failureDomain": domain, "machine": "", "missing": lacks.get(domain, [])}
+        for number, domain in enumerate("abc", start=1)
+    ]
+    return builder
+
+
 @pytest.mark.parametrize(
     ("title", "builder", "options"),
     [
@@ -53,6 +66,7 @@ def three(replicas: int = 3) -> Builder:
         ),
         ("nothing to do", three(), {}),
         ("blocked", healthy(3, replicas=2), {}),
+        ("too few hosts", too_few_hosts(), {}),
     ],
 )
 def test_the_examples_in_the_documentation_are_what_is_printed(

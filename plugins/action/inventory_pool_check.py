@@ -1,0 +1,76 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Ask every host of a cluster's pool what keeps a machine from being made of it, and show them as a table. Changes nothing."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import hosts, names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import Context
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan import machines_ahead
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import read_snapshot
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import Object
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.foreseeing import ForeseeingAction
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.host_table import hosts_text
+
+
+class ActionModule(ForeseeingAction):
+    """See the documentation of the module kubeadm.control_plane.inventory_pool_check."""
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "manifests": {"type": "list", "elements": "path", "default": []},
+        "providers": {"type": "dict", "default": {}},
+        "show": {"type": "bool", "default": True},
+    }
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Ask, show, and fail where a machine that is to be made now can't be."""
+        objects, snapshot = self.foresee(arguments, every=True)
+        failed, verdict = _verdict(snapshot)
+        if arguments["show"]:
+            self.display.display("\n" + hosts_text(objects.title, snapshot, verdict))
+        found = snapshot.get("hosts") or []
+        said = " ".join(" ".join(filter(None, (f"{each['message']}.", each.get("fix")))) for each in verdict)
+        return {
+            "changed": False,
+            **({"failed": True} if failed else {}),
+            "hosts": [
+                {
+                    "name": each["name"],
+                    "failure_domain": each["failureDomain"],
+                    "machine": each["machine"],
+                    "missing": each["missing"],
+                }
+                for each in found
+            ],
+            "fit": [each["name"] for each in found if not each["missing"] and not each["machine"]],
+            "msg": f"{objects.title}: {said}",
+        }
+
+
+def _verdict(snapshot: Object) -> tuple[bool, list[Object]]:
+    """Whether what is to be made now can't be, and what is said, each with ``message`` and ``fix``."""
+    obstacles = snapshot.get("obstacles") or []
+    if obstacles:
+        return True, obstacles
+    if "pool" not in snapshot:
+        kind = str((snapshot.get("machineTemplate") or {}).get("kind") or "no machine template")
+        return False, [{"message": f"its machines are not made of existing hosts ({kind}): there is no host to check"}]
+    ahead = machines_ahead({key: value for key, value in snapshot.items() if key not in ("hosts", "pool")})
+    troubles, said = hosts.hosts_checked(Context(read_snapshot(snapshot)), None) or ([], "")
+    # What each host lacks is in the table already.
+    short = [
+        {"message": each.message.partition(". ")[0], "fix": each.fix.replace(f" {hosts.CHECK_HOSTS}", "")}
+        for each in troubles
+    ]
+    if ahead:
+        return bool(troubles), short or [{"message": f"{said}. What is to be made now can be made"}]
+    decision = decide(snapshot)
+    if decision["action"] == names.BLOCKED and not snapshot.get("machines"):
+        # Not even the first machine can be made, and not for the hosts.
+        return True, decision["blockedOn"]
+    spare = short[0]["message"] if short else said
+    return False, [{"message": f"no machine is to be made now. For the next one: {spare}"}]
