@@ -52,7 +52,7 @@ _CONTAINERS = Sequence(Struct({"name": Text(), "image": Text(), "args": Sequence
 _CONFIG_MAP = Struct({"name": Text(), "items": Sequence(Struct({"key": Text(), "path": Text()}))})
 _VOLUMES = Sequence(Struct({"name": Text(), "configMap": _CONFIG_MAP}))
 _TEMPLATE = Struct({"metadata": Struct(_METADATA), "spec": Struct({"containers": _CONTAINERS, "volumes": _VOLUMES})})
-_FIELDS = {
+_FIELDS: dict[str, Shape] = {
     "spec": Struct({"unschedulable": Boolean(), "template": _TEMPLATE}),
     "status": Struct(
         {

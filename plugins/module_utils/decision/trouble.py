@@ -208,7 +208,7 @@ def _node(view: View, machine: MachineView) -> list[Trouble]:
 
 def _typed_taint(taint: Object) -> str:
     title = taint_title(taint)
-    return title if _TYPED.fullmatch(title) else "TAINT"
+    return title if _TYPED.fullmatch(title) else "TAINT:EFFECT"
 
 
 def _as_kubeadm(view: View, machine: MachineView, name: str) -> str:
