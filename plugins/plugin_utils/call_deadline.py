@@ -76,7 +76,7 @@ def deadline(seconds: float) -> t.Iterator[None]:
     Raises:
         TookTooLong: the time is over. Every process that was started within it has been killed then.
     """
-    begun = time.clock_gettime(time.CLOCK_BOOTTIME)
+    before = _children()
     passed, last = 0.0, time.monotonic()
 
     def tick(number: int, frame: t.Optional[types.FrameType]) -> None:
@@ -98,7 +98,7 @@ def deadline(seconds: float) -> t.Iterator[None]:
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
     except TookTooLong:
-        _kill_what_began(begun)
+        _kill_what_began(before)
         raise
     finally:
         signal.signal(signal.SIGALRM, previous or signal.SIG_DFL)
@@ -116,12 +116,14 @@ def end_shared_connection(connection: t.Any) -> None:
         subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL, timeout=_END_SECONDS, check=False)
 
 
-def _kill_what_began(since: float) -> None:
-    """Kill every descendant of this process that was started since then, in seconds since boot."""
-    ticks = os.sysconf("SC_CLK_TCK")
-    for pid in process.descendants(os.getpid())[1:]:
-        started = process.identify(pid).start_time
-        # The kernel tells it in whole ticks.
-        if started is not None and started >= int(since * ticks):
+def _children() -> list[process.Process]:
+    """Return every descendant of this process."""
+    return [process.identify(pid) for pid in process.descendants(os.getpid())[1:]]
+
+
+def _kill_what_began(before: t.Sequence[process.Process]) -> None:
+    """Kill every descendant of this process that was not there before."""
+    for each in _children():
+        if each not in before and each.start_time is not None:
             with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
+                os.kill(each.pid, signal.SIGKILL)

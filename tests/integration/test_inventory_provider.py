@@ -113,10 +113,7 @@ WRONG: dict[str, tuple[str, tuple[str, ...]]] = {
             'set the annotation kubeadm.control-plane/endpoint-is-unused: "true" on the Cluster',
         ),
     ),
-    "role": (
-        wrong("role", change=of_kind("Acme")),
-        ("acme.machines.none' was not found", "control_plane_more_providers"),
-    ),
+    "role": (wrong("role", change=of_kind("Acme")), ("machines.none' was not found", "control_plane_more_providers")),
     "etcd": (wrong("etcd", change=external_etcd), ("Secret etcd-etcd is missing", "Add the external etcd's CA")),
 }
 ROLES = {"control_plane_more_providers": dict.fromkeys(("AcmeCluster", "AcmeMachineTemplate"), "acme.machines.none")}
