@@ -295,8 +295,8 @@ class ActionModule(ControlPlaneAction):
 
 
 def _makes_another(decision: Object) -> bool:
-    """Whether a machine is made: the hosts that were given back meanwhile were not asked yet."""
-    return decision["action"] == names.JOIN and not (decision["target"] or {}).get("machine")
+    """Whether a machine is made: hosts that were given back meanwhile, or are in another failure domain, were not asked yet."""
+    return decision["action"] in (names.INITIALIZE, names.JOIN) and not (decision["target"] or {}).get("machine")
 
 
 def _with_fixed_names(plan: planning.FollowedPlan, step: Object, decision: Object) -> tuple[Object, list[str]]:

@@ -152,11 +152,10 @@ def _endpoint(objects: ClusterObjects, snapshot: Object, endpoint_role: str) -> 
         }
         return
     answers = (snapshot["workload"].get("endpoint") or {}).get("answers")
-    annotations = objects.cluster["metadata"].get("annotations") or {}
     if (
         answers is None
         and not snapshot["workload"].get("reachable")
-        and kinds.ANNOTATION_ENDPOINT_UNUSED not in annotations
+        and not kinds.is_flagged(objects.cluster, kinds.ANNOTATION_ENDPOINT_UNUSED)
     ):
         said = str((snapshot["workload"].get("endpoint") or {}).get("message") or "")
         reason, text, fix = endpoint_unknown(f"{endpoint['host']}:{endpoint.get('port') or 6443}", said)
