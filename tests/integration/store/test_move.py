@@ -169,7 +169,7 @@ def test_what_is_refused_changes_nothing(files: Options, api: Options, kubectl: 
 
 
 def test_a_namespace_that_is_not_there(files: Options, api: Options, server: ApiServer) -> None:
-    """It is told beforehand, too; but nobody who may not look at namespaces is kept away from one."""
+    """It is told beforehand, too; of who may not look at namespaces it is told what they lack, and not that there is none."""
     at = {"cluster": NAME, "namespace": "nowhere"}
     for check in (True, False):
         refused(run_action("cluster_move", check, **at, store=dict(files), to=dict(api)), "has no namespace nowhere")
@@ -179,7 +179,8 @@ def test_a_namespace_that_is_not_there(files: Options, api: Options, server: Api
     providers = {"AcmeMachineTemplate": "acme", "AcmeCluster": "acme"}
     planned = run_action("plan", **at, store=dict(api), manifests=[str(manifest)], providers=providers)
     refused(planned, "has no namespace nowhere")
-    done(run_action("cluster_lock", True, **at, store={**api, "kubeconfig": kubeconfig_of(server, "nobody")}))
+    nobody = {**api, "kubeconfig": kubeconfig_of(server, "nobody")}
+    refused(run_action("cluster_lock", True, **at, store=nobody), "may not write to the store", "create leases")
 
 
 def test_the_same_api_by_another_name(files: Options, api: Options, server: ApiServer) -> None:

@@ -162,7 +162,8 @@ def test_check_mode_writes_nothing(workspace: ManagementWorkspace, proxy: ApiPro
     workspace.manifest(NAME, replicas=3)
     run = workspace.playbook("reconcile", "--check").succeeded()
     assert "PLAN" in run.output and run.recap(NAME)["changed"] > 0
-    assert {each.method for each in proxy.counted()} == {"GET"}
+    # Whether the run that is rehearsed may write is asked by a POST that stores nothing.
+    assert {each.method for each in proxy.counted() if "selfsubjectaccessreviews" not in each.path} == {"GET"}
     assert not workspace.store.exists()
 
 
