@@ -51,7 +51,7 @@ def cluster_roles(found: Sequence[definitions.Kind]) -> list[Object]:
     templates = [kind for kind in edited if kind.name.endswith("Template")]
     others = [kind for kind in edited if kind not in templates]
     manager = [*_rules(others, (*READ, *WRITE)), *_rules(templates, (*READ, "patch", "update"))]
-    return [
+    made = [
         _role("ClusterRole", MANAGER_ROLE, manager, {AGGREGATE_TO_MANAGER: "true"}),
         _role(
             "ClusterRole",
@@ -67,6 +67,8 @@ def cluster_roles(found: Sequence[definitions.Kind]) -> list[Object]:
             {f"{AGGREGATE_TO}view": "true"},
         ),
     ]
+    # The API server keeps no empty list: such a role would be found changed for ever.
+    return [role for role in made if role["rules"]]
 
 
 def holds_secrets(kind: definitions.Kind) -> bool:
