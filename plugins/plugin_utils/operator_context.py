@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from ansible.plugins.loader import action_loader
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.legible import block
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds, origin
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import freeze
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import NodeFacts
@@ -124,9 +125,14 @@ class TaskContext:
         return now_rfc3339()
 
     def note(self, text: str) -> None:
-        """Keep a line in the Task's record ("already ..."), and show it."""
+        """Keep a text in the Task's record ("already ..."), and show it; lines after its first are below it, further in."""
         self._record.note(self.index, text)
-        self.progress(text)
+        first, *rest = text.split("\n")
+        self.progress(first)
+        if rest:
+            self.plugin.display.display(
+                block(f"    {each}" for each in self._secrets.remove("\n".join(rest)).split("\n"))
+            )
 
     def progress(self, text: str) -> None:
         """Show a line for people; nothing is kept."""

@@ -85,7 +85,7 @@ def test_checked_everywhere_then_changed_one_by_one_then_recorded(workspace: Ope
     [control_plane] = workspace.objects("KubeadmControlPlane")
     assert control_plane["spec"]["kubeadmConfigSpec"]["clusterConfiguration"]["apiServer"]["extraArgs"] == wanted
     assert "spec.kubeadmConfigSpec.clusterConfiguration" in done.text
-    assert 'apiServer:\n  extraArgs:\n  - name: audit-log-maxage\n    value: "30"' in done.output.replace("\\n", "\n")
+    assert '    apiServer:\n      extraArgs:\n      - name: audit-log-maxage\n        value: "30"\n' in done.output
 
     again = run(workspace, FLAG, name="again").succeeded()
     assert "already" in again.text
