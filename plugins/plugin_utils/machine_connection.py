@@ -194,14 +194,12 @@ class MachineCaller:
             said = f"{module} has not ended there within {seconds:.0f} s, though its connection lives"
             self._hung[machine.name] = f"machine {machine.name} was not reached: {said}"
             return Answer(False, {"msg": self._hung[machine.name]})
-        except (AnsibleRuntimeError, ValueError) as error:
-            # What its answer holds is its own matter: Ansible refuses a whole result for half a character in it.
-            said = f"machine {machine.name}: its answer can't be read: {_first_line(error)}"
+        except (AnsibleRuntimeError, RecursionError, ValueError) as error:
+            # What its answer holds is its own matter: Ansible refuses a whole result for half a character in it, and one machine must not end
+            # the run for the others.
+            deep = f"it is nested deeper than {ANSWER_DEPTH} levels" if isinstance(error, RecursionError) else ""
+            said = f"machine {machine.name}: its answer can't be read: {deep or _first_line(error)}"
             return Answer(True, {"failed": True, "msg": said})
-        except RecursionError:
-            # Its answer, or what Ansible made of it: one machine must not end the run for the others.
-            text = f"machine {machine.name} answered with a text that is nested deeper than {ANSWER_DEPTH} levels, which is not read"
-            return Answer(True, {"failed": True, "msg": text})
         finally:
             action._connection = previous
         if result.get("unreachable"):

@@ -164,7 +164,7 @@ def test_an_answer_that_nobody_can_read(workspace: RoleWorkspace, depth: int) ->
     run = workspace.run_commands(
         {"module": {"name": "ansible.builtin.lineinfile", "args": {"path": "/etc/own", "line": "a"}}}
     ).failed()
-    assert f"machine {WORKER} answered with a text that is nested deeper than 200 levels" in run.text
+    assert f"machine {WORKER}: its answer can't be read: it is nested deeper than 200 levels" in run.text
     assert "Traceback" not in run.output and "RecursionError" not in run.output
 
 
