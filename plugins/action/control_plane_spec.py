@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import typing as t
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils import legible
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import defaults, validate_update
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.edit import Edit
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError, Report
@@ -75,7 +76,8 @@ class ActionModule(ControlPlaneAction):
                 "whose changes are somebody's to review: NOTHING WAS WRITTEN. Make this change there, the way your changes are made "
                 f"(edit the line, or: patch -p1 in {tree.root}), then plan and reconcile:"
             )
-            self._say(arguments, f"{said}\n\n{patch}")
+            self._say(arguments, said)
+            self.display.display("\n".join(["", *legible.lines(patch)]))
             return {**result, "patch": patch, "msg": said}
         if not self.check_mode:
             control_plane_fields.write(edit, raw)
