@@ -219,12 +219,12 @@ def objects_of(answer: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     found = plain(answer.get("objects"))
     if not isinstance(found, dict):
         raise WorkloadError("the answer of the machine has no objects")
+    problems: list[str] = []
+
+    def say(where: Path, why: str) -> None:
+        problems.append(f"{written(where)} {why}")
+
     for path, obj in found.items():
-        problems: list[str] = []
-
-        def say(where: Path, why: str, problems: list[str] = problems) -> None:
-            problems.append(f"{written(where)} {why}")
-
         if obj is not None:
             _OBJECT.check(obj, None, say)
         if problems:

@@ -152,7 +152,7 @@ def mutants_of(file: str, source: str) -> list[Mutant]:
 
 def tests_of(file: str, common: list[str]) -> list[str]:
     """Return the tests that a file's mutants meet, its own first."""
-    folder, _, name = file.rpartition("/")
+    folder, _slash, name = file.rpartition("/")
     own = [each.as_posix() for each in sorted((TESTS / folder).rglob(f"test_{name}"))]
     others = [(TESTS / each).as_posix() for each in common]
     return list(dict.fromkeys(own + others)) + [f"--deselect={(TESTS / each).as_posix()}" for each in DESELECTED]
@@ -217,7 +217,7 @@ class Area:
             source, times = self.sources[mutant.file].encode(), path.stat()
             path.write_bytes(source[: mutant.start] + mutant.becomes.encode() + source[mutant.end :])
             try:
-                status, _ = run_tests(tests_of(mutant.file, self.common), seconds)
+                status, _cpu = run_tests(tests_of(mutant.file, self.common), seconds)
             finally:
                 path.write_bytes(source)
                 # The compiled module of the first run is right again.

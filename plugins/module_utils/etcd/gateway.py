@@ -343,4 +343,4 @@ def _integer(value: t.Any) -> int:
     # The gateway writes 64-bit numbers as text and leaves zeros out; gRPC's codes are numbers.
     if isinstance(value, str) and len(value) <= _LONGEST_NUMBER and value.isascii() and value.isdigit():
         value = int(value)
-    return value if type(value) is int and 0 <= value < 2**64 else 0
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**64 else 0
