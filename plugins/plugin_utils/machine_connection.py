@@ -188,7 +188,9 @@ class MachineCaller:
                 )
             bounded_yaml.require_shallow(dict(result), ANSWER_DEPTH)
         except AnsibleConnectionFailure as error:
-            return Answer(False, {"msg": f"machine {machine.name} was not reached: {_first_line(error)}"})
+            return Answer(
+                False, {"msg": f"machine {machine.name} was not reached: {_why_not_reached(connection, error)}"}
+            )
         except call_deadline.TookTooLong:
             call_deadline.end_shared_connection(connection)
             said = f"{module} has not ended there within {seconds:.0f} s, though its connection lives"
@@ -256,6 +258,19 @@ class MachineCaller:
             plugin.set_options(var_options=variables)
             connection.set_become_plugin(plugin)
         return connection
+
+
+def _why_not_reached(connection: t.Any, error: AnsibleConnectionFailure) -> str:
+    """What ssh itself says: Ansible tells only that the module could not be sent where ssh closes its input before it has ended."""
+    if "could not be sent" in str(error):
+        try:
+            with call_deadline.deadline(CONNECT_TIMEOUT_SECONDS):
+                connection.exec_command("true")
+        except AnsibleConnectionFailure as told:
+            error = told
+        except call_deadline.TookTooLong:
+            pass
+    return _first_line(error)
 
 
 def _first_line(error: t.Any) -> str:

@@ -66,6 +66,16 @@ def test_the_recorded_host_key_is_accepted(sshd: Sshd, tmp_path: Path) -> None:
     assert call(sshd, sshd.connection, tmp_path, {}) == [{"reached": True, "message": "", "failed": False}] * 2
 
 
+def test_the_reason_is_sshs_own(sshd: Sshd, tmp_path: Path) -> None:
+    """Also where ssh closes its input before it has ended, which is all that Ansible tells then."""
+    hasty = tmp_path / "ssh"
+    hasty.write_text('#!/bin/sh\nexec <&-\nexec ssh "$@"\n')
+    hasty.chmod(0o755)
+    recorded = {**sshd.connection, "hostKeys": [sshd.client_public]}
+    answer, _again = call(sshd, recorded, tmp_path, {"ANSIBLE_SSH_EXECUTABLE": str(hasty)})
+    assert not answer["reached"] and "Host key verification failed" in answer["message"], answer
+
+
 def test_a_machine_whose_processes_hang_was_not_reached(sshd: Sshd, tmp_path: Path) -> None:
     """sshd answers and takes the connection, nothing that is started ends: the call ends, is not made again, and leaves no ssh behind."""
     sshd.put_program("/usr/bin/python3", "#!/bin/sh\nexec sleep 100000\n")

@@ -81,9 +81,11 @@ def test_what_goes_what_stays_and_the_way_back(api: Object, empty_server: ApiSer
     with garbage_collector(empty_server, tmp_path, "namespace"):
         kubectl("delete", "namespace", NAMESPACE, "--wait=false")
         stays = [f"Cluster/{NAME}", f"KubeadmControlPlane/{NAME}-control-plane", f"Machine/{own}"]
-        until("all goes that has no finalizer", lambda: kept(store) == stays)
         leases = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
-        assert store.api.send("list", leases).document["items"] == []
+        until(
+            "all goes that has no finalizer, the lock's Lease too",
+            lambda: kept(store) == stays and store.api.send("list", leases).document["items"] == [],
+        )
 
         refused = run("cluster_lock", api)
         assert refused["failed"] and "because it is being terminated" in refused["msg"], refused
