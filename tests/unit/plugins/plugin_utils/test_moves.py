@@ -111,14 +111,19 @@ def test_an_owner_that_does_not_come_along_is_left_out() -> None:
     assert "uid" not in made["metadata"]
 
 
-def test_a_removal_goes_on_where_the_cluster_is(files: Options, other: Options) -> None:
-    """In the order in which the machines were marked; nothing else is deleted there, and nothing is lost."""
+@pytest.mark.parametrize(("seconds", "order"), [((0, 0), (0, 2)), ((0, 1), (2, 0))])
+def test_a_removal_goes_on_where_the_cluster_is(
+    files: Options, other: Options, seconds: tuple[int, int], order: tuple[int, int]
+) -> None:
+    """In the order in which the machines were marked, within a second by name; nothing else is deleted there, and nothing is lost."""
     names = sorted(each["metadata"]["name"] for each in opened(files).list(MACHINE, "default"))
-    for name in (names[2], names[0]):
-        moves.mark(opened(files), MACHINE, name)
+    for name, second in zip((names[2], names[0]), seconds):
+        at = f"2026-01-01T00:00:0{second}Z"
+        moves.mark(FileStore(files["path"], clock=lambda at=at: at), MACHINE, name)
     before = everything(opened(files))
     said = move(files, other, check=True)
-    assert said["changes"][-1] == f"go on there with the deletion of Machine {names[0]}, Machine {names[2]}"
+    first, last = (f"Machine {names[each]}" for each in order)
+    assert said["changes"][-1] == f"go on there with the deletion of {first}, {last}"
     said = move(files, other)
     assert not said.get("failed"), said
     assert moves.marked(opened(other)) == [names[0], names[2]] and missing(opened(other), before) == []
