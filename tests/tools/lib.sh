@@ -19,8 +19,10 @@ REPO="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)"
 CACHE="${KUBEADM_CONTROL_PLANE_CACHE:-${HOME:?}/.cache/kubeadm-control-plane}"
 # The roles and the tests look for cached machine images and binaries under the same name.
 export KUBEADM_CONTROL_PLANE_CACHE="$CACHE"
-# Compiled once, and not by each of some thousand processes: reading the tests alone takes a third of the time.
+# Compiled once, and not by each of some thousand processes, of which each ansible-playbook would take three times as long to begin.
+# Images of containers often forbid Python to write what it compiled, and then the folder would stay empty.
 export PYTHONPYCACHEPREFIX="$CACHE/pycache"
+unset PYTHONDONTWRITEBYTECODE
 
 NAMESPACE=kubeadm
 NAME=control_plane
