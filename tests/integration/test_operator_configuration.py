@@ -125,6 +125,7 @@ def test_a_preview_tells_the_difference_and_touches_nothing(workspace: OperatorW
     assert "compared" not in workspace.world()
 
 
+@pytest.mark.full
 def test_a_bad_flag_goes_back_on_the_first_node_and_the_others_are_never_touched(workspace: OperatorWorkspace) -> None:
     """The reason is told with the node; kubeadm-config never said it; retry goes on once it works."""
     spec = {"clusterConfiguration": {"apiServer": {"extraArgs": {BAD_FLAG: "1"}}}}

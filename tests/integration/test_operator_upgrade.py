@@ -139,6 +139,7 @@ def test_a_renewal(workspace: OperatorWorkspace) -> None:
     away_while_it_stopped(workspace, order)
 
 
+@pytest.mark.full
 def test_a_machine_that_a_killed_run_left_outside_the_endpoint(workspace: OperatorWorkspace) -> None:
     """Giving the Action up brings it back."""
     workspace.action({"renewCertificates": {"names": ["etcd-peer"]}}, name="renew")

@@ -139,6 +139,7 @@ def test_a_whole_life(workspace: ManagementWorkspace, server: ApiServer) -> None
     assert [each for each in workspace.objects("Secret") if each["metadata"]["name"].startswith(NAME)] == []
 
 
+@pytest.mark.full
 def test_a_pass_in_which_nothing_is_to_be_done_asks_little(made: Made) -> None:
     """Counted between the run and the API server; what other clusters there are doesn't matter."""
     for run in made.runs:
@@ -190,6 +191,7 @@ def test_an_api_that_goes_down_in_mid_pass(
     whole(workspace, 1)
 
 
+@pytest.mark.full
 def test_a_token_that_ends_in_mid_pass(workspace: ManagementWorkspace, server: ApiServer, proxy: ApiProxy) -> None:
     """By the environment variables that kubernetes.core has; the token is in no output and in no file."""
     token = admin_token(server)
@@ -262,6 +264,7 @@ def test_an_object_that_somebody_edits_meanwhile(
     whole(workspace, 1)
 
 
+@pytest.mark.full
 def test_an_object_that_somebody_edits_between_observing_and_acting(
     workspace: ManagementWorkspace, server: ApiServer, proxy: ApiProxy, three: RecordedCluster
 ) -> None:
