@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Fixtures of the tests on real machines. A test that dies leaves nothing: the next one, and `make clean`, remove it."""
+"""Fixtures of the tests on real machines. What a killed run leaves is removed by the next one, and by `make clean`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from pathlib import Path
 
 import pytest
 from evidence import evidence
+from host_pool import OWNER
 from workspace import Workspace
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import endpoint, machine, pool
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import DEFAULT_DIRECTORY, Layout
+
+# Every cluster of these tests is called so, Molecule's, and whom the hosts of a pool belong to; a demo or a user's cluster is not.
+OURS = ("lab-", "molecule", OWNER)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -35,6 +42,21 @@ def root() -> None:
     """Real machines need root."""
     if os.geteuid() != 0:
         pytest.exit("the tests on real machines need root: systemd-nspawn, mounts and bridges", returncode=2)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_of_a_killed_run(root: None) -> None:
+    """Remove the tests' machines and endpoints of an earlier run: its stores are gone, only the names still tell whose they are."""
+    del root
+    layout = Layout(DEFAULT_DIRECTORY)
+    for name, record in pool.machine_records(layout).items():
+        # One that was cut off at its very start has no record.
+        if record.get("cluster", {"name": name})["name"].startswith(OURS):
+            machine.remove(layout, name)
+    for name in pool.endpoint_records(layout):
+        namespace, _separator, cluster = name.partition("_")
+        if cluster.startswith(OURS):
+            endpoint.remove(layout, namespace, cluster)
 
 
 @pytest.fixture(scope="module")
