@@ -67,7 +67,6 @@ class ActionModule(ControlPlaneAction):
         "template": {"type": "dict", "default": {}},
         "replicas": {"type": "int"},
         "providers": {"type": "dict", "default": {}},
-        "fencing": {"type": "int"},
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -113,7 +112,7 @@ class ActionModule(ControlPlaneAction):
         # Nothing but inventory hosts is reached: no key of a cluster is needed.
         folder = os.path.join(C.DEFAULT_LOCAL_TMP, "kubeadm", self._arguments["namespace"], self._cluster)
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        return MachineCaller(self, self._task_vars, folder)
+        return MachineCaller(self, self._task_vars, folder, fence=self.fence(self._arguments))
 
     def _ask(self, objects: t.Optional[ClusterObjects]) -> tuple[list[Host], list[str]]:
         names = self._names()

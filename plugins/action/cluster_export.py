@@ -14,8 +14,6 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base 
 class ActionModule(ControlPlaneAction):
     """See the documentation of the module kubeadm.control_plane.cluster_export."""
 
-    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {"fencing": {"type": "int"}}
-
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Bring the copy to what the API has; nothing where none is kept."""
         directory = stores.export_directory(arguments["store"])

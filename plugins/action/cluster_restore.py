@@ -48,7 +48,6 @@ class ActionModule(ControlPlaneAction):
         "machine": {"type": "str", "default": ""},
         "consent": {"type": "str", "default": ""},
         "timeout": {"type": "int", "default": 1200},
-        "fencing": {"type": "int"},
         "run": {"type": "str", "default": ""},
     }
 

@@ -24,7 +24,6 @@ class ActionModule(ControlPlaneAction):
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "name": {"type": "str", "required": True},
         "keep": {"type": "int", "default": 5},
-        "fencing": {"type": "int"},
         "run": {"type": "str", "default": ""},
     }
 

@@ -32,6 +32,8 @@ class ActionModule(ControlPlaneAction):
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Return the provider roles, the infrastructure cluster, the machines and the endpoint's servers."""
+        # A provider is called with what is returned, and knows nothing of locks.
+        self.check_lock(arguments)
         objects = self.open_objects(arguments)
         if objects.infrastructure_cluster is None:
             raise ControlPlaneFailure(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 import uuid
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice, origin
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import ca_cert_hash
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import read_certificates
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import inventory_pool
@@ -45,7 +45,6 @@ class ActionModule(ControlPlaneAction):
         "timeout": {"type": "int", "default": 60},
         "consent_wipe": {"type": "list", "elements": "str", "default": []},
         "consent_forget": {"type": "list", "elements": "str", "default": []},
-        "fencing": {"type": "int"},
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -147,6 +146,7 @@ class ActionModule(ControlPlaneAction):
         call = {
             **self._question(spec),
             "id": claim.get("id") or "",
+            "cluster_id": origin.uid(self._objects.cluster),
             "machine": self._name,
             "known_machine_ids": inventory_pool.known_machine_ids(self._objects.store, infrastructure),
         }
@@ -211,6 +211,7 @@ class ActionModule(ControlPlaneAction):
         call: dict[str, t.Any] = {
             "state": "absent",
             "id": claim.get("id") or "",
+            "cluster_id": origin.uid(self._objects.cluster),
             "machine": self._name,
             "ca_cert_hash": self._ca_cert_hash(),
             # Before the host was asked, nobody knows whether it carries the claim: somebody else's then is no contradiction.
@@ -218,8 +219,6 @@ class ActionModule(ControlPlaneAction):
             "whole_cluster": self._whole_cluster(),
             "consent_wipe": consent,
         }
-        if self._arguments["fencing"] is not None:
-            call["fencing"] = self._arguments["fencing"]
         answer = self._release(host, None if consent else status.get("machineID"), call)
         if answer.failed:
             if claim.get("state") != CLAIMING:

@@ -16,7 +16,6 @@ class ActionModule(ControlPlaneAction):
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "machines": {"type": "list", "elements": "str", "required": True},
-        "fencing": {"type": "int"},
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -75,7 +75,7 @@ class ActionModule(ControlPlaneAction):
             self.check_lock(arguments)
             config = objects.kubeadm_configs.get(self._name) or {}
             external_etcd.require(objects, caller, self._name, "joinConfiguration" not in (config.get("spec") or {}))
-            data = self._data(objects, caller, machine)
+            data, joins = self._data(objects, caller, machine)
             machine_objects.note_start(objects, self._name)
             limit = max(names.BOOTSTRAP_BOUND, 2 * arguments["timeout"])
             self._record(objects, "Running", "kubeadm is at work", limit)
@@ -86,7 +86,7 @@ class ActionModule(ControlPlaneAction):
                 objects,
                 caller,
                 arguments,
-                dict(self._call, data=data, limit=limit, wait=0 if not arguments["wait"] else CALL_SECONDS),
+                dict(self._call, data=data, **joins, limit=limit, wait=0 if not arguments["wait"] else CALL_SECONDS),
             )
         if not arguments["wait"] and not answer.failed:
             return {"changed": True, "state": answer.result.get("state")}
@@ -159,7 +159,10 @@ class ActionModule(ControlPlaneAction):
         bound = f"At {self._ends_at} at the latest kubeadm has ended there, well or not. " if self._ends_at else ""
         return f"{bound}If the machine is gone for good, or is not to be waited for, have it replaced {advice.replace(self._name)}."
 
-    def _data(self, objects: ClusterObjects, caller: MachineCaller, machine: Object) -> dict[str, t.Any]:
+    def _data(
+        self, objects: ClusterObjects, caller: MachineCaller, machine: Object
+    ) -> tuple[dict[str, t.Any], dict[str, t.Any]]:
+        """What node_bootstrap is given: its data, and for a join how it asks the cluster for the run's number."""
         config = objects.kubeadm_configs.get(self._name)
         if config is None or objects.control_plane is None:
             raise ControlPlaneFailure(
@@ -183,9 +186,12 @@ class ActionModule(ControlPlaneAction):
             "resolve_secret": lambda name, key: secret_value(objects.store, objects.namespace, name, key),
         }
         if "joinConfiguration" not in config["spec"]:
-            return init_data(**common)
+            return init_data(**common), {}
         token = bootstrap_tokens.mint(objects, caller, self._name)
-        return join_data(**common, token=token, ca_cert_hashes=[ca_cert_hash(str(certificates["ca"]["crt"]))])
+        authority = str(certificates["ca"]["crt"])
+        host = f"[{endpoint['host']}]" if ":" in str(endpoint["host"]) else endpoint["host"]
+        access = {"server": f"{host}:{endpoint['port']}", "token": token, "ca_cert": authority}
+        return join_data(**common, token=token, ca_cert_hashes=[ca_cert_hash(authority)]), {"lease_access": access}
 
     def _with_image_needs(self, objects: ClusterObjects, config: Object, infrastructure: Object) -> Object:
         # What a machine's image lacks is the image's business: a manifest need not know of it (docs/provider_contract.md).

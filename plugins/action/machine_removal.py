@@ -24,7 +24,6 @@ class ActionModule(ControlPlaneAction):
         "leadership": {"type": "list", "elements": "str", "default": []},
         "infrastructure_deleted": {"type": "bool", "default": False},
         "timeout": {"type": "int", "default": 600},
-        "fencing": {"type": "int"},
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -31,7 +31,6 @@ class ActionModule(ControlPlaneAction):
         "name": {"type": "str", "default": ""},
         "mode": {"type": "str", "choices": ["", *objects.MODES], "default": ""},
         "run": {"type": "str", "default": ""},
-        "fencing": {"type": "int"},
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -25,7 +25,6 @@ class ActionModule(ControlPlaneAction):
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "name": {"type": "str", "default": ""},
         "run": {"type": "str", "default": ""},
-        "fencing": {"type": "int"},
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:

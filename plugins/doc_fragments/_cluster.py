@@ -20,4 +20,9 @@ options:
     description: Namespace of the Cluster and of everything that belongs to it.
     type: str
     default: default
+  fencing:
+    description:
+      - The number of this run's lock, as M(kubeadm.control_plane.cluster_lock) returns it. Nothing is written to the store, and no machine does anything, once
+        the lock is another run's. Without it only the objects' own versions are compared.
+    type: int
 """

@@ -18,6 +18,11 @@ options:
       - Another machine is refused before anything is done, so that a wrong address, delegation or
         C(ansible_connection=local) does no harm.
     type: str
+  claim_id:
+    description:
+      - The claim (M(kubeadm.control_plane.host_claim)) that an existing host was taken with. A host that was given back since, or has another claim, is
+        refused before anything is done.
+    type: str
 attributes:
   action_group:
     description: Use C(group/kubeadm.control_plane.node) in C(module_defaults) to set defaults for this module.
@@ -30,7 +35,10 @@ attributes:
 options:
   fencing:
     description:
-      - The number of the run's lock on the cluster. The machine keeps the highest that it has seen, in
-        C(/var/lib/kubeadm-control-plane/fencing), and refuses a lower one - that run has lost its lock to another.
+      - The number of the run's lock on the cluster. A smaller one than the greatest that was seen is refused, before anything is done -
+        that run has lost its lock to another.
+      - The cluster keeps it in the Lease C(kube-system/kubeadm-control-plane), which is read from etcd's majority in the same call.
+      - Where no API server answers, the machine compares with the greatest that it has seen itself, in
+        C(/var/lib/kubeadm-control-plane/fencing).
     type: int
 """

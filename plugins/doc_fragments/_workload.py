@@ -37,7 +37,7 @@ options:
   fencing:
     description:
       - The number of the run's lock on the cluster, as M(kubeadm.control_plane.cluster_lock) returns it. A machine
-        that has seen a higher one refuses.
+        that has seen a higher one refuses, and so does the cluster.
     type: int
 attributes:
   action:

@@ -6,7 +6,7 @@
 Every write of the store, journal entry, taking and release of the lock, call of a module on a node, and action passes here. Off, a point
 costs one look at the environment. ``KUBEADM_CONTROL_PLANE_FAILPOINTS`` names a JSON file that switches them on::
 
-    {"trace": FILE, "stop": {"how": "kill" | "kill-main" | "terminate", "at": NUMBER | NAME | null,
+    {"trace": FILE, "stop": {"how": "kill" | "kill-main" | "terminate" | "stop", "at": NUMBER | NAME | null,
                              "only": REGEX, "except": [NAME, …], "cgroup": FOLDER, "spare": [COMMAND, …]}}
 
 Each point's name is added to the trace. With ``stop`` the run ends at the NUMBER-th point of the trace, at the point of that NAME, or at
@@ -181,13 +181,27 @@ def _stop(stop: Setting) -> None:
         os.kill(main, signal.SIGKILL)
     elif how == "kill" and stop.get("cgroup"):
         kill_group(str(stop["cgroup"]), stop.get("spare", ()))
+    elif how == "stop":
+        _stop_all(lambda: _members(str(stop["cgroup"])) if stop.get("cgroup") else set(process.descendants(main)))
     elif how == "kill":
         for pid in process.descendants(main):
             if pid != os.getpid():
                 _kill(pid)
         _kill(os.getpid())
     else:
-        raise ValueError(f"how to stop a run is kill, kill-main or terminate, not {how!r}")
+        raise ValueError(f"how to stop a run is kill, kill-main, terminate or stop, not {how!r}")
+
+
+def _stop_all(members: t.Callable[[], set[int]]) -> None:
+    """Stop processes (SIGSTOP), this one as the last: as a machine that is suspended does. They go on where they are when they are woken."""
+    own = os.getpid()
+    # Again until nobody runs: a process may have forked between the reading and the stopping.
+    while others := {pid for pid in members() if pid != own and not process.is_stopped(pid)}:
+        for pid in others:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGSTOP)
+        time.sleep(KILL_PAUSE_SECONDS)
+    os.kill(own, signal.SIGSTOP)
 
 
 def kill_group(folder: str, spare: t.Collection[str] = ()) -> None:

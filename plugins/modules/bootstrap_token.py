@@ -42,6 +42,7 @@ options:
     default: 5
 extends_documentation_fragment:
   - kubeadm.control_plane._node
+  - kubeadm.control_plane._node.fencing
   - kubeadm.control_plane._attributes
 attributes:
   check_mode:
@@ -95,7 +96,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import tokens
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import fencing, tokens
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import (
     ApiClient,
     ApiError,
@@ -114,6 +115,7 @@ def main() -> None:
             "ttl": {"type": "int", "default": tokens.TTL_SECONDS},
             "wait": {"type": "int", "default": 5},
             **arguments.MACHINE,
+            **arguments.FENCING,
         },
         mutually_exclusive=[("token", "token_id")],
         required_if=[("state", "absent", ["token_id"])],
@@ -121,14 +123,15 @@ def main() -> None:
     )
     params = module.params
     try:
-        arguments.check(params, check_mode=module.check_mode)
+        arguments.check(params, check_mode=module.check_mode, ask_cluster=False)
         if params["state"] == "present" and params["token_id"]:
             raise NodeError("token_id is for state=absent.", "Give the whole token, or nothing.")
         access = read_access()
         with ApiClient(access, own_server() or access.server) as client:
+            arguments.hold(client, params, check_mode=module.check_mode)
             result = absent(module, client) if params["state"] == "absent" else present(module, client)
     except (NodeError, ApiError, Unreachable, ValueError) as error:
-        module.fail_json(msg=f"The bootstrap token is not as wanted: {error}")
+        module.fail_json(msg=f"The bootstrap token is not as wanted: {error}", **arguments.fenced(error))
     if result["changed"]:
         known = [str(result.get("token_id", "a new one"))]
         before, after = (known, []) if params["state"] == "absent" else ([], known)
@@ -147,6 +150,8 @@ def present(module: NodeModule, client: ApiClient) -> dict[str, object]:
         known = module.params["token"]
         there = bool(known) and tokens.exists(client, token_id)
         return {"changed": not there, **({"token_id": token_id} if known else {})}
+    if module.params["fencing"] is not None:
+        fencing.let_joining_machines_read(client)
     changed = tokens.create(client, document)
     if not changed and not module.params["token"]:
         raise NodeError("The token that was made up exists already.", "Run it again.")

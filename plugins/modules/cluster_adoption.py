@@ -55,9 +55,6 @@ options:
     description: Infrastructure kinds and the roles that serve them.
     type: dict
     default: {}
-  fencing:
-    description: The number of this run's lock, as M(kubeadm.control_plane.cluster_lock) returns it.
-    type: int
 requirements:
   - cryptography (on the controller)
 extends_documentation_fragment:

@@ -18,10 +18,6 @@ description:
     run's vault password. Where the option isn't given, nothing is done.
   - It is for clusters that keep their own objects - while such a cluster's API is down, the copy is the store that it is restored with.
   - A copy that somebody has worked with since is left as it is, and the call fails.
-options:
-  fencing:
-    description: The number of the run's lock. Whoever works with the copy gets a higher one.
-    type: int
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
   - kubeadm.control_plane._store

@@ -43,9 +43,6 @@ options:
     description: For how many seconds at most the restore on the machine is waited for.
     type: int
     default: 1200
-  fencing:
-    description: The number of this run's lock, as M(kubeadm.control_plane.cluster_lock) returns it.
-    type: int
   run:
     description: The run's name in the journal, as M(kubeadm.control_plane.cluster_lock) returns it.
     type: str

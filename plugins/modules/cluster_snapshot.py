@@ -27,9 +27,6 @@ options:
     description: How many snapshots of this O(name) are kept; older ones are deleted once the new one is verified.
     type: int
     default: 5
-  fencing:
-    description: The number of this run's lock, as M(kubeadm.control_plane.cluster_lock) returns it.
-    type: int
   run:
     description: The run's name in the journal, as M(kubeadm.control_plane.cluster_lock) returns it.
     type: str

@@ -190,7 +190,7 @@ def main() -> None:
     except MembershipError as error:
         module.fail_json(msg=str(error), reason=error.reason, **figures(error.verdict))
     except (NodeError, ValueError) as error:
-        module.fail_json(msg=str(error))
+        module.fail_json(msg=str(error), **arguments.fenced(error))
     module.exit_json(
         changed=done.changed,
         msg=done.message,

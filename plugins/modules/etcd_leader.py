@@ -135,7 +135,7 @@ def main() -> None:
     except MembershipError as error:
         module.fail_json(msg=str(error), reason=error.reason)
     except (NodeError, ValueError) as error:
-        module.fail_json(msg=str(error))
+        module.fail_json(msg=str(error), **arguments.fenced(error))
     result: dict[str, t.Any] = {"changed": done.changed, "msg": done.message, "leader": done.leader.document()}
     if done.changed:
         before = done.before.get(done.before.leader)

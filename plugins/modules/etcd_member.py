@@ -210,7 +210,7 @@ def main() -> None:
         figures = {"quorum": quorum(error.verdict)} if error.verdict else {}
         module.fail_json(msg=str(error), reason=error.reason, **figures)
     except (NodeError, ValueError) as error:
-        module.fail_json(msg=str(error))
+        module.fail_json(msg=str(error), **arguments.fenced(error))
     module.exit_json(**done)
 
 

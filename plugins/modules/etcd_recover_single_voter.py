@@ -178,7 +178,7 @@ def main() -> None:
         if report.state == SUCCEEDED and params["settle"]:
             unit.settle()
     except (NodeError, ValueError) as error:
-        module.fail_json(msg=str(error))
+        module.fail_json(msg=str(error), **arguments.fenced(error))
     result = dict(unit.document(report), changed=started)
     if report.state in (FAILED, INTERRUPTED):
         said = report.record.get("message") or "its unit is gone, by a boot of the machine or by hand"

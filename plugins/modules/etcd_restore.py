@@ -174,7 +174,7 @@ def main() -> None:
     except (RestoreError, ContentsError) as error:
         module.fail_json(msg=str(error), reason=error.reason)
     except NodeError as error:
-        module.fail_json(msg=str(error))
+        module.fail_json(msg=str(error), **arguments.fenced(error))
     if done.pop("failed", False):
         module.fail_json(**done)
     module.exit_json(**done)

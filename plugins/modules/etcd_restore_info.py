@@ -18,6 +18,7 @@ description:
     goes, and which snapshots are kept on this machine. It works where etcd has lost its quorum or doesn't run.
 extends_documentation_fragment:
   - kubeadm.control_plane._node
+  - kubeadm.control_plane._node.fencing
   - kubeadm.control_plane._attributes
   - kubeadm.control_plane._attributes.info_module
 seealso:
@@ -64,12 +65,12 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module 
 
 def main() -> None:
     """Run the module."""
-    module = NodeModule(argument_spec=dict(arguments.MACHINE), supports_check_mode=True)
+    module = NodeModule(argument_spec={**arguments.MACHINE, **arguments.FENCING}, supports_check_mode=True)
     try:
-        arguments.check(module.params, check_mode=True)
+        arguments.check(module.params, check_mode=module.check_mode)
         found = gather()
     except NodeError as error:
-        module.fail_json(msg=str(error))
+        module.fail_json(msg=str(error), **arguments.fenced(error))
     module.exit_json(changed=False, **found)
 
 

@@ -238,7 +238,7 @@ def main() -> None:
     except Unreachable as error:
         module.fail_json(msg=f"No snapshot was taken: {error}", reason="NotReachable")
     except (NodeError, ValueError) as error:
-        module.fail_json(msg=str(error))
+        module.fail_json(msg=str(error), **arguments.fenced(error))
     except OSError as error:
         module.fail_json(msg=f"No snapshot was kept in {params['directory']}: {error}")
     for warning in taken.warnings:

@@ -39,6 +39,13 @@ options:
     description: Namespace of the cluster.
     type: str
     default: default
+  cluster_id:
+    description:
+      - The identity that the cluster has for life, whatever store it is in. For each that it served, the host keeps the greatest O(fencing) that it has seen,
+        also after it was released, and refuses a smaller one.
+    version_added: 1.0.0
+    type: str
+    default: ""
   machine:
     description: Name of the machine that the host becomes or was.
     type: str
@@ -206,6 +213,7 @@ OPTIONS = {
     "id": {"type": "str", "default": ""},
     "cluster": {"type": "str"},
     "namespace": {"type": "str", "default": "default"},
+    "cluster_id": {"type": "str", "default": ""},
     "machine": {"type": "str", "required": True},
     "kubernetes_version": {"type": "str"},
     "images": arguments.IMAGES,
@@ -241,7 +249,7 @@ def main() -> None:
             missing=[each.document() for each in error.missing],
         )
     except NodeError as error:
-        module.fail_json(msg=str(error))
+        module.fail_json(msg=str(error), **arguments.fenced(error))
 
 
 def present(module: NodeModule) -> None:
@@ -249,6 +257,7 @@ def present(module: NodeModule) -> None:
     params = module.params
     # A number that the host kept for a cluster before this one must not count: the claim itself keeps others out.
     arguments.check({"machine_id": params["machine_id"]}, check_mode=module.check_mode)
+    run = host_claim.Run(params["cluster_id"], params["fencing"])
     mine = host_claim.Claim(params["id"], params["cluster"], params["namespace"], params["machine"])
     wanted = host_fitness.Wanted(
         version=params["kubernetes_version"],
@@ -262,7 +271,7 @@ def present(module: NodeModule) -> None:
         ignore=params["ignore_checks"],
         images=Images.read(params["kubernetes_version"], params["images"]) if params["images"] is not None else None,
     )
-    made, changed = host_claim.claim(mine, wanted, check=module.check_mode)
+    made, changed = host_claim.claim(mine, wanted, run=run, check=module.check_mode)
     module.exit_json(
         changed=changed,
         claim=made.document(),
@@ -287,7 +296,8 @@ def absent(module: NodeModule) -> None:
         whole_cluster=params["whole_cluster"],
         consent=params["consent_wipe"],
     )
-    changed, message = host_claim.release(wanted, check=module.check_mode)
+    run = host_claim.Run(params["cluster_id"], params["fencing"])
+    changed, message = host_claim.release(wanted, run=run, check=module.check_mode)
     module.exit_json(changed=changed, message=message)
 
 

@@ -54,9 +54,6 @@ options:
     type: list
     elements: str
     default: []
-  fencing:
-    description: The number of the run's lock on the cluster; a run that has lost its lock wipes nothing.
-    type: int
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
   - kubeadm.control_plane._store

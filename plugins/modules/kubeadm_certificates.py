@@ -151,7 +151,7 @@ def main() -> None:
             said = "the kubelet has a new client certificate" if changed else "the kubelet already has a new one"
         after = node.ends()
     except NodeError as error:
-        module.fail_json(msg=str(error))
+        module.fail_json(msg=str(error), **arguments.fenced(error))
     diff = {"before": before, "after": after} if before != after else {}
     module.exit_json(changed=changed, certificates=after, configuration_file=written, msg=said, diff=diff)
 

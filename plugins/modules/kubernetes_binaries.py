@@ -144,7 +144,7 @@ def main() -> None:
             before_change=still_allowed,
         )
     except NodeError as error:
-        module.fail_json(msg=str(error))
+        module.fail_json(msg=str(error), **arguments.fenced(error))
     module.exit_json(
         changed=done.changed,
         msg=done.message,

@@ -28,9 +28,6 @@ options:
     type: list
     elements: str
     required: true
-  fencing:
-    description: The number of this run's lock, as M(kubeadm.control_plane.cluster_lock) returns it.
-    type: int
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
   - kubeadm.control_plane._store

@@ -51,9 +51,6 @@ options:
     description: Seconds for which a part that the Machine sets no bound for is waited for.
     type: int
     default: 600
-  fencing:
-    description: The number of this run's lock, as M(kubeadm.control_plane.cluster_lock) returns it.
-    type: int
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
   - kubeadm.control_plane._store

@@ -123,6 +123,26 @@ options:
             description: The container runtime's socket. Without it, the only one that is there.
             type: str
             default: ""
+  lease_access:
+    description:
+      - How a machine that is to join asks the cluster whether the run of O(fencing) still holds its lock, having no credentials of its own yet.
+      - Nothing is started where the cluster has seen a run with a greater number. Where the API does not answer, or does not let the token read, nothing is
+        compared.
+    version_added: 1.0.0
+    type: dict
+    suboptions:
+      server:
+        description: Host and port of the control plane endpoint.
+        type: str
+        required: true
+      token:
+        description: The bootstrap token that the machine joins with.
+        type: str
+        required: true
+      ca_cert:
+        description: The certificate of the cluster's CA, PEM.
+        type: str
+        required: true
   wait:
     description:
       - Seconds to wait for the end within this call. When they are over and it goes on, RV(state) is V(Running),
@@ -240,6 +260,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstr
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import fencing
 
 # A shorter text would be taken out of words that happen to hold it.
 SHORTEST_SECRET = 12
@@ -256,6 +277,12 @@ DATA_OPTIONS = {
     "images": arguments.IMAGES,
 }
 
+LEASE_OPTIONS = {
+    "server": {"type": "str", "required": True},
+    "token": {"type": "str", "required": True, "no_log": True},
+    "ca_cert": {"type": "str", "required": True},
+}
+
 
 def main() -> None:
     """Run the module."""
@@ -264,6 +291,7 @@ def main() -> None:
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "step": {"type": "str"},
             "data": {"type": "dict", "options": DATA_OPTIONS, "no_log": True},
+            "lease_access": {"type": "dict", "options": LEASE_OPTIONS},
             "wait": {"type": "int", "default": 900},
             "limit": {"type": "int", "default": 0},
             "discard_etcd_data": {"type": "bool", "default": False},
@@ -280,12 +308,13 @@ def main() -> None:
             module.exit_json(changed=changed)
         present(module)
     except NodeError as error:
-        module.fail_json(msg=str(error))
+        module.fail_json(msg=str(error), **arguments.fenced(error))
 
 
-def mask_secrets_only(module: NodeModule, data: dict[str, t.Any]) -> None:
+def mask_secrets_only(module: NodeModule, data: dict[str, t.Any], access: t.Optional[dict[str, str]] = None) -> None:
     """Let the module mask what may be secret, instead of every word of the data wherever it occurs ("init", "0600")."""
     secrets = [data["config"], *data["preKubeadmCommands"], *data["postKubeadmCommands"]]
+    secrets.append((access or {}).get("token"))
     secrets += [entry.get("content") for entry in data["files"]] + [entry.get("passwd") for entry in data["users"]]
     module.no_log_values = {str(secret) for secret in secrets if secret and len(str(secret)) >= SHORTEST_SECRET}
 
@@ -293,9 +322,13 @@ def mask_secrets_only(module: NodeModule, data: dict[str, t.Any]) -> None:
 def present(module: NodeModule) -> None:
     """Start, find or wait for the bootstrap, and end the module."""
     params = module.params
-    known = {name: value for name, value in params.items() if name != "data"}
+    known = {name: value for name, value in params.items() if name not in ("data", "lease_access")}
     if params["data"] is not None:
-        mask_secrets_only(module, params["data"])
+        mask_secrets_only(module, params["data"], params["lease_access"])
+        if params["lease_access"] is not None and params["fencing"] is not None:
+            access = params["lease_access"]
+            with arguments.remembering(check_mode=module.check_mode):
+                fencing.require_as_joining(params["fencing"], access["server"], access["token"], access["ca_cert"])
     bootstrap = Bootstrap()
     started = False
     matches = None

@@ -298,7 +298,7 @@ def main() -> None:
     try:
         result = run(module.params, check=module.check_mode)
     except (NodeError, ApiError, Unreachable, OSError, ssl.SSLError) as error:
-        module.fail_json(msg=str(error))
+        module.fail_json(msg=str(error), **arguments.fenced(error))
     module.exit_json(**result)
 
 

@@ -169,7 +169,7 @@ def main() -> None:
                 report = unit.run(module.params["argv"], timeout=module.params["timeout"], wait=module.params["wait"])
                 changed = report.changed
     except NodeError as error:
-        module.fail_json(msg=f"{module.params['name']}: {error}")
+        module.fail_json(msg=f"{module.params['name']}: {error}", **arguments.fenced(error))
     module.exit_json(**{**report.__dict__, "changed": changed, "actual_machine_id": read_text(MACHINE_ID_FILE)})
 
 

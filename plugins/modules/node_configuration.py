@@ -325,7 +325,7 @@ def main() -> None:
         arguments.check(module.params, check_mode=module.check_mode)
         result = work(module, Places())
     except NodeError as error:
-        module.fail_json(msg=str(error))
+        module.fail_json(msg=str(error), **arguments.fenced(error))
     if result["changes"]:
         result["diff"] = {"prepared": "".join(f"{line}\n" for line in result["changes"])}
     if result["state"] in (ROLLED_BACK, FAILED) and module.params["fail_after_rollback"]:

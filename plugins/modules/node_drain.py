@@ -180,7 +180,7 @@ def main() -> None:
         arguments.check(module.params, check_mode=module.check_mode)
         report = drain(module.params, check=module.check_mode)
     except (NodeError, ApiError, Unreachable) as error:
-        module.fail_json(msg=f"Node {name}: {error}")
+        module.fail_json(msg=f"Node {name}: {error}", **arguments.fenced(error))
     module.exit_json(
         changed=report.changed,
         state=report.state,

@@ -119,7 +119,7 @@ def main() -> None:
     except (binascii.Error, ValueError):
         module.fail_json(msg=f"{params['path']}: content or mode can't be read. Nothing was written.")
     except NodeError as error:
-        module.fail_json(msg=str(error))
+        module.fail_json(msg=str(error), **arguments.fenced(error))
     module.exit_json(changed=changed, sha256=digest)
 
 

@@ -74,6 +74,7 @@ options:
         required: true
 extends_documentation_fragment:
   - kubeadm.control_plane._node
+  - kubeadm.control_plane._node.fencing
   - kubeadm.control_plane._attributes
   - kubeadm.control_plane._attributes.info_module
 """
@@ -174,19 +175,23 @@ def main() -> None:
                 },
             },
             **arguments.MACHINE,
+            **arguments.FENCING,
         },
         supports_check_mode=True,
     )
     params = module.params
     try:
-        arguments.check(params, check_mode=module.check_mode)
+        # The Lease is raised by the observation itself, which asks the same API server.
+        arguments.check(params, check_mode=module.check_mode, ask_cluster=False)
         count = max(1, params["looks"]) if params["look_again"] else 1
         looks = Looks(count, max(0.0, params["interval"]), max(0.1, params["timeout"]))
         if params["settle"] > 0:
             wait_until_up(params["settle"])
-        observation = collect(looks, params["endpoint"], wanted=params["objects"])
+        number = None if module.check_mode else params["fencing"]
+        with arguments.remembering(check_mode=module.check_mode):
+            observation = collect(looks, params["endpoint"], wanted=params["objects"], number=number)
     except NodeError as error:
-        module.fail_json(msg=str(error))
+        module.fail_json(msg=str(error), **arguments.fenced(error))
     module.exit_json(changed=False, observation=observation)
 
 

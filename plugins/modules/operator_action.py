@@ -42,9 +42,6 @@ options:
     description: The run's name in the journal, as M(kubeadm.control_plane.cluster_lock) returns it.
     type: str
     default: ""
-  fencing:
-    description: The number of the run's lock on the cluster.
-    type: int
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
   - kubeadm.control_plane._store

@@ -196,7 +196,7 @@ def main() -> None:
         if params["api"]:
             result.update(ask(params, check=module.check_mode))
     except (NodeError, ApiError, Unreachable) as error:
-        module.fail_json(msg=str(error))
+        module.fail_json(msg=str(error), **arguments.fenced(error))
     module.exit_json(**result)
 
 

@@ -102,15 +102,16 @@ def main() -> None:
     name = module.params["name"]
     leases: list[str] = []
     try:
-        arguments.check(module.params, check_mode=module.check_mode)
+        arguments.check(module.params, check_mode=module.check_mode, ask_cluster=False)
         access = read_access()
         with ApiClient(access, own_server() or access.server) as api:
+            arguments.hold(api, module.params, check_mode=module.check_mode)
             hosts = hosts_of(api, name) if module.params["machine_gone"] else set()
             changed = delete_node(api, name, check=module.check_mode)
             if hosts:
                 leases = take_leases(api, hosts, check=module.check_mode)
     except (NodeError, ApiError, Unreachable) as error:
-        module.fail_json(msg=f"Node {name} was not deleted: {error}")
+        module.fail_json(msg=f"Node {name} was not deleted: {error}", **arguments.fenced(error))
     words = "is deleted" if changed else "does not exist"
     more = f"; the Lease of its {' and its '.join(leases)} was free to take" if leases else ""
     module.exit_json(changed=changed or bool(leases), msg=f"Node {name} {words}{more}", leases=leases)

@@ -163,13 +163,13 @@ def main() -> None:
     try:
         module.exit_json(**work(module))
     except (NodeError, ApiError, Unreachable) as error:
-        module.fail_json(msg=str(error))
+        module.fail_json(msg=str(error), **arguments.fenced(error))
 
 
 def work(module: NodeModule) -> dict[str, object]:
     """Read, then write."""
     params = module.params
-    arguments.check(params, check_mode=module.check_mode)
+    arguments.check(params, check_mode=module.check_mode, ask_cluster=False)
     changes = [
         compare_and_swap.Write(each["path"], each["method"], json.loads(each["document"]), each["resource_version"])
         for each in params["write"]
@@ -179,6 +179,7 @@ def work(module: NodeModule) -> dict[str, object]:
     own = own_server() if params["kubeconfig"] == ADMIN_KUBECONFIG else None
     with ApiClient(access, own or access.server, TIMEOUT_SECONDS) as client:
         wanted = [compare_and_swap.Read(each["path"], tuple(each["keep"])) for each in params["read"]]
+        arguments.hold(client, params, check_mode=module.check_mode)
         objects = compare_and_swap.read(client, wanted)
         if module.check_mode:
             return {"changed": bool(changes), "objects": objects, "written": 0, "conflict": ""}

@@ -23,6 +23,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.journa
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.locks import Locks
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import inventory_pool, role_variables, stores
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.fence import Fence
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.key_file import KeyFile
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import REFUSED, MachineCaller
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
@@ -36,6 +37,7 @@ CLUSTER_SPEC: dict[str, t.Any] = {
     "cluster": {"type": "str", "required": True},
     "namespace": {"type": "str", "default": "default"},
     "store": STORE_SPEC,
+    "fencing": {"type": "int"},
 }
 
 
@@ -76,6 +78,7 @@ class ControlPlaneAction(ActionBase):
         self.check_mode = bool(self._task.check_mode)
         self._home = (arguments.get("namespace"), arguments.get("cluster"))
         self._noted: list[str] = []
+        self._fences: dict[tuple[str, str, int], Fence] = {}
         try:
             if not self.ends(arguments):
                 self._refuse_unknown_variables()
@@ -122,9 +125,22 @@ class ControlPlaneAction(ActionBase):
             there = stores.exists(options)
             store = stores.open_store(options, None, decrypt, self.PATIENCE_SECONDS) if there else None
             store = OverlayStore(store, now_rfc3339())
+        fence = self.fence(arguments)
+        if fence is not None:
+            store.fenced_by(fence.check)
         if self.ONE_VIEW:
             self._views.enter_context(store.view())
         return store
+
+    def fence(self, arguments: t.Mapping[str, t.Any]) -> t.Optional[Fence]:
+        """Return the number under which this run holds the cluster's lock, as far as its task was given one; None in check mode."""
+        number = arguments.get("fencing")
+        if number is None or self.check_mode or not arguments.get("store"):
+            return None
+        key = (str(arguments["namespace"]), str(arguments["cluster"]), int(number))
+        if key not in self._fences:
+            self._fences[key] = Fence(self.open_locks(arguments), *key)
+        return self._fences[key]
 
     def ciphers(self) -> tuple[t.Optional[Cipher], t.Optional[Cipher]]:
         """Return what encrypts and decrypts with the run's vault password; None each where it has none."""
@@ -168,9 +184,9 @@ class ControlPlaneAction(ActionBase):
 
     def check_lock(self, arguments: t.Mapping[str, t.Any]) -> None:
         """Fail where this run doesn't hold the cluster's lock any more; called before every irreversible call."""
-        number = arguments.get("fencing")
-        if number is not None and not self.check_mode:
-            self.open_locks(arguments).check(arguments["namespace"], arguments["cluster"], number)
+        fence = self.fence(arguments)
+        if fence is not None:
+            fence.check()
 
     def journal(self, arguments: dict[str, t.Any]) -> Journal:
         """Return the cluster's journal."""
@@ -182,7 +198,8 @@ class ControlPlaneAction(ActionBase):
         os.makedirs(folder, mode=0o700, exist_ok=True)
         objects.ask_for_secrets()
         key = objects.ssh_private_key()
-        return MachineCaller(self, self._task_vars, folder, KeyFile(key, folder) if key is not None else None)
+        key_file = KeyFile(key, folder) if key is not None else None
+        return MachineCaller(self, self._task_vars, folder, key_file, self.fence(arguments))
 
     def note(self, change: str) -> None:
         """Have the journal say what this run has changed; what comes of the action, this was done."""

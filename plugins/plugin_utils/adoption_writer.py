@@ -9,7 +9,7 @@ import time
 import typing as t
 import uuid
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds, origin
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import ClusterManifest
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import secrets
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import PkiError, ca_cert_hash
@@ -263,6 +263,7 @@ class Writer:
             "id": identity,
             "cluster": self._name,
             "namespace": self._namespace,
+            "cluster_id": origin.uid(self._store.get(CLUSTER, self._namespace, self._name) or {}),
             "machine": str(node["name"]),
             "kubernetes_version": str(node["kubeletVersion"]),
             "address": str(node.get("internalIP") or ""),

@@ -22,6 +22,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_graph import Graph
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.copied_objects import Copies
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.fence import Fence
 
 PASSWORD_MISSING = (
     "the store's option export keeps a copy of the cluster's objects on the controller, its Secrets encrypted, but this run has no vault "
@@ -41,6 +42,9 @@ class Action(t.Protocol):
 
     def ciphers(self) -> tuple[t.Optional[Cipher], t.Optional[Cipher]]:
         """Return what encrypts and decrypts with the run's vault password."""
+
+    def fence(self, arguments: t.Mapping[str, t.Any]) -> t.Optional[Fence]:
+        """Return the number under which the run holds the cluster's lock."""
 
 
 def keep_copy(action: Action, arguments: dict[str, t.Any]) -> list[str]:
@@ -65,7 +69,9 @@ def keep_copy(action: Action, arguments: dict[str, t.Any]) -> list[str]:
     encrypt, decrypt = action.ciphers()
     if encrypt is None or decrypt is None:
         raise ControlPlaneFailure(PASSWORD_MISSING)
-    return Export(directory, encrypt, decrypt).keep(
+    fence = action.fence(arguments)
+    # The lock of the source: what a run copies that has lost it may be older than what is there.
+    return Export(directory, encrypt, decrypt, fence.check if fence is not None else None).keep(
         action.open_store(arguments),
         arguments["namespace"],
         arguments["cluster"],
@@ -81,11 +87,16 @@ class Export:
         directory: the folder; a file store.
         encrypt: encrypts a Secret's file.
         decrypt: the reverse.
+        before: raises where the run that makes the copy may not write it any more; called before each write.
     """
 
-    def __init__(self, directory: str, encrypt: Cipher, decrypt: Cipher) -> None:
+    def __init__(
+        self, directory: str, encrypt: Cipher, decrypt: Cipher, before: t.Optional[t.Callable[[], t.Any]] = None
+    ) -> None:
         self.directory = directory
         self._store = FileStore(directory, encrypt=encrypt, decrypt=decrypt)
+        if before is not None:
+            self._store.fenced_by(before)
         self._locks = FileLocks(directory)
 
     def keep(self, source: Store, namespace: str, cluster: str, fencing: t.Optional[int], where: str) -> list[str]:

@@ -79,6 +79,7 @@ class Mover:
         self._copies = Copies(target.store, namespace, target.where, seen)
         # Which one answers nobody, so that it is not waited for once more.
         self._silent: t.Optional[Side] = None
+        self._numbers: dict[str, int] = {}
         self.changes: list[str] = []
 
     def move(self) -> bool:
@@ -103,10 +104,9 @@ class Mover:
         self._pause(self._source.store, True)
         arrived = self._arrive(mark, held)
         verified = self._carry()
-        for side, taken in ((self._source, held), (self._target, arrived)):
-            # A run that stood still long enough may have lost them to another one.
-            side.locks.check(*self._at, taken.fencing)
-        self._source.locks.set_mark(*self._at, replace(mark, state=MOVED))
+        # A run that stood still long enough may have lost them to another one; the source's is compared as it is marked.
+        self._target.locks.check(*self._at, arrived.fencing)
+        self._mark(self._source, replace(mark, state=MOVED))
         self.changes.append(f"from now on the cluster is kept in {self._target.where}")
         self._told(self.changes[-1])
         self._after(mark, verified, verified)
@@ -130,7 +130,7 @@ class Mover:
             self._silent = self._target
             self._told(f"what was copied stays where it is: {error}")
         self._pause(self._source.store, mark.paused)
-        self._source.locks.set_mark(*self._at, None)
+        self._mark(self._source, None)
         self.changes.append(f"the cluster stays in {self._source.where}")
         return True
 
@@ -147,7 +147,7 @@ class Mover:
         ]
         self.changes += self._copies.delete(copies)
         before = Mark(theirs.before[0], "", theirs.before[1]) if theirs.before else None
-        self._target.locks.set_mark(*self._at, before)
+        self._mark(self._target, before)
 
     def would(self) -> list[str]:
         """Return what a move would do, having looked at both stores and refused what a move would refuse."""
@@ -180,7 +180,13 @@ class Mover:
                 self._told(f"the lock in {side.where} is left to run out: {error}")
 
     def _take(self, side: Side) -> Taken:
-        return side.locks.acquire(*self._at, on_wait=self._told, purpose=marks.MOVE)
+        taken = side.locks.acquire(*self._at, on_wait=self._told, purpose=marks.MOVE)
+        self._numbers[side.where] = taken.fencing
+        side.store.fenced_by(lambda: side.locks.check(*self._at, taken.fencing))
+        return taken
+
+    def _mark(self, side: Side, mark: t.Optional[Mark]) -> None:
+        side.locks.set_mark(*self._at, mark, self._numbers[side.where])
 
     def _graph(self) -> Graph:
         with self._source.store.view():
@@ -194,7 +200,7 @@ class Mover:
         self._copies.remains(graph)
         cluster = t.cast(Object, graph.get((CLUSTER, self._cluster)))
         begun = Mark(MOVING, secrets.token_hex(6), self._target.where, (cluster.get("spec") or {}).get("paused"))
-        self._source.locks.set_mark(*self._at, begun)
+        self._mark(self._source, begun)
         return begun
 
     def _refuse(self, graph: Graph) -> None:
@@ -216,14 +222,14 @@ class Mover:
         theirs = self._target.locks.mark(*self._at)
         if theirs is not None and theirs.move == mark.move and theirs.state == MOVING:
             self._pause(self._source.store, mark.paused)
-            self._source.locks.set_mark(*self._at, None)
+            self._mark(self._source, None)
             raise ControlPlaneFailure(
                 f"{self._target.where} is the store that {self._namespace}/{self._cluster} is in. Nothing was moved."
             )
         self._refuse_anothers(theirs, mark.move)
         if theirs is None or theirs.state != ARRIVING or theirs.move != mark.move:
             before = (theirs.state, theirs.other) if theirs is not None and theirs.state != ARRIVING else None
-            self._target.locks.set_mark(*self._at, Mark(ARRIVING, mark.move, self._source.where, mark.paused, before))
+            self._mark(self._target, Mark(ARRIVING, mark.move, self._source.where, mark.paused, before))
         return self._target.locks.raise_above(*self._at, held.fencing)
 
     def _refuse_anothers(self, theirs: t.Optional[Mark], move: str) -> None:
@@ -263,7 +269,7 @@ class Mover:
             self._take(self._target)
             self._late(verified)
             self._pause(self._target.store, mark.paused)
-            self._target.locks.set_mark(*self._at, None)
+            self._mark(self._target, None)
         elif graph.objects:
             self._require_there()
         self._tidy()

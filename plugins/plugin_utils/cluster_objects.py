@@ -226,7 +226,10 @@ class ClusterObjects:
     def reach(self, name: str) -> Machine:
         """Return what is needed to call a machine."""
         status = self.infrastructure_machines.get(name, {}).get("status", {})
-        return Machine(name, status.get("machineID"), status.get("connection") or {})
+        claim = status.get("claim") or {}
+        # One that is being given up may have gone already.
+        identity = str(claim.get("id") or "") if claim.get("state") == "Claimed" else ""
+        return Machine(name, status.get("machineID"), status.get("connection") or {}, identity)
 
     def ask_for_secrets(self) -> None:
         """Have the store read the cluster's Secrets at once where each would be a question of its own."""

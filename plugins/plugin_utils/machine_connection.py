@@ -26,6 +26,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import (
     inventory_connection,
     recorded_connection,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.fence import FENCED, Fence, is_observing
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.key_file import KeyFile
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.recorded_connection import UnusableConnection
 
@@ -51,11 +52,17 @@ ANOTHER_NAME = "Give the machine another name in your inventory (ansible_host sa
 
 @dataclass(frozen=True)
 class Machine:
-    """What is needed to call a machine: its name, the recorded machine-id and how to connect to it."""
+    """What is needed to call a machine: its name, the recorded machine-id, how to connect to it, and its claim of an existing host."""
 
     name: str
     machine_id: t.Optional[str]
     connection: t.Mapping[str, t.Any]
+    claim: str = ""
+
+    def identity(self) -> dict[str, str]:
+        """What every call of a module of ours carries, which refuses another machine, and a host that is this machine's no more."""
+        known = {"machine_id": self.machine_id, "claim_id": self.claim}
+        return {name: value for name, value in known.items() if value}
 
 
 @dataclass(frozen=True)
@@ -142,12 +149,18 @@ class MachineCaller:
     """Runs modules on machines from inside an action plugin, over connections of its own."""
 
     def __init__(
-        self, action: t.Any, task_vars: dict[str, t.Any], key_directory: str, key: t.Optional[KeyFile] = None
+        self,
+        action: t.Any,
+        task_vars: dict[str, t.Any],
+        key_directory: str,
+        key: t.Optional[KeyFile] = None,
+        fence: t.Optional[Fence] = None,
     ) -> None:
         self._action = action
         self._task_vars = task_vars
         self._key_directory = key_directory
         self._key = key
+        self._fence = fence
         # Machines on which a call has not ended in its time, with what was said of that: none of them is waited for twice.
         self._hung: dict[str, str] = {}
 
@@ -155,7 +168,11 @@ class MachineCaller:
         """Run ``kubeadm.control_plane.<module>`` on a machine, or another collection's module by its full name.
 
         The recorded machine-id travels with the call of a module of ours, which refuses another machine before it does anything. A call
-        that has not ended in its time (call_deadline.py) is one that did not reach the machine; what it began there may go on.
+        that has not ended in its time (call_deadline.py) is one that did not reach the machine; what it began there may go on. So does the
+        number of the run's lock, where it has one: a machine, or the cluster that it carries, refuses one that is smaller than another's.
+
+        Raises:
+            StoreError: this run was refused for its number, and has lost its lock (``fence.py``).
         """
         if machine.connection.get("released"):
             # Whatever answers there now is not this machine any more, though it has the same machine-id.
@@ -166,8 +183,20 @@ class MachineCaller:
             # One machine of which that got lost must not keep the others from being asked, or the cluster from being deleted.
             return Answer(False, {"msg": _first_line(error)})
         name = module if "." in module else f"kubeadm.control_plane.{module}"
-        if machine.machine_id and name.startswith("kubeadm.control_plane."):
-            arguments = dict(arguments, machine_id=machine.machine_id)
+        if name.startswith("kubeadm.control_plane."):
+            arguments = {**arguments, **machine.identity()}
+        if self._fence is None or module not in FENCED:
+            return self._call(machine, variables, name, arguments)
+        observing = is_observing(module, arguments, bool(self._action._task.check_mode))
+        while True:
+            # By now it may be another one than the caller knows.
+            answer = self._call(machine, variables, name, {**arguments, "fencing": self._fence.number})
+            highest = answer.result.get("fenced")
+            if not isinstance(highest, int) or not self._fence.answer(highest, observing):
+                return answer
+
+    def _call(self, machine: Machine, variables: dict[str, t.Any], name: str, arguments: dict[str, t.Any]) -> Answer:
+        module = name.removeprefix("kubeadm.control_plane.")
         if machine.name in self._hung:
             return Answer(False, {"msg": self._hung[machine.name]})
         connection = self._connect(machine.name, variables)

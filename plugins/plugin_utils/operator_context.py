@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import hashlib
 import json
 import re
@@ -364,6 +365,6 @@ def reach(objects: ClusterObjects, node: NodeFacts) -> Machine:
     """How a Node's machine is reached: by what the store knows of it, or as a host of the inventory."""
     if node.machine:
         known = objects.reach(node.machine)
-        return Machine(known.name, known.machine_id or node.machine_id or None, known.connection)
+        return dataclasses.replace(known, machine_id=known.machine_id or node.machine_id or None)
     connection = {"inventoryHost": node.inventory_host} if node.inventory_host else {}
     return Machine(node.name, node.machine_id or None, connection)

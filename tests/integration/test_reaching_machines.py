@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from sshd import Sshd, find_base
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock
+
 CALL = Path(__file__).resolve().parents[1] / "support" / "one_call.py"
 NO_CHECK = "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null"
 
@@ -31,7 +33,20 @@ def call(
     sshd: Sshd, connection: t.Mapping[str, t.Any], folder: Path, environment: t.Mapping[str, str], *more: str
 ) -> list[dict[str, t.Any]]:
     """Ask the machine for its claim, twice, with that environment."""
-    words = [str(sshd.folder), json.dumps(connection), "host_claim_info", "{}", *more]
+    return called(sshd, connection, folder, environment, "host_claim_info", {}, *more)
+
+
+def called(
+    sshd: Sshd,
+    connection: t.Mapping[str, t.Any],
+    folder: Path,
+    environment: t.Mapping[str, str],
+    module: str,
+    arguments: t.Mapping[str, t.Any],
+    *more: str,
+) -> list[dict[str, t.Any]]:
+    """Call a module there, twice."""
+    words = [str(sshd.folder), json.dumps(connection), module, json.dumps(arguments), *more]
     env = {**os.environ, "ANSIBLE_HOME": str(folder), "ANSIBLE_SSH_CONTROL_PATH_DIR": str(folder), **environment}
     done = subprocess.run([sys.executable, str(CALL), *words], env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -74,6 +89,23 @@ def test_the_reason_is_sshs_own(sshd: Sshd, tmp_path: Path) -> None:
     recorded = {**sshd.connection, "hostKeys": [sshd.client_public]}
     answer, _again = call(sshd, recorded, tmp_path, {"ANSIBLE_SSH_EXECUTABLE": str(hasty)})
     assert not answer["reached"] and "Host key verification failed" in answer["message"], answer
+
+
+def test_the_machine_refuses_a_number_below_the_highest_that_it_has_seen(sshd: Sshd, tmp_path: Path) -> None:
+    """The modules themselves, with the locks of two stores: an observation raises its lock's number, a step is refused."""
+    one, other = tmp_path / "one", tmp_path / "other"
+    lock.leave_number(str(other), "default", "prod", 40)
+    file = {"path": "/etc/kubernetes/x", "content": "x"}
+
+    def run(store: Path, module: str, arguments: t.Mapping[str, t.Any]) -> list[dict[str, t.Any]]:
+        return called(sshd, sshd.connection, tmp_path, {}, module, arguments, "60", str(store))
+
+    assert [each["failed"] for each in run(one, "node_observe", {"looks": 1})] == [False, False]
+    assert [each["failed"] for each in run(other, "node_observe", {"looks": 1})] == [False, False]
+    with pytest.raises(AssertionError, match=r"since it was observed.*number 2, newest 41"):
+        run(one, "node_file", file)
+    assert [each["failed"] for each in run(one, "node_observe", {"looks": 1})] == [False, False]
+    assert (one / "default" / "locks" / "prod" / "42.released").exists()
 
 
 def test_a_machine_whose_processes_hang_was_not_reached(sshd: Sshd, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import dataclasses
 import json
 import os
 import re
+import signal
 import subprocess
 import time
 import typing as t
@@ -22,6 +23,9 @@ import recovery
 from workspace import Run, Workspace
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils import failpoints
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.process import (
+    is_stopped as process_is_stopped,
+)
 
 # What an entry of the journal, a call of a machine, and a provider's task leave behind them.
 OUTWARD = r"after (journal|node|task)"
@@ -147,7 +151,7 @@ class KilledRuns:
         workspace: the user's folder.
         command: what is run there, as ``Workspace.command`` makes it.
         folder: where traces, outputs and the record (``record.jsonl``) are kept.
-        how: ``kill``, ``kill-main`` (the rest of the run goes on) or ``terminate``.
+        how: ``kill``, ``kill-main`` (the rest of the run goes on), ``terminate``, or ``stop`` (stopped_runs.py).
         only: a regular expression: at which points a run may be stopped.
         on_stop: called after each run that was stopped, with it.
     """
@@ -223,17 +227,27 @@ class KilledRuns:
             self._groups = []
 
     def _run(self, stop: t.Optional[dict[str, t.Any]]) -> tuple[Stop, Run]:
+        begun = self._begin(stop)
+        try:
+            begun.process.wait(timeout=BOUND_SECONDS)
+        except BaseException:
+            # It hangs, or whoever waits for it was interrupted.
+            begun.kill()
+            raise
+        return self._ended(begun)
+
+    def _begin(self, stop: t.Optional[dict[str, t.Any]]) -> Begun:
         self._number += 1
-        trace_file = self._folder / f"trace-{self._number}"
-        output = self._folder / f"output-{self._number}"
         group = Group(f"kubeadm-control-plane-run-{os.getpid()}-{id(self)}-{self._number}")
         self._groups.append(group)
+        trace_file = self._folder / f"trace-{self._number}"
         setting: dict[str, t.Any] = {"trace": str(trace_file)}
         if stop is not None:
             setting["stop"] = {"how": self._how, **stop, **_group_setting(group)}
         setting_file = self._folder / f"setting-{self._number}.json"
         setting_file.write_text(json.dumps(setting))
         began, begun = time.time(), time.monotonic()
+        output = self._folder / f"output-{self._number}"
         with output.open("w") as stream:
             process = subprocess.Popen(
                 group.command(self._command),
@@ -244,31 +258,67 @@ class KilledRuns:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-            try:
-                returncode = process.wait(timeout=BOUND_SECONDS)
-            except BaseException:
-                # It hangs, or whoever waits for it was interrupted.
-                group.kill()
-                process.kill()
-                process.wait()
-                raise
-        seconds = round(time.monotonic() - begun, 2)
-        point = _read(Path(f"{trace_file}.stopped"))
-        if point and self._how == "kill":
+        return Begun(self._number, group, process, trace_file, output, began, begun)
+
+    def _ended(self, begun: Begun) -> tuple[Stop, Run]:
+        returncode = begun.process.returncode
+        seconds = round(time.monotonic() - begun.begun, 2)
+        if begun.point and self._how == "kill":
             # Killed as a whole: nothing of it may still be at work when the next one begins.
-            group.wait_empty()
-            group.remove()
-        passed = trace(trace_file)
+            begun.group.wait_empty()
+            begun.group.remove()
+        passed = trace(begun.trace)
         self._met.update(dict.fromkeys(passed))
-        done = Stop(self._number, self._how, point, returncode, round(began, 3), seconds, len(passed))
+        done = Stop(begun.number, self._how, begun.point, returncode, round(begun.began, 3), seconds, len(passed))
         with (self._folder / "record.jsonl").open("a") as record:
             record.write(json.dumps(dataclasses.asdict(done)) + "\n")
-        run = Run(returncode, _read(output))
-        if point:
-            assert returncode != 0, f"the run was stopped at {point!r} and ended well:\n{run.output[-3000:]}"
+        run = Run(returncode, _read(begun.output))
+        if begun.point and self._how != "stop":
+            assert returncode != 0, f"the run was stopped at {begun.point!r} and ended well:\n{run.output[-3000:]}"
             if self._on_stop is not None:
                 self._on_stop(done)
         return done, run
+
+
+@dataclasses.dataclass
+class Begun:
+    """A run under way."""
+
+    number: int
+    group: Group
+    process: subprocess.Popen[bytes]
+    trace: Path
+    output: Path
+    began: float
+    begun: float
+
+    @property
+    def point(self) -> str:
+        """Where it was stopped, empty where it wasn't."""
+        return _read(Path(f"{self.trace}.stopped"))
+
+    def until_stopped(self) -> bool:
+        """Wait until nothing of it runs any more; tell whether it was stopped, and did not come to its end."""
+        end = time.monotonic() + BOUND_SECONDS
+        while self.process.poll() is None:
+            if self.point and all(map(process_is_stopped, self.group.members())):
+                return True
+            assert time.monotonic() < end, _read(self.output)[-3000:]
+            time.sleep(0.05)
+        return False
+
+    def wake(self) -> None:
+        """Have it go on where it stands, to its end."""
+        for pid in self.group.members():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+        self.process.wait(timeout=BOUND_SECONDS)
+
+    def kill(self) -> None:
+        """End it."""
+        self.group.kill()
+        self.process.kill()
+        self.process.wait()
 
 
 def _group_setting(group: Group) -> dict[str, t.Any]:

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Call a machine twice, as one action does, in a process of its own, and print what came of it.
 
-Usage: one_call.py FOLDER CONNECTION MODULE ARGUMENTS [SECONDS]; the folder has the client's key, connection and arguments are JSON.
-SECONDS is what a call may take where the module has no longer bound of its own.
+Usage: one_call.py FOLDER CONNECTION MODULE ARGUMENTS [SECONDS [STORE]]; the folder has the client's key, connection and arguments are JSON.
+SECONDS is what a call may take where the module has no longer bound of its own. STORE is a file store whose lock is held meanwhile.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ def main() -> None:
     folder, connection, module, arguments = sys.argv[1:5]
     init_plugin_loader()
     # Not before: Ansible's loader of collections makes packages of them.
+    from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.locks import FileLocks
     from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import call_deadline
     from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
+    from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.fence import Fence
     from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.key_file import KeyFile
     from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Machine, MachineCaller
 
@@ -44,13 +46,19 @@ def main() -> None:
     )
     task_vars: dict[str, t.Any] = {"hostvars": {}}
     key = KeyFile((Path(folder) / "client").read_bytes(), folder)
-    caller = MachineCaller(action, task_vars, folder, key)
     if sys.argv[5:]:
         call_deadline.CALL_SECONDS = int(sys.argv[5])
+    fence = None
+    if sys.argv[6:]:
+        locks, at = FileLocks(sys.argv[6]), ("default", "prod")
+        fence = Fence(locks, *at, locks.take(*at).fencing)
+    caller = MachineCaller(action, task_vars, folder, key, fence)
     machine = Machine("m1", None, json.loads(connection))
     for answer in [caller.call(machine, module, json.loads(arguments)) for _turn in range(2)]:
         said = {"reached": answer.reached, "message": answer.message, "failed": answer.failed}
         sys.stdout.write(json.dumps(said) + "\n")
+    if fence is not None:
+        locks.release_own(*at)
 
 
 if __name__ == "__main__":

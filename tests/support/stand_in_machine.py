@@ -24,6 +24,7 @@ from typing import Any, Optional
 import stand_in_snapshots
 import yaml
 from stand_in_configurations import Configurations
+from stand_in_fencing import Fencing
 from stand_in_programs import asked_for_passwords, now, rfc3339
 from stand_in_upgrades import Upgrades, pod
 
@@ -45,7 +46,7 @@ INFO = {
 }
 
 
-class World(Upgrades, Configurations):
+class World(Upgrades, Configurations, Fencing):
     """Everything that exists, as one machine sees it."""
 
     def __init__(self, state: Object, cloud: Object, address: str = "", folder: Path = Path()) -> None:
@@ -97,11 +98,9 @@ class World(Upgrades, Configurations):
         assert self.here is not None
         if arguments.get("machine_id") not in (None, self.here["machineID"]):
             return {"failed": True, "msg": "this is another machine (machine-id)"}
-        number, highest = arguments.get("fencing"), self.state["fencing"].get(self.here["name"], 0)
-        if number is not None and number < highest:
-            return {"failed": True, "msg": f"this run's fencing number is {number}, but {highest} has been here"}
-        if number is not None:
-            self.state["fencing"][self.here["name"]] = number
+        refused = self.refused(arguments)
+        if refused is not None:
+            return refused
         self.look()
         known = getattr(self, module, None)
         return dict(known(arguments)) if known else {"failed": True, "msg": f"{module} is not known here"}

@@ -1,15 +1,18 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Options of every module that runs on a machine; keep in step with plugins/doc_fragments/_node.py."""
+"""Options of every module that runs on a machine, and what it refuses first; keep in step with plugins/doc_fragments/_node.py."""
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import guard
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import fencing
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import ADMIN_KUBECONFIG, ApiClient
 
-MACHINE: dict[str, dict[str, t.Any]] = {"machine_id": {"type": "str"}}
+MACHINE: dict[str, dict[str, t.Any]] = {"machine_id": {"type": "str"}, "claim_id": {"type": "str"}}
 FENCING: dict[str, dict[str, t.Any]] = {"fencing": {"type": "int"}}
 # What a spec says of the static pods' images (kubeadm/bootstrap.py, image_facts).
 IMAGES: dict[str, t.Any] = {
@@ -25,8 +28,50 @@ IMAGES: dict[str, t.Any] = {
 }
 
 
-def check(params: t.Mapping[str, t.Any], *, check_mode: bool) -> None:
-    """Refuse the wrong machine, then a run that lost its lock, before anything else. Raises ``guard.NodeError``."""
+def check(params: t.Mapping[str, t.Any], *, check_mode: bool, ask_cluster: bool = True) -> None:
+    """Refuse the wrong machine, then a run that lost its lock, before anything else.
+
+    Args:
+        params: the module's.
+        check_mode: whether nothing may be changed, the numbers that are kept included.
+        ask_cluster: whether the cluster's Lease is read and raised as well (``workload/fencing.py``).
+
+    Raises:
+        guard.NodeError: it is refused.
+    """
     guard.require_machine(params["machine_id"])
-    if "fencing" in params:
-        guard.require_fencing(params["fencing"], keep=not check_mode)
+    if params.get("claim_id"):
+        guard.require_claim(params["claim_id"])
+    number = params.get("fencing")
+    if number is None:
+        return
+    guard.require_fencing(number, keep=not check_mode)
+    if ask_cluster:
+        with remembering(check_mode=check_mode):
+            fencing.require(number, write=not check_mode, kubeconfig=params.get("kubeconfig") or ADMIN_KUBECONFIG)
+
+
+def hold(client: ApiClient, params: t.Mapping[str, t.Any], *, check_mode: bool) -> None:
+    """Refuse a run that lost its lock by the cluster's Lease, for a module that asks an API server anyway (``ask_cluster`` false).
+
+    Raises:
+        guard.Fenced: it lost its lock. ApiError: the API refused. Unreachable: it did not answer.
+    """
+    if params["fencing"] is not None:
+        with remembering(check_mode=check_mode):
+            fencing.hold(client, params["fencing"], write=not check_mode)
+
+
+@contextlib.contextmanager
+def remembering(*, check_mode: bool) -> t.Iterator[None]:
+    """Keep on this machine the number that the cluster is found to have seen: its API may not answer the next time."""
+    try:
+        yield
+    except guard.Fenced as error:
+        guard.require_fencing(error.highest, keep=not check_mode)
+        raise
+
+
+def fenced(error: Exception) -> dict[str, int]:
+    """Return what a module's failure says of a number that is too small; nothing for another error."""
+    return {"fenced": error.highest} if isinstance(error, guard.Fenced) else {}

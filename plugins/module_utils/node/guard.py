@@ -1,16 +1,18 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a node refuses before anything else: the wrong machine, and a run that lost its lock to a newer one."""
+"""What a node refuses before anything else: the wrong machine, a host that was given back, and a run that lost its lock to a newer one."""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import typing as t
 
 STATE_DIRECTORY = "/var/lib/kubeadm-control-plane"
+KUBERNETES_DIRECTORY = "/etc/kubernetes"
 MACHINE_ID_FILE = "/etc/machine-id"
 BOOT_ID_FILE = "/proc/sys/kernel/random/boot_id"
 
@@ -22,6 +24,17 @@ class NodeError(Exception):
         super().__init__(f"{what} {fix}".strip())
         self.what = what
         self.fix = fix
+
+
+class Fenced(NodeError):
+    """A refusal: another run has been here, or at work on this cluster, with the number ``highest``, which is greater than this run's."""
+
+    def __init__(self, number: int, highest: int, where: str) -> None:
+        super().__init__(
+            f"This run's fencing number is {number}, but {where} a run with number {highest}: this run no longer holds the cluster's lock.",
+            "Nothing was done. See who holds the lock, and run again when it is free.",
+        )
+        self.highest = highest
 
 
 def read_text(path: str) -> str:
@@ -56,26 +69,63 @@ def require_fencing(number: t.Optional[int], directory: str = STATE_DIRECTORY, *
     A higher one is kept, unless ``keep`` is False (check mode).
 
     Raises:
-        NodeError: a later run has been here: this one lost its lock.
+        Fenced: a later run has been here: this one lost its lock.
+        NodeError: what is kept is no number.
     """
     if number is None:
         return
     if not keep and not os.path.isdir(directory):
         return
     with exclusive(directory):
-        path = os.path.join(directory, "fencing")
-        text = read_text(path)
-        if text and not text.isdigit():
-            raise NodeError(f"{path} holds {text[:40]!r} instead of a number.", "Look who changed it, then delete it.")
-        highest = int(text or 0)
-        if number < highest:
-            raise NodeError(
-                f"This run's fencing number is {number}, but a run with number {highest} has been on this machine:"
-                " this run no longer holds the cluster's lock.",
-                "Nothing was done. See who holds the lock, and run again when it is free.",
-            )
-        if keep and number > highest:
-            write_atomically(path, f"{number}\n".encode())
+        compare_number(os.path.join(directory, "fencing"), number, "this machine has seen", keep=keep)
+
+
+def compare_number(path: str, number: int, where: str, *, keep: bool) -> None:
+    """Refuse a number lower than the one that a file keeps; a higher one is kept, where that is wanted. The caller holds :func:`exclusive`.
+
+    Args:
+        path: the file.
+        number: a run's number.
+        where: who has seen the higher one, for the refusal.
+        keep: whether a higher number is written to the file.
+
+    Raises:
+        Fenced: the file has a higher one.
+        NodeError: what is kept is no number.
+    """
+    text = read_text(path)
+    if text and not (text.isascii() and text.isdigit()):
+        raise NodeError(f"{path} holds {text[:40]!r} instead of a number.", "Look who changed it, then delete it.")
+    highest = int(text or 0)
+    if number < highest:
+        raise Fenced(number, highest, where)
+    if keep and number > highest:
+        write_atomically(path, f"{number}\n".encode())
+
+
+def require_claim(identity: str, directory: str = STATE_DIRECTORY, kubernetes: str = KUBERNETES_DIRECTORY) -> None:
+    """Refuse an existing host that was given back, or claimed by somebody else, since the caller learned whose it is (host_claim.py).
+
+    A host without a claim that carries a cluster is refused by nobody: its claim was deleted by hand.
+
+    Raises:
+        NodeError: the claim is another's, or there is none and nothing of a cluster.
+    """
+    text = read_text(os.path.join(directory, "claim.json"))
+    try:
+        found = str(json.loads(text)["id"]) if text else ""
+    except (ValueError, KeyError, TypeError):
+        found = "unreadable"
+    carried = any(
+        os.path.exists(os.path.join(kubernetes, name)) for name in ("admin.conf", "kubelet.conf", "manifests")
+    )
+    if found == identity or (not found and (carried or os.path.exists(os.path.join(directory, "bootstrap.json")))):
+        return
+    raise NodeError(
+        "This host is not the machine's any more that this call is for: it was given back"
+        + (" and has another claim by now." if found else "."),
+        "Nothing was done. Another run has released it; run again, which reads everything anew.",
+    )
 
 
 @contextlib.contextmanager

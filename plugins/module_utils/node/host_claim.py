@@ -9,18 +9,23 @@ and given up only together with everything that kubeadm made there.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import socket
 import time
 import typing as t
 from dataclasses import dataclass
+from pathlib import Path
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import guard, host_facts, host_fitness, reset
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host_facts import HostPlaces
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host_fitness import Missing, Wanted
 
+# Of so many clusters that it served a host remembers the number of the newest run.
+CLUSTERS_KEPT = 100
 END_SECONDS = 30.0
 POLL_SECONDS = 0.25
 
@@ -50,6 +55,18 @@ class Claim:
     def owner(self) -> str:
         """Return whose it is, for people."""
         return f"cluster {self.namespace}/{self.cluster}, machine {self.machine}"
+
+
+@dataclass(frozen=True)
+class Run:
+    """Who asks: the number of a run's lock, and the cluster that it is of, by the identity that it has for life; "" and None for nobody's."""
+
+    cluster_id: str = ""
+    fencing: t.Optional[int] = None
+
+
+NOBODY = Run()
+_CLUSTER_ID = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9])?")
 
 
 class Unfit(NodeError):
@@ -83,20 +100,40 @@ def read_claim(places: HostPlaces) -> t.Optional[Claim]:
         ) from error
 
 
-def claim(mine: Claim, wanted: Wanted, *, check: bool, places: t.Optional[HostPlaces] = None) -> tuple[Claim, bool]:
+def claim(
+    mine: Claim, wanted: Wanted, *, check: bool, places: t.Optional[HostPlaces] = None, run: Run = NOBODY
+) -> tuple[Claim, bool]:
     """Claim this host and return the claim, and whether this call made it. One that it has of the same id is left as it is.
 
     Raises:
         Unfit: the host is somebody else's, or something is missing.
+        Fenced: a later run of the same cluster has been here.
     """
     where = places or HostPlaces()
     if check:
-        return _claim(mine, wanted, where, check=True)
+        return _claim(mine, wanted, where, run, check=True)
     with guard.exclusive(where.node.state):
-        return _claim(mine, wanted, where, check=False)
+        return _claim(mine, wanted, where, run, check=False)
 
 
-def _claim(mine: Claim, wanted: Wanted, where: HostPlaces, *, check: bool) -> tuple[Claim, bool]:
+def _compare(run: Run, where: HostPlaces, *, keep: bool) -> None:
+    """Refuse a run that lost its lock. Its cluster's number outlives the release: a claim of that run's may still be under way."""
+    if run.fencing is None or not run.cluster_id:
+        return
+    if not _CLUSTER_ID.fullmatch(run.cluster_id):
+        raise NodeError(f"{run.cluster_id[:80]!r} is no identity of a cluster.", "It is the uid of its Cluster object.")
+    folder = os.path.join(where.node.state, "clusters")
+    if keep:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        for path in sorted(Path(folder).iterdir(), key=os.path.getmtime, reverse=True)[CLUSTERS_KEPT:]:
+            path.unlink()
+    guard.compare_number(
+        os.path.join(folder, run.cluster_id), run.fencing, "of this cluster this host has seen", keep=keep
+    )
+
+
+def _claim(mine: Claim, wanted: Wanted, where: HostPlaces, run: Run, *, check: bool) -> tuple[Claim, bool]:
+    _compare(run, where, keep=not check)
     present = _claim_if_readable(where)
     identity = guard.read_text(where.machine_id)
     if present is not None and present.id == mine.id:
@@ -117,6 +154,8 @@ def _claim(mine: Claim, wanted: Wanted, where: HostPlaces, *, check: bool) -> tu
     if not check:
         # The number of a cluster that this host served before means nothing to the next.
         _unlink(os.path.join(where.node.state, "fencing"))
+        if run.fencing is not None:
+            guard.compare_number(os.path.join(where.node.state, "fencing"), run.fencing, "", keep=True)
         text = json.dumps(made.document(), indent=2, sort_keys=True) + "\n"
         guard.write_atomically(where.claim, text.encode())
     return made, True
@@ -178,13 +217,17 @@ def release(
     check: bool,
     places: t.Optional[HostPlaces] = None,
     undo: t.Callable[..., bool] = reset.reset,
+    run: Run = NOBODY,
 ) -> tuple[bool, str]:
     """Undo what kubeadm made on this host and give the claim up; return whether anything changed, and what was done in words.
 
     Raises:
         NodeError: the host carries something else than what was claimed, or is still an etcd member beside others.
+        Fenced: a later run of the same cluster has been here.
     """
     where = places or HostPlaces()
+    with guard.exclusive(where.node.state) if not check else contextlib.nullcontext():
+        _compare(run, where, keep=not check)
     present = read_claim(where) if not wanted.consent else _claim_if_readable(where)
     found = [*host_facts.traces(where), *(f"a running {name}" for name in host_facts.running(where))]
     if present is not None and present.id != wanted.id and wanted.released_before and not wanted.consent:

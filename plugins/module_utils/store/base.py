@@ -26,6 +26,8 @@ Objects = list[Object]
 # (apiGroup, kind); the core group is the empty text.
 KindRef = tuple[str, str]
 Change = t.Callable[[Object], t.Any]
+# Raises where a run may not write any more.
+Fence = t.Callable[[], t.Any]
 
 MODIFY_ATTEMPTS = 50
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -62,6 +64,20 @@ class Conflict(StoreError):
 
 class Store(abc.ABC):
     """The interface of every store. All methods raise :class:`StoreError` where the store itself fails."""
+
+    _fence: Fence | None = None
+
+    def fenced_by(self, fence: Fence) -> None:
+        """Have ``fence`` called right before each write, which is not made where it raises (docs/store.md, "The fencing number").
+
+        A store of files calls it while nobody else can write, take or raise a lock; an API compares objects alone, so that a request
+        that was sent before the lock was lost may still arrive.
+        """
+        self._fence = fence
+
+    def _before_write(self) -> None:
+        if self._fence is not None:
+            self._fence()
 
     def journal_directory(self) -> str | None:
         """Return the directory that the journals are in, None where the store has none (yet)."""

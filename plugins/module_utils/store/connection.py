@@ -98,7 +98,7 @@ class Connection:
             self._configuration = self._configured(target)
             self._authority = file_text(self._options, "ca_cert") or target.authority
             self._pool: t.Any = None
-            self._pool_for = ("", "")
+            self._pool_for = (0, "", "")
             if not isinstance(self._credentials, credentials.Plugin):
                 # What can't be used is said before anything is asked for.
                 proof = self._credentials.current()
@@ -129,14 +129,16 @@ class Connection:
             raise self._no_credentials(error) from error
 
     def _connections(self, pair: tuple[str, str]) -> t.Any:
-        if self._pool is None or pair != self._pool_for:
+        # Of this process: a worker that was forked meanwhile must not write to a connection that its parent writes to.
+        wanted = (os.getpid(), *pair)
+        if self._pool is None or wanted != self._pool_for:
             try:
                 pool = self._client.ApiClient(self._configuration).rest_client.pool_manager
             except (ImportError, HTTPError, ValueError) as error:
                 # Only a SOCKS proxy needs a further Python package.
                 raise NoKubeconfig(f"the proxy {self._configuration.proxy} can't be used: {short(error)}") from error
             pool.connection_pool_kw["ssl_context"] = self._context(pair)
-            self._pool, self._pool_for = pool, pair
+            self._pool, self._pool_for = pool, wanted
         return self._pool
 
     def _target(self) -> _Target:

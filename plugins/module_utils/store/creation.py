@@ -21,7 +21,13 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubern
 ATTEMPTS = 3
 
 
-def create_once(api: KubernetesApi, path: str, own_path: str, obj: t.Mapping[str, t.Any]) -> Answer:
+def create_once(
+    api: KubernetesApi,
+    path: str,
+    own_path: str,
+    obj: t.Mapping[str, t.Any],
+    before: t.Optional[t.Callable[[], t.Any]] = None,
+) -> Answer:
     """Send a new object and return the answer; 404 and 409 are answers.
 
     Args:
@@ -29,6 +35,7 @@ def create_once(api: KubernetesApi, path: str, own_path: str, obj: t.Mapping[str
         path: of the objects of its kind.
         own_path: the object's own.
         obj: the object, which holds a name.
+        before: as of :meth:`KubernetesApi.send`.
 
     Raises:
         ApiUnavailable: nobody answered, or whether the object was stored can't be told.
@@ -38,7 +45,8 @@ def create_once(api: KubernetesApi, path: str, own_path: str, obj: t.Mapping[str
     while True:
         attempt += 1
         try:
-            answer = api.send("create", path, obj, {"fieldManager": FIELD_MANAGER}, accepted=(404, 409))
+            query = {"fieldManager": FIELD_MANAGER}
+            answer = api.send("create", path, obj, query, accepted=(404, 409), before=before)
         except ApiUnavailable as error:
             if not error.may_be_done or attempt == ATTEMPTS:
                 raise

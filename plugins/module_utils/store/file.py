@@ -145,8 +145,7 @@ class FileStore(base.Store):
         obj = base.plain_object(obj)
         kind_ref, namespace, name = identity(obj)
         path = object_path(self.directory, kind_ref, namespace, name)
-        metadata = obj["metadata"]
-        metadata.pop("deletionTimestamp", None)
+        (metadata := obj["metadata"]).pop("deletionTimestamp", None)
         # Counted on from the time, so that an object made anew never gets a version that its predecessor had.
         metadata.update(
             uid=str(uuid.uuid4()),
@@ -272,7 +271,7 @@ class FileStore(base.Store):
                 "Nothing was read or written. Give the store's directory.",
             )
         others = [each for each in files.names_in(self.directory) if each not in (LOCK_FILE, "lost+found")]
-        # Looked for once more, after the names: another run may be making the store, and that file comes first.
+        # Looked for again, after the names: another run may be making the store, and that file comes first.
         if others and not os.path.lexists(os.path.join(self.directory, FORMAT_FILE)):
             raise base.StoreError(
                 "the directory is not a store",
@@ -306,6 +305,7 @@ class FileStore(base.Store):
                 files.remove_leftovers(self.directory)
                 text = f"# A store of kubeadm.control_plane: its objects, journals and locks.\nformatVersion: {FORMAT_VERSION}\n"
                 files.write_file(os.path.join(self.directory, FORMAT_FILE), text.encode(), 0o640)
+            self._before_write()
             yield
 
     def _make_folders(self, kind_ref: KindRef, namespace: str) -> None:

@@ -148,7 +148,7 @@ class KubernetesStore(base.Store):
             obj["metadata"].pop(field, None)
         own_path, given = object_path(kind_ref, namespace, name), applied.given(obj)
         with around(f"store write {kind_ref[1]}"):
-            answer = create_once(self.api, path, own_path, applied.rest(obj, given))
+            answer = create_once(self.api, path, own_path, applied.rest(obj, given), self._before_write)
         self._there_is_such_a_kind("create", path, answer)
         if answer.status == 404:
             raise self._no_namespace(kind_ref, namespace, name, answer)
@@ -216,7 +216,7 @@ class KubernetesStore(base.Store):
         """
         body, query = applied.request(stored, given, version), {"fieldManager": applied.MANAGER, "force": "true"}
         with around(f"store write {kind_ref[1]}"):
-            answer = self.api.send("patch", path, body, query, accepted=(404, 409))
+            answer = self._send("patch", path, body, query)
         self._still_so(kind_ref, stored["metadata"]["namespace"], stored["metadata"]["name"], path, answer)
         spec = answer.document.get("spec") or {}
         emptied = any(part in spec and spec[part] is None for part in applied.PARTS)
@@ -229,7 +229,7 @@ class KubernetesStore(base.Store):
         if not obj["status"]:
             del obj["status"]
         with around(f"store write {kind_ref[1]}"):
-            answer = self.api.send("update", path, obj, _NOT_WRITTEN, accepted=(404, 409))
+            answer = self._send("update", path, obj, _NOT_WRITTEN)
         self._still_so(kind_ref, namespace, name, path, answer)
         stored = self._stored(kind_ref, answer.document, written=True)
         part = "status" if path.endswith("/status") else "spec"
@@ -245,9 +245,12 @@ class KubernetesStore(base.Store):
             raise base.not_found(kind_ref, namespace, name)
         wanted = {**found.document, "spec": {"replicas": replicas}}
         with around(f"store write {kind_ref[1]}"):
-            answer = self.api.send("update", path, wanted, _NOT_WRITTEN, accepted=(404, 409))
+            answer = self._send("update", path, wanted, _NOT_WRITTEN)
         self._still_so(kind_ref, namespace, name, path, answer)
         self._forget()
+
+    def _send(self, verb: str, path: str, body: Object, query: t.Mapping[str, t.Any] | None = None) -> Answer:
+        return self.api.send(verb, path, body, query, accepted=(404, 409), before=self._before_write)
 
     def _still_so(self, kind_ref: KindRef, namespace: str, name: str, path: str, answer: Answer) -> None:
         if answer.status not in (404, 409):
@@ -268,7 +271,7 @@ class KubernetesStore(base.Store):
         if resource_version is not None:
             options["preconditions"] = {"resourceVersion": resource_version}
         with around(f"store remove {kind_ref[1]}"):
-            answer = self.api.send("delete", path, options, accepted=(404, 409))
+            answer = self._send("delete", path, options)
         self._still_so(kind_ref, namespace, name, path, answer)
         # A Status says that it is gone; an object, that it waits.
         if (answer.document.get("metadata") or {}).get("finalizers"):

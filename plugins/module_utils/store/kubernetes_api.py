@@ -96,6 +96,7 @@ class KubernetesApi:
         body: t.Optional[t.Mapping[str, t.Any]] = None,
         query: t.Optional[t.Mapping[str, t.Any]] = None,
         accepted: t.Sequence[int] = (),
+        before: t.Optional[t.Callable[[], t.Any]] = None,
     ) -> Answer:
         """Send one request and return the answer.
 
@@ -105,6 +106,7 @@ class KubernetesApi:
             body: the document that is sent.
             query: the query's parameters.
             accepted: HTTP statuses that are answers to the caller and no errors, such as 404 and 409.
+            before: called right before each time that it is sent; what it raises ends it.
 
         Raises:
             ApiUnavailable: nobody answered, or only that it can't, as often as it was asked.
@@ -116,6 +118,8 @@ class KubernetesApi:
         while True:
             attempt += 1
             cause: t.Optional[Exception] = None
+            if before is not None:
+                before()
             try:
                 answer = self._once(method, url, body)
             except HTTPError as error:

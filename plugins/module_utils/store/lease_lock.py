@@ -105,19 +105,9 @@ class LeaseLocks(Locks):
             return None
         return Taken(fencing_of(lease), held_by.run)
 
-    def check(self, namespace: str, cluster: str, fencing: int) -> None:
-        """Raise LostLock unless the lock is held under that number."""
-        lease = self._read(lease_path(namespace, cluster))
-        held_by = holder_of(lease)
-        if held_by is not None and fencing_of(lease) == fencing:
-            return
-        now = f"it is now held by {held_by.text()}" if held_by else "it is free now"
-        raise lock.LostLock(
-            f"this run does not hold the lock of cluster {namespace}/{cluster} any more",
-            f"fencing number {fencing}, newest {fencing_of(lease)}",
-            f"it stood still too long and was taken for dead, or its lock was released; {now}",
-            "Nothing more is changed by this run, so the cluster is safe. Run again when no other run is under way.",
-        )
+    def check(self, namespace: str, cluster: str, fencing: int) -> int:
+        """Compare it with the Lease's."""
+        return _checked(self._read(lease_path(namespace, cluster)), namespace, cluster, fencing)
 
     def holder(self, namespace: str, cluster: str) -> lock.Holder | None:
         """Return who holds the lock, dead or alive, or None where it is free."""
@@ -133,6 +123,7 @@ class LeaseLocks(Locks):
                 break
             if taken.fencing > number:
                 return taken
+            holder = replace(holder, first=taken.fencing if holder.first is None else holder.first)
             with around("lock take"):
                 swapped = self._swap(where, lease, taken.run, number + 1, holder)
             if swapped is not None:
@@ -146,11 +137,13 @@ class LeaseLocks(Locks):
         lease = self._read(lease_path(namespace, cluster))
         return marks.parse((((lease or {}).get("metadata") or {}).get("annotations") or {}).get(marks.ANNOTATION))
 
-    def set_mark(self, namespace: str, cluster: str, mark: marks.Mark | None) -> None:
-        """Write that annotation, or take it off."""
+    def set_mark(self, namespace: str, cluster: str, mark: marks.Mark | None, fencing: int | None = None) -> None:
+        """Write that annotation, or take it off; the Lease that is compared is the one that is swapped."""
         where = lease_path(namespace, cluster)
         for _attempt in range(ATTEMPTS):
             lease = self._read(where)
+            if fencing is not None:
+                _checked(lease, namespace, cluster, fencing)
             if lease is None:
                 break
             metadata = {key: value for key, value in lease["metadata"].items() if key != "managedFields"}
@@ -297,6 +290,13 @@ def holder_of(lease: t.Mapping[str, t.Any] | None) -> lock.Holder | None:
         return None
     text = ((lease or {})["metadata"].get("annotations") or {}).get(HOLDER_ANNOTATION, "")
     return replace(lock.parse_holder(text.encode()), run=str((lease or {})["spec"]["holderIdentity"]))
+
+
+def _checked(lease: Document | None, namespace: str, cluster: str, fencing: int) -> int:
+    held_by, newest = holder_of(lease), fencing_of(lease)
+    if not lock.holds(held_by, newest, fencing):
+        raise lock.lost(namespace, cluster, fencing, newest, held_by)
+    return newest
 
 
 def renewed(lease: Document) -> Document:

@@ -64,6 +64,8 @@ class Holder:
     acquired: str = "an unknown time"
     run: str = ""
     owner: str = ""
+    # The number that it was given first, where it was raised since: it holds all from that on, and nobody else ever had one of them.
+    first: int | None = None
 
     def text(self) -> str:
         """Return who it is, in one line."""
@@ -192,16 +194,32 @@ def own_lease(store_dir: str, namespace: str, cluster: str, owner: str = "") -> 
     return Lease(directory, namespace, cluster, state.number, state.holder.run)
 
 
-def check(lease: Lease) -> None:
-    """Raise :class:`LostLock` unless the lock is still this lease's. Called before every irreversible step."""
+def check(lease: Lease) -> int:
+    """Return the number under which the lock is held by now, raised or not. Called before every irreversible step.
+
+    Raises:
+        LostLock: the lock is not this lease's any more.
+    """
     folder = folder_of(lease.store_dir, lease.namespace, lease.cluster)
     if not _is_lost(folder, lease):
-        return
+        return lease.fencing
     state = _state(folder)
-    now = f"it is now held by {state.holder.text()}" if state.holder else "it is free now"
-    raise LostLock(
-        f"this run does not hold the lock of cluster {lease.namespace}/{lease.cluster} any more",
-        f"fencing number {lease.fencing}, newest {state.number}",
+    if holds(state.holder, state.number, lease.fencing):
+        return state.number
+    raise lost(lease.namespace, lease.cluster, lease.fencing, state.number, state.holder)
+
+
+def holds(holder: Holder | None, newest: int, number: int) -> bool:
+    """Tell whether who holds the newest number was given another one before, which was raised."""
+    return holder is not None and (newest if holder.first is None else holder.first) <= number <= newest
+
+
+def lost(namespace: str, cluster: str, number: int, newest: int, holder: Holder | None) -> LostLock:
+    """Return the error for a run whose lock is another's, or nobody's."""
+    now = f"it is now held by {holder.text()}" if holder else "it is free now"
+    return LostLock(
+        f"this run does not hold the lock of cluster {namespace}/{cluster} any more",
+        f"fencing number {number}, newest {newest}",
         f"it stood still too long and was taken for dead, or its lock was released; {now}",
         "Nothing more is changed by this run, so the cluster is safe. Run again when no other run is under way.",
     )
@@ -210,14 +228,16 @@ def check(lease: Lease) -> None:
 def raise_fencing(lease: Lease, above: int) -> Lease:
     """Give a held lock a number greater than ``above``: the workload cluster has seen a higher one (a restored store).
 
-    Returns the new lease; the old one is lost. Raises :class:`LostLock`.
+    Returns the new lease, of which the old number is a part. Raises :class:`LostLock`.
     """
-    check(lease)
+    lease = replace(lease, fencing=check(lease))
     if lease.fencing > above:
         return lease
     store = FileStore(lease.store_dir)
     folder = folder_of(store.directory, lease.namespace, lease.cluster)
     holder = _state(folder).holder
+    if holder is not None:
+        holder = replace(holder, first=lease.fencing if holder.first is None else holder.first)
     if holder is None or not _claim(store, folder, lease.fencing, above + 1, holder):
         check(lease)
         raise LockError("the lock's number could not be raised", folder, "another run was faster", "Run again.")
@@ -288,7 +308,10 @@ def parse_holder(content: bytes) -> Holder:
         fields = json.loads(content.decode("utf-8"))
         known = {name: fields[name] for name in Holder.__dataclass_fields__ if name in fields}
         holder = Holder(**known)
-        numbers_fit = isinstance(holder.pid, int) and isinstance(holder.start_time, (int, type(None)))
+        numbers_fit = isinstance(holder.pid, int)
+        numbers_fit = numbers_fit and all(
+            isinstance(each, (int, type(None))) for each in (holder.start_time, holder.first)
+        )
     except (ValueError, TypeError):
         return Holder()
     # Who can't be told apart is watched like a holder on another machine.

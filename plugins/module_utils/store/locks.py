@@ -44,7 +44,7 @@ class Locks(abc.ABC):
             marks.refuse(mark, purpose, namespace, cluster, self.place(namespace, cluster))
             if mark is not None and purpose == marks.USE_EXPORT:
                 # From now on it is more than a copy.
-                self.set_mark(namespace, cluster, None)
+                self.set_mark(namespace, cluster, None, taken.fencing)
         except lock.LockError:
             self.release_own(namespace, cluster)
             raise
@@ -65,8 +65,11 @@ class Locks(abc.ABC):
         """Return what this run holds of the cluster, or None."""
 
     @abc.abstractmethod
-    def check(self, namespace: str, cluster: str, fencing: int) -> None:
-        """Raise :class:`lock.LostLock` unless the lock is held under that number. Called before every irreversible step."""
+    def check(self, namespace: str, cluster: str, fencing: int) -> int:
+        """Return the number that the lock is held under, which may have been raised since. Called before every irreversible step.
+
+        Raises :class:`lock.LostLock` where who was given ``fencing`` doesn't hold the lock any more.
+        """
 
     @abc.abstractmethod
     def holder(self, namespace: str, cluster: str) -> lock.Holder | None:
@@ -74,15 +77,21 @@ class Locks(abc.ABC):
 
     @abc.abstractmethod
     def raise_above(self, namespace: str, cluster: str, number: int) -> Taken:
-        """Give the lock that this run holds a number above another one, which machines may have seen. Raises :class:`lock.LostLock`."""
+        """Give the lock that this run holds a number above another one, which machines may have seen. Raises :class:`lock.LostLock`.
+
+        What was given to this run before stays good for :meth:`check`.
+        """
 
     @abc.abstractmethod
     def mark(self, namespace: str, cluster: str) -> marks.Mark | None:
         """Return what is noted beside the lock."""
 
     @abc.abstractmethod
-    def set_mark(self, namespace: str, cluster: str, mark: marks.Mark | None) -> None:
-        """Note something beside the lock that this run holds, or nothing more."""
+    def set_mark(self, namespace: str, cluster: str, mark: marks.Mark | None, fencing: int | None = None) -> None:
+        """Note something beside the lock, or nothing more.
+
+        Raises :class:`lock.LostLock` where the lock isn't held under ``fencing``; without it, it need not be held.
+        """
 
     @abc.abstractmethod
     def place(self, namespace: str, cluster: str) -> str:
@@ -111,9 +120,9 @@ class FileLocks(Locks):
         lease = lock.own_lease(self._directory, namespace, cluster)
         return Taken(lease.fencing, lease.run) if lease else None
 
-    def check(self, namespace: str, cluster: str, fencing: int) -> None:
-        """Raise where the lock is lost."""
-        lock.check(lock.Lease(self._directory, namespace, cluster, fencing, ""))
+    def check(self, namespace: str, cluster: str, fencing: int) -> int:
+        """Compare it with the newest number."""
+        return lock.check(lock.Lease(self._directory, namespace, cluster, fencing, ""))
 
     def holder(self, namespace: str, cluster: str) -> lock.Holder | None:
         """Return who holds the lock."""
@@ -133,10 +142,12 @@ class FileLocks(Locks):
         content = files.read_file(self._mark_path(namespace, cluster))
         return marks.parse(content.decode("utf-8", "replace") if content is not None else None)
 
-    def set_mark(self, namespace: str, cluster: str, mark: marks.Mark | None) -> None:
-        """Write that file, or remove it."""
+    def set_mark(self, namespace: str, cluster: str, mark: marks.Mark | None, fencing: int | None = None) -> None:
+        """Write that file, or remove it, while nobody else can take the lock."""
         path = self._mark_path(namespace, cluster)
         with FileStore(self._directory).writing(), around("lock mark"):
+            if fencing is not None:
+                self.check(namespace, cluster, fencing)
             if mark is None:
                 files.remove_file(path)
             else:

@@ -95,6 +95,12 @@ def is_alive(process: Process) -> bool:
     return entry.state not in "ZX" and process.start_time in (None, entry.start_time)
 
 
+def is_stopped(pid: int) -> bool:
+    """Tell whether a process does nothing until it is woken, or nothing any more: stopped, a zombie, or gone."""
+    entry = _entry(pid)
+    return entry is None or entry.state in "TtZX"
+
+
 def find_run_process(pid: int | None = None) -> Process:
     """Return the process whose life is the run's: the ``ansible-playbook`` that this one works for.
 

@@ -18,7 +18,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.view import View, look_again, members_view
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import bootstrap, certificates, command, guard
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import static_pods, trim
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import fencing, static_pods, trim
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import (
     ADMIN_KUBECONFIG,
     MANIFESTS_DIRECTORY,
@@ -77,6 +77,7 @@ def collect(
     endpoint: t.Optional[str] = None,
     places: t.Optional[Places] = None,
     wanted: t.Sequence[Wanted] = (),
+    number: t.Optional[int] = None,
 ) -> dict[str, t.Any]:
     """Return one machine's observation.
 
@@ -85,6 +86,8 @@ def collect(
         endpoint: ``host:port`` of the control plane endpoint; by default the server that admin.conf names.
         places: where things are.
         wanted: further objects to read through the API, see :func:`wanted.read_wanted`.
+        number: the number of the run's lock, which the cluster's Lease gets before anything is observed: what a run before this one
+            still does is done before that, and seen, or refused (fencing.py).
 
     Nothing in it is secret but what the user asks for with ``wanted``. A part that did not answer carries its reason in words; what is dead is told only after
     ``looks.count`` looks. A machine without a control plane is asked once: nothing there can be dead.
@@ -94,6 +97,9 @@ def collect(
         form; None where the API server's etcd is external), ``externalEtcd`` (:func:`external.look`, None where it is not),
         ``objects`` (Kubernetes objects cut down by ``trim``) and ``wanted``; the last two are None where the API server did
         not answer.
+
+    Raises:
+        Fenced: the cluster has seen a run with a greater number.
     """
     where = places or Places()
     with ThreadPoolExecutor(max_workers=5) as pool:
@@ -102,7 +108,14 @@ def collect(
         manifests = [name for name in STATIC_PODS if os.path.exists(os.path.join(where.manifests, f"{name}.yaml"))]
         etcd = pool.submit(_etcd, "etcd" in manifests, looks, where)
         elsewhere = pool.submit(_external_etcd, looks, where)
-        cluster = _cluster(looks, endpoint, where, wanted) if "kube-apiserver" in manifests else _no_cluster(where)
+        cluster = (
+            _cluster(looks, endpoint, where, wanted, number) if "kube-apiserver" in manifests else _no_cluster(where)
+        )
+        if cluster.pop("raised", False):
+            # Both may have been observed before the number was raised.
+            etcd.result(), elsewhere.result()
+            etcd = pool.submit(_etcd, "etcd" in manifests, looks, where)
+            elsewhere = pool.submit(_external_etcd, looks, where)
         disk = os.statvfs("/var/lib")
         machine = {
             "machineID": guard.read_text(guard.MACHINE_ID_FILE),
@@ -174,7 +187,11 @@ def _no_cluster(where: Places, reason: str = "") -> dict[str, t.Any]:
 
 
 def _cluster(
-    looks: Looks, endpoint_address: t.Optional[str], where: Places, wanted: t.Sequence[Wanted]
+    looks: Looks,
+    endpoint_address: t.Optional[str],
+    where: Places,
+    wanted: t.Sequence[Wanted],
+    number: t.Optional[int],
 ) -> dict[str, t.Any]:
     try:
         access = read_access(where.kubeconfig, where.kubectl)
@@ -184,8 +201,9 @@ def _cluster(
         server = f"https://{endpoint_address}" if endpoint_address else access.server
         endpoint = pool.submit(_again, lambda: _endpoint(access, server, looks.timeout), looks)
         own = own_server(where.manifests) or access.server
-        result = _again(lambda: _api(access, own, looks.timeout, wanted), looks)
-        return {**result, "endpoint": endpoint.result()}
+        raised: list[bool] = []
+        result = _again(lambda: _api(access, own, looks.timeout, wanted, number, raised), looks)
+        return {**result, "endpoint": endpoint.result(), "raised": any(raised)}
 
 
 def _again(look: t.Callable[[], dict[str, t.Any]], looks: Looks) -> dict[str, t.Any]:
@@ -212,12 +230,21 @@ def _endpoint(access: ApiAccess, server: str, timeout: float) -> dict[str, t.Any
     return {"answers": not message, "message": message, "server": server}
 
 
-def _api(access: ApiAccess, server: str, timeout: float, wanted: t.Sequence[Wanted]) -> dict[str, t.Any]:
+def _api(
+    access: ApiAccess,
+    server: str,
+    timeout: float,
+    wanted: t.Sequence[Wanted],
+    number: t.Optional[int],
+    raised: list[bool],
+) -> dict[str, t.Any]:
     api: dict[str, t.Any] = {"answers": False, "server": server, "date": "", "message": ""}
     objects: t.Optional[dict[str, t.Any]] = None
     read: t.Optional[list[dict[str, t.Any]]] = None
     try:
         with ApiClient(access, server, timeout) as client:
+            if number is not None:
+                raised.append(fencing.hold(client, number))
             objects = _objects(client)
             api.update(answers=True, date=client.date, ready=client.send("GET", "/readyz").status == 200)
             read = read_wanted(client, wanted)

@@ -64,7 +64,7 @@ def api(empty_server: ApiServer, tmp_path: Path) -> Object:
         ("cluster_certificates", {}),
         ("machine", {"kind": "init"}),
         ("cluster_lock", {}),
-        ("cluster_export", {"fencing": 7}),
+        ("cluster_export", {"fencing": 1}),
     ):
         done = run(module, options, **arguments)
         assert not done.get("failed"), (module, done)

@@ -40,8 +40,25 @@ def copy(tmp_path: Path) -> Options:
 
 
 def keep(api: Options, fencing: int = 7, password: str = PASSWORD) -> Object:
-    """What a pass does in its end."""
-    return run_action("cluster_export", cluster=NAME, store=dict(api), fencing=fencing, vault_password=password)
+    """What a pass does in its end, under a lock with that number."""
+    locks = stores.open_locks(api)
+    locks.take(*AT)
+    number = locks.raise_above(*AT, fencing - 1).fencing
+    try:
+        return run_action("cluster_export", cluster=NAME, store=dict(api), fencing=number, vault_password=password)
+    finally:
+        locks.release_own(*AT)
+
+
+def test_a_run_that_lost_its_lock_copies_nothing(api: Options, copy: Options) -> None:
+    """What it copies may be older than what the next run has copied."""
+    keep(api, fencing=5)
+    there, before = opened(api), everything(moves.opened(copy, PASSWORD))
+    [name, *_more] = [each["metadata"]["name"] for each in there.list(MACHINE, "default")]
+    there.modify(MACHINE, "default", name, lambda each: each["spec"].update(failureDomain="z"))
+    said = run_action("cluster_export", cluster=NAME, store=dict(api), fencing=5, vault_password=PASSWORD)
+    assert said["failed"] and "does not hold the lock" in said["msg"]
+    assert everything(moves.opened(copy, PASSWORD)) == before
 
 
 def lock(options: Options, password: str = PASSWORD, **more: t.Any) -> Object:

@@ -104,11 +104,11 @@ def test_the_copy_keeps_what_a_cascade_took(
 ) -> None:
     """Keys and InfraMachines are there still, after any number of runs; moved back, the API has all of it, and nothing is marked."""
     runs.store["export"] = str(tmp_path / "export")
-    runs("cluster_export", vault_password=PASSWORD, fencing=1)
+    runs("cluster_export", vault_password=PASSWORD)
     before = contents(kubernetes_store)
     whole = of_the_machine(kubernetes_store)
     cascaded(server, runs, kubernetes_store, tmp_path)
-    assert not runs("cluster_export", vault_password=PASSWORD, fencing=2).get("failed")
+    assert not runs("cluster_export", vault_password=PASSWORD).get("failed")
     itself, copy = runs.store, {"type": "file", "path": str(tmp_path / "export")}
     kept = moves.opened(copy, PASSWORD)
     assert contents(kept) == before and of_the_machine(kept) == whole and moves.marked(kept) == []

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import guard
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import Fenced, NodeError
 
 
 def test_another_machine_is_refused_and_no_expectation_is_fine(tmp_path: Path) -> None:
@@ -35,8 +35,9 @@ def test_the_highest_fencing_number_is_kept_and_a_lower_one_refused(tmp_path: Pa
     assert not os.path.exists(state)
     for number in (3, 3, 7):
         guard.require_fencing(number, state)
-    with pytest.raises(NodeError, match="number is 6, but a run with number 7"):
+    with pytest.raises(Fenced, match="number is 6, but this machine has seen a run with number 7") as caught:
         guard.require_fencing(6, state)
+    assert caught.value.highest == 7
     assert Path(state, "fencing").read_text() == "7\n"
 
 
@@ -55,6 +56,36 @@ def test_a_number_that_was_damaged_is_not_taken_for_none(tmp_path: Path) -> None
     (tmp_path / "fencing").write_text("abc")
     with pytest.raises(NodeError, match="instead of a number"):
         guard.require_fencing(1, str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("claim", "carries", "refused"),
+    [
+        pytest.param('{"id": "id-1"}', "", "", id="its own"),
+        pytest.param('{"id": "id-1"}', "admin.conf", "", id="its own, with a cluster"),
+        pytest.param('{"id": "id-2"}', "admin.conf", "has another claim", id="another's"),
+        pytest.param("{", "", "has another claim", id="unreadable"),
+        pytest.param(None, "", "given back", id="released"),
+        pytest.param(None, "admin.conf", "", id="deleted by hand, under a cluster"),
+        pytest.param(None, "bootstrap.json", "", id="deleted by hand, where kubeadm was started"),
+    ],
+)
+def test_a_host_that_was_given_back_is_not_the_machines_any_more(
+    tmp_path: Path, claim: str | None, carries: str, refused: str
+) -> None:
+    """A run that slept meanwhile knows it by its claim; the machine-id is the same."""
+    state, kubernetes = tmp_path / "state", tmp_path / "kubernetes"
+    state.mkdir()
+    kubernetes.mkdir()
+    if claim is not None:
+        (state / "claim.json").write_text(claim)
+    if carries:
+        (state if carries == "bootstrap.json" else kubernetes).joinpath(carries).touch()
+    if not refused:
+        guard.require_claim("id-1", str(state), str(kubernetes))
+        return
+    with pytest.raises(NodeError, match=refused):
+        guard.require_claim("id-1", str(state), str(kubernetes))
 
 
 def test_two_processes_never_hold_the_machine_at_once(tmp_path: Path) -> None:

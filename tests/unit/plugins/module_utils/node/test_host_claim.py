@@ -21,8 +21,8 @@ import pytest
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import host_claim, host_facts
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import Places
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host_claim import Claim, Release, Unfit
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import Fenced, NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host_claim import Claim, Release, Run, Unfit
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host_facts import HostPlaces
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host_fitness import Wanted
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates
@@ -289,6 +289,35 @@ def test_a_released_host_carries_nothing_and_can_be_claimed_again(places: HostPl
     assert sorted(os.listdir(places.node.state)) == ["lock"]
     assert release(places, ca_cert_hash=digest) == (False, "nothing of the machine was left on the host")
     assert host_claim.claim(OTHERS, WANTED, check=False, places=places)[1]
+
+
+def test_a_run_that_lost_its_lock_neither_claims_nor_releases(places: HostPlaces) -> None:
+    """Its cluster's newest run has released the host: the number stays, for each cluster its own."""
+    run, newer, other = Run("uid-1", 5), Run("uid-1", 6), Run("uid-2", 2)
+    assert host_claim.claim(MINE, WANTED, check=False, places=places, run=run)[1]
+    assert (Path(places.node.state) / "fencing").read_text() == "5\n"
+    host_claim.release(Release("id-1", "prod-1"), check=False, places=places, undo=Undo(places), run=newer)
+    for check in (True, False):
+        with pytest.raises(Fenced, match="number is 5, but of this cluster this host has seen a run with number 6"):
+            host_claim.claim(MINE, WANTED, check=check, places=places, run=run)
+    assert host_claim.read_claim(places) is None
+    assert host_claim.claim(OTHERS, WANTED, check=False, places=places, run=other)[1]
+    assert (Path(places.node.state) / "fencing").read_text() == "2\n"
+    with pytest.raises(Fenced):
+        host_claim.release(Release("id-1", "prod-1"), check=False, places=places, undo=Undo(places), run=run)
+
+
+def test_a_host_remembers_the_newest_run_of_a_hundred_clusters(places: HostPlaces) -> None:
+    """The oldest are forgotten; what is no identity is no name of a file."""
+    folder = Path(places.node.state) / "clusters"
+    for number in range(host_claim.CLUSTERS_KEPT + 5):
+        run = Run(f"uid-{number}", 1)
+        assert host_claim.claim(MINE, WANTED, check=False, places=places, run=run)[0].id == MINE.id
+        os.utime(folder / run.cluster_id, (number, number))
+    left = {path.name for path in folder.iterdir()}
+    assert len(left) <= host_claim.CLUSTERS_KEPT + 1 and f"uid-{number}" in left and "uid-0" not in left
+    with pytest.raises(NodeError, match="no identity of a cluster"):
+        host_claim.claim(MINE, WANTED, check=False, places=places, run=Run("../x", 1))
 
 
 def test_a_release_that_was_cut_off_is_completed(places: HostPlaces) -> None:

@@ -158,14 +158,22 @@ def test_the_number_can_be_raised_above_what_the_cluster_has_seen(store, folder)
     assert lock.raise_fencing(lease, 0) == lease
     raised = lock.raise_fencing(lease, 41)
     assert raised.fencing == 42
-    lock.check(raised)
-    with pytest.raises(lock.LostLock):
+    # Whoever was given the first number holds all of them; nobody else ever had one in between.
+    assert [lock.check(each) for each in (raised, lease)] == [42, 42]
+    assert lock.raise_fencing(lease, 30) == raised
+    assert lock.raise_fencing(raised, 100).fencing == 101 and lock.check(lease) == 101
+    for number in (0, 102):
+        with pytest.raises(lock.LostLock):
+            lock.check(replace(lease, fencing=number))
+    wait_for_count(folder, 101, 0)
+    lock.release(replace(lease, fencing=101))
+    with pytest.raises(lock.LostLock, match="it is free now"):
         lock.check(lease)
-    with pytest.raises(lock.LostLock):
-        lock.raise_fencing(lease, 100)
-    wait_for_count(folder, 42, 0)
-    lock.release(raised)
-    assert lock.acquire(store, "default", "prod").fencing == 43
+    later = lock.acquire(store, "default", "prod")
+    assert later.fencing == 102
+    for each in (lease, raised):
+        with pytest.raises(lock.LostLock, match="newest 102"):
+            lock.check(each)
 
 
 def test_files_are_private_and_hold_no_arguments(store, folder, sleepers):

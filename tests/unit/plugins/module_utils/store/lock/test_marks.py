@@ -83,6 +83,16 @@ def test_a_raised_number_is_the_same_holders(locks: FileLocks) -> None:
     raised = locks.raise_above(*AT, 41)
     assert raised == (42, taken.run) and locks.own(*AT) == raised
     assert locks.raise_above(*AT, 5) == raised
+    assert locks.check(*AT, taken.fencing) == locks.check(*AT, 42) == 42
+
+
+def test_a_run_that_lost_its_lock_marks_nothing(locks: FileLocks) -> None:
+    """It is compared in the very write."""
+    taken = locks.take(*AT)
+    mark = marks.Mark(marks.MOVED, "a1", "/srv/other")
+    locks.set_mark(*AT, mark, taken.fencing)
+    locks.release_own(*AT)
+    locks.take(*AT)
     with pytest.raises(lock.LostLock):
-        locks.check(*AT, taken.fencing)
-    locks.check(*AT, 42)
+        locks.set_mark(*AT, None, taken.fencing)
+    assert locks.mark(*AT) == mark

@@ -1,0 +1,155 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The Lease with the number of the newest run, in a real API server."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import subprocess
+import sys
+import typing as t
+from pathlib import Path
+
+import pytest
+from etcd_cluster import free_port
+from filled_api import places
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import Fenced
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import collect, fencing, tokens
+
+from .conftest import SYSTEM, Workload
+
+LEASE = f"{fencing.LEASES}/{fencing.NAME}"
+RBAC = "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system"
+QUICK = collect.Looks(count=1, interval=0.05, timeout=5.0)
+RACER = """
+import sys
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import Fenced
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import api, fencing
+access = api.read_access(sys.argv[1], sys.argv[2])
+sys.stdin.readline()
+with api.ApiClient(access, access.server, 60.0) as client:
+    for number in range(int(sys.argv[3]), 60, 3):
+        try:
+            fencing.hold(client, number)
+        except Fenced as error:
+            assert error.highest > number
+"""
+
+
+@pytest.fixture
+def cluster(workload: Workload) -> Workload:
+    """A cluster that no run has worked on."""
+    for path in (LEASE, f"{RBAC}/roles/{fencing._READER}", f"{RBAC}/rolebindings/{fencing._READER}"):
+        workload.delete(path)
+    return workload
+
+
+def hold(cluster: Workload, number: int, write: bool = True) -> bool:
+    """As a call on a control plane node does."""
+    with cluster.server.client() as client:
+        return fencing.hold(client, number, write=write)
+
+
+def number(cluster: Workload) -> int:
+    """The number that the cluster has."""
+    return int(cluster.there(LEASE)["spec"]["leaseTransitions"])
+
+
+def test_it_is_made_raised_and_refuses(cluster: Workload) -> None:
+    """A cluster of before this release has none; the same run may come as often as it likes."""
+    assert hold(cluster, 5) and not hold(cluster, 5) and hold(cluster, 7)
+    with pytest.raises(
+        Fenced,
+        match=r"number is 5, but the cluster has seen \(Lease kube-system/kubeadm-control-plane\) a run with number 7",
+    ):
+        hold(cluster, 5)
+    assert number(cluster) == 7
+
+
+def test_check_mode_compares_and_writes_nothing(cluster: Workload) -> None:
+    """Neither the first number nor a higher one."""
+    assert not hold(cluster, 5, write=False) and cluster.get(LEASE) is None
+    hold(cluster, 5)
+    assert not hold(cluster, 9, write=False) and number(cluster) == 5
+    with pytest.raises(Fenced):
+        hold(cluster, 4, write=False)
+
+
+@pytest.mark.parametrize("spec", [{}, {"leaseTransitions": 2}])
+def test_an_etcd_that_went_back_gets_the_number_again(cluster: Workload, spec: dict[str, t.Any]) -> None:
+    """One that was restored has an older number, or a Lease that somebody emptied."""
+    cluster.put(fencing.LEASES, {"metadata": {"name": fencing.NAME, "namespace": "kube-system"}, "spec": spec})
+    assert hold(cluster, 8) and number(cluster) == 8
+
+
+def test_of_runs_that_race_the_highest_number_stays(cluster: Workload) -> None:
+    """Compared and swapped: none is overwritten by a smaller one."""
+    server = cluster.server
+    racers = [
+        subprocess.Popen(
+            [sys.executable, "-c", RACER, server.kubeconfig, server.kubectl, str(first)],
+            stdin=subprocess.PIPE,
+            text=True,
+        )
+        for first in (3, 4, 5)
+    ]
+    for racer in racers:
+        assert racer.stdin is not None
+        racer.stdin.write("go\n")
+        racer.stdin.flush()
+    assert [racer.communicate()[1] or racer.returncode for racer in racers] == [0, 0, 0]
+    assert number(cluster) == 59
+
+
+def test_an_observation_raises_it_first_and_refuses_an_older_run(cluster: Workload, tmp_path: Path) -> None:
+    """What a run before this one does later is refused; what it did before is seen."""
+    where = places(cluster.server, tmp_path)
+    assert collect.collect(QUICK, None, where, number=3)["api"]["answers"] and number(cluster) == 3
+    collect.collect(QUICK, None, where)
+    with pytest.raises(Fenced):
+        collect.collect(QUICK, None, where, number=2)
+    assert number(cluster) == 3
+
+
+def test_a_machine_asks_by_its_own_credentials_and_does_without_an_api(
+    cluster: Workload, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nobody answers, or it has no credentials yet, it knows only what has been on itself."""
+    monkeypatch.setenv("PATH", f"{os.path.dirname(cluster.server.kubectl)}:{os.environ['PATH']}")
+    hold(cluster, 6)
+    with pytest.raises(Fenced):
+        fencing.require(5, kubeconfig=cluster.server.kubeconfig)
+    fencing.require(7, kubeconfig=cluster.server.kubeconfig)
+    assert number(cluster) == 7
+    text = Path(cluster.server.kubeconfig).read_text()
+    dead = tmp_path / "dead.conf"
+    dead.write_text(text.replace(str(cluster.server.port), str(free_port())))
+    for kubeconfig in (dead, tmp_path / "none.conf"):
+        fencing.require(1, kubeconfig=str(kubeconfig))
+
+
+def test_a_joining_machine_asks_with_its_token(cluster: Workload) -> None:
+    """It may read this one Lease and nothing else, once the run that made the token has allowed it."""
+    token = tokens.new_token()
+    document = tokens.secret_document(token, 600, "of a test", datetime.datetime.now(datetime.timezone.utc))
+    authority = Path(cluster.server.authority.ca_file).read_text()
+    server = f"127.0.0.1:{cluster.server.port}"
+    hold(cluster, 6)
+    with cluster.server.client() as client:
+        tokens.create(client, document)
+        # Before: not allowed, so that nothing is compared.
+        fencing.require_as_joining(5, server, token, authority)
+        fencing.let_joining_machines_read(client)
+        fencing.let_joining_machines_read(client)
+    with pytest.raises(Fenced):
+        fencing.require_as_joining(5, server, token, authority)
+    fencing.require_as_joining(6, server, token, authority)
+    fencing.require_as_joining(5, f"127.0.0.1:{free_port()}", token, authority)
+    rules = cluster.there(f"{RBAC}/roles/{fencing._READER}")["rules"]
+    assert [(each["verbs"], each["resources"], each["resourceNames"]) for each in rules] == [
+        (["get"], ["leases"], [fencing.NAME])
+    ]
+    cluster.delete(f"{SYSTEM}/secrets/{document['metadata']['name']}")
