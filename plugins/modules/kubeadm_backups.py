@@ -77,7 +77,7 @@ def main() -> None:
         arguments.check(params, check_mode=module.check_mode)
         deleted = prune(params["keep"], check=module.check_mode)
     except NodeError as error:
-        module.fail_json(msg=str(error))
+        module.fail_json(msg=str(error), **arguments.fenced(error))
     said = f"{len(deleted)} older copies that kubeadm's upgrades left in {FOLDER} were deleted"
     module.exit_json(changed=bool(deleted), deleted=deleted, msg=said if deleted else "nothing is to be deleted")
 

@@ -22,6 +22,7 @@ FENCED = frozenset(
         "etcd_restore_info",
         "etcd_snapshot",
         "host_claim",
+        "kubeadm_backups",
         "kubeadm_certificates",
         "kubernetes_binaries",
         "node_bootstrap",
