@@ -44,6 +44,8 @@ HOST_KEY_REFUSED = "Host key verification failed"
 CLUSTERS_GROUP = "control_planes"
 # The variable of a cluster's host that says why nothing may be done with it.
 REFUSED = "control_plane_refused"
+# How often one call is made with a number that was raised: a machine that always has seen a greater one doesn't tell the truth.
+FENCED_TURNS = 3
 CLUSTER_OF_THAT_NAME = (
     "a cluster of this inventory has the same name: to Ansible both are one host, whose tasks run on the controller"
 )
@@ -188,12 +190,14 @@ class MachineCaller:
         if self._fence is None or module not in FENCED:
             return self._call(machine, variables, name, arguments)
         observing = is_observing(module, arguments, bool(self._action._task.check_mode))
-        while True:
+        for _turn in range(FENCED_TURNS):
             # By now it may be another one than the caller knows.
-            answer = self._call(machine, variables, name, {**arguments, "fencing": self._fence.number})
+            number = self._fence.number
+            answer = self._call(machine, variables, name, {**arguments, "fencing": number})
             highest = answer.result.get("fenced")
-            if not isinstance(highest, int) or not self._fence.answer(highest, observing):
-                return answer
+            if not isinstance(highest, int) or highest <= number or not self._fence.answer(highest, observing):
+                break
+        return answer
 
     def _call(self, machine: Machine, variables: dict[str, t.Any], name: str, arguments: dict[str, t.Any]) -> Answer:
         module = name.removeprefix("kubeadm.control_plane.")

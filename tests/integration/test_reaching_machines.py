@@ -108,6 +108,21 @@ def test_the_machine_refuses_a_number_below_the_highest_that_it_has_seen(sshd: S
     assert (one / "default" / "locks" / "prod" / "42.released").exists()
 
 
+def test_a_machine_that_always_knows_a_greater_number_is_not_asked_for_ever(sshd: Sshd, tmp_path: Path) -> None:
+    """It doesn't tell the truth, and must neither hold the run nor use up the numbers."""
+    hostile = """#!/bin/sh
+cat >/dev/null
+echo x >>/asked
+echo "{\\"failed\\": true, \\"msg\\": \\"refused\\", \\"fenced\\": $(($(wc -l </asked) * 1000))}"
+"""
+    sshd.put_program("/usr/bin/python3", hostile)
+    store = tmp_path / "store"
+    answers = called(sshd, sshd.connection, tmp_path, {}, "node_observe", {"looks": 1}, "60", str(store))
+    assert [(each["reached"], each["failed"], each["message"]) for each in answers] == [(True, True, "refused")] * 2
+    # Three questions each.
+    assert (store / "default" / "locks" / "prod" / "6001.released").exists()
+
+
 def test_a_machine_whose_processes_hang_was_not_reached(sshd: Sshd, tmp_path: Path) -> None:
     """sshd answers and takes the connection, nothing that is started ends: the call ends, is not made again, and leaves no ssh behind."""
     sshd.put_program("/usr/bin/python3", "#!/bin/sh\nexec sleep 100000\n")
