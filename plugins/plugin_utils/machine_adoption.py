@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import ownership
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.rebuild import has_configuration, rebuild
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.versions import read_version
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds, names
@@ -74,7 +75,7 @@ def _candidate(objects: ClusterObjects, control_plane: Object, name: str) -> Obj
         raise ControlPlaneFailure(
             f"{what} is not in the store any more, or has lost its labels. {_NOTHING_DONE} Run reconcile again."
         )
-    owner = _controller(machine)
+    owner = ownership.controller(machine)
     if owner is not None and owner.get("uid") != control_plane["metadata"]["uid"]:
         raise ControlPlaneFailure(
             f"{what} is controlled by {owner.get('kind')} {owner.get('name')} by now: two must never manage one control plane. "
@@ -197,11 +198,6 @@ def _label(objects: ClusterObjects, control_plane: Object, stored: Object) -> No
             kinds.LABEL_CONTROL_PLANE_NAME: names.label_value(str(control_plane["metadata"]["name"])),
         }
     )
-
-
-def _controller(machine: Object) -> t.Optional[Object]:
-    owners = machine["metadata"].get("ownerReferences") or []
-    return next((each for each in owners if each.get("controller")), None)
 
 
 def with_rebuilt_spec(store: Store, manifest: ClusterManifest) -> ClusterManifest:

@@ -14,11 +14,7 @@ import sys
 import typing as t
 from pathlib import Path
 
-from ansible.parsing.dataloader import DataLoader
-from ansible.playbook.play_context import PlayContext
-from ansible.playbook.task import Task
-from ansible.plugins.loader import connection_loader, init_plugin_loader
-from ansible.template import Templar
+from ansible.plugins.loader import init_plugin_loader
 
 
 def main() -> None:
@@ -26,24 +22,15 @@ def main() -> None:
     folder, connection, module, arguments = sys.argv[1:5]
     init_plugin_loader()
     # Not before: Ansible's loader of collections makes packages of them.
+    from actions import make_action
+
     from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.locks import FileLocks
     from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import call_deadline
-    from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
     from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.fence import Fence
     from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.key_file import KeyFile
     from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Machine, MachineCaller
 
-    task = Task()
-    task.action = "kubeadm.control_plane.decide"
-    loader = DataLoader()
-    action = ControlPlaneAction(
-        task=task,
-        connection=connection_loader.get("local", PlayContext()),
-        play_context=PlayContext(),
-        loader=loader,
-        templar=Templar(loader=loader),
-        shared_loader_obj=None,
-    )
+    action = make_action("decide")
     task_vars: dict[str, t.Any] = {"hostvars": {}}
     key = KeyFile((Path(folder) / "client").read_bytes(), folder)
     if sys.argv[5:]:

@@ -13,9 +13,10 @@ from typing import Any, Optional
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.nodes import silent_since
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import Outcome, reason, target
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import Outcome, reason
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.retry import read_record
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import View, annotations_of
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.stray import removal
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import clip, format_time
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
 
@@ -38,13 +39,8 @@ def removed_machines(control_plane: Optional[Object], machines: list[Object]) ->
 
 def remove_left_behind(view: View) -> Optional[Outcome]:
     """Return the deletion of a Node that a removed machine has left, once its kubelet has been silent for long; None where none is due."""
-    for node in _nodes(view):
-        since = silent_since(node)
-        if since is not None and view.now - since >= names.CONNECTION_GRACE:
-            name = clip(node["name"], 80)
-            text = f"Node {name} is a removed machine's, and its kubelet has been silent for {view.now - since} s"
-            return Outcome(names.REMOVE_NODE, [reason("StrayNode", text)], {**target(None), "node": node["name"]})
-    return None
+    removals = (removal(view, node, "is a removed machine's") for node in _nodes(view))
+    return next(filter(None, removals), None)
 
 
 def left_behind(view: View) -> list[Object]:

@@ -86,13 +86,26 @@ def remove_stray_node(context: Context) -> Optional[Outcome]:
     if view.managed_etcd and (not view.etcd_known or view.etcd.get("memberListAgrees") is not True):
         return None
     members = {member.name for member in view.members}
-    for node in unmanaged_nodes(view):
-        silent = silent_since(node)
-        if silent is None or node["name"] in members or view.now - silent < names.CONNECTION_GRACE:
-            continue
-        text = f"Node {clip(node['name'], 80)} belongs to no machine and to no etcd member, and its kubelet has been silent for {view.now - silent} s"
-        return Outcome(names.REMOVE_NODE, [reason("StrayNode", text)], {**target(None), "node": node["name"]})
-    return None
+    found = (node for node in unmanaged_nodes(view) if node["name"] not in members)
+    removals = (removal(view, node, "belongs to no machine and to no etcd member") for node in found)
+    return next(filter(None, removals), None)
+
+
+def removal(view: View, node: Object, whose: str) -> Optional[Outcome]:
+    """Return the deletion of a Node whose machine is gone, once its kubelet has been silent for CONNECTION_GRACE.
+
+    None before, and where the kubelet still reports: that is somebody's machine.
+
+    Args:
+        view: the snapshot.
+        node: the Node.
+        whose: what is known of its machine, for the reason: "belongs to no machine".
+    """
+    since = silent_since(node)
+    if since is None or view.now - since < names.CONNECTION_GRACE:
+        return None
+    text = f"Node {clip(node['name'], 80)} {whose}, and its kubelet has been silent for {view.now - since} s"
+    return Outcome(names.REMOVE_NODE, [reason("StrayNode", text)], {**target(None), "node": node["name"]})
 
 
 def _refusal(context: Context, member: quorum.MemberState, verdict: quorum.Verdict) -> str:
