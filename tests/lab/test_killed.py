@@ -14,8 +14,10 @@ import pytest
 import recovery
 from aftermath import problems
 from availability import faults
+from etcd_cluster import until
 from killed_runs import OUTWARD, KilledRuns, Record
 from machines import Machines
+from stopped_runs import LOST, StoppedRuns, take_over_files
 from watcher import Watch
 from workspace import Workspace
 
@@ -37,6 +39,7 @@ CALLS = {
     "workload_node",
     "workload_objects",
 }
+CHANGING = r"before node (bootstrap_token|node_bootstrap|etcd_member|node_drain|workload_node)"
 ACTIONS = ("machine", "machine_bootstrap", "machine_removal", "api_endpoints", "infrastructure_status", "kube_proxy")
 
 
@@ -139,6 +142,39 @@ def test_a_rollout_whose_runs_are_not_killed_whole(workspace: Workspace, machine
     wants(workspace, version=NEXT, kubeadm={"preKubeadmCommands": ["true", f"echo {how}"]})
     record = killed(workspace, how, how, OUTWARD)
     assert record.missed(OUTWARD) == []
+    nothing_lost(workspace, machines, 3)
+    assert not set(machines.names()) & set(before)
+
+
+@pytest.mark.usefixtures("watch")
+def test_a_rollout_whose_runs_are_suspended_taken_over_and_wake(workspace: Workspace, machines: Machines) -> None:
+    """Before each call that changes a machine or the cluster: the next run has the lock, and whoever wakes changes nothing any more."""
+    before = machines.names()
+    wants(workspace, version=NEXT, kubeadm={"preKubeadmCommands": ["true", "echo woken"]})
+    folder = workspace.folder / "runs" / "suspended"
+    runs = StoppedRuns(workspace, workspace.command("reconcile", "--limit", NAME), folder, CHANGING)
+
+    def look() -> object:
+        for each in workspace.objects("Machine"):
+            if each["metadata"].get("deletionTimestamp"):
+                machines.lose(each["metadata"]["name"])
+        # A join goes on by itself, whoever began it.
+        until("no join is under way", lambda: not any(machines.kubeadm_runs(each, "join") for each in machines.names()))
+        members = machines.etcd_members()
+        nodes = json.loads(machines.kubectl("get", "nodes", "-o", "json"))["items"]
+        seen = [(each["metadata"]["name"], each["spec"].get("unschedulable")) for each in nodes]
+        kept = {each["name"] for each in members} & {each["metadata"]["name"] for each in nodes}
+        started = {name: machines.kubeadm_started(name) for name in kept & set(machines.names()) - machines.lost}
+        return {path: path.read_bytes() for path in workspace.store.rglob("*.yaml")}, members, seen, started
+
+    *woken, (_nowhere, last) = runs.until_taken_over(
+        lambda: take_over_files(workspace.store, NAME), look, asleep_at_once=3
+    )
+    last.succeeded()
+    met = {found.group(1) for point, _run in woken if (found := re.search(r"before node (\w+)", point))}
+    assert met == {"bootstrap_token", "node_bootstrap", "etcd_member", "node_drain", "workload_node"}
+    for point, run in woken:
+        assert run.returncode != 0 and LOST.format(cluster=NAME) in run.text, f"{point}:\n{run.output[-3000:]}"
     nothing_lost(workspace, machines, 3)
     assert not set(machines.names()) & set(before)
 

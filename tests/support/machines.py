@@ -31,7 +31,7 @@ class Machines:
         self._workspace = workspace
         self._cluster = cluster
         # Machines that a test took away, which can't be asked.
-        self._lost: set[str] = set()
+        self.lost: set[str] = set()
 
     def names(self) -> list[str]:
         """The names of the cluster's Machines, sorted."""
@@ -118,11 +118,11 @@ class Machines:
 
     def lose(self, name: str) -> None:
         """Ask this machine nothing from now on: a test took something of it away."""
-        self._lost.add(name)
+        self.lost.add(name)
 
     def regain(self, name: str) -> None:
         """It can be asked again."""
-        self._lost.discard(name)
+        self.lost.discard(name)
 
     def _any(self) -> str:
         # A machine that was only begun carries nothing that could be asked; names are random, so it may well come first.
@@ -131,7 +131,7 @@ class Machines:
             for each in self._stored()
             if each.get("status", {}).get("bootstrap", {}).get("state") == "Succeeded"
         ]
-        return sorted(set(done) - self._lost)[0]
+        return sorted(set(done) - self.lost)[0]
 
     def etcd(self, path: str, body: str = "{}") -> dict[str, t.Any]:
         """Ask etcd on one machine through its JSON gateway."""
@@ -203,7 +203,7 @@ class Machines:
     def cut_power(self, name: str) -> None:
         """Kill the machine's first process outright: everything that runs on it is gone at once, and its disk stays as it is."""
         identity = str(uuid.UUID(self.infrastructure(name)["status"]["machineID"]))
-        self._lost.add(name)
+        self.lost.add(name)
         for environ in Path("/proc").glob("[0-9]*/environ"):
             with contextlib.suppress(OSError):
                 [numbers] = re.findall(r"^NSpid:(.*)$", (environ.parent / "status").read_text(), re.MULTILINE)
@@ -219,14 +219,14 @@ class Machines:
         [link] = [
             line.split(": ")[1].partition("@")[0] for line in listed.splitlines() if line.startswith(f"{index}: ")
         ]
-        self._lost.add(name)
+        self.lost.add(name)
         subprocess.run(["ip", "link", "set", "dev", link, "down"], check=True)
         return link
 
     def mend_network(self, name: str, link: str) -> None:
         """Take the machine's link up again, if the machine is still there."""
         subprocess.run(["ip", "link", "set", "dev", link, "up"], check=False, stderr=subprocess.DEVNULL)
-        self._lost.discard(name)
+        self.lost.discard(name)
 
     def restore_power(self, name: str) -> None:
         """Start a machine whose power was cut, as somebody does who finds it dark; its disk is as it was."""
@@ -236,7 +236,7 @@ class Machines:
         task = {"kubeadm.control_plane.nspawn_machine": options}
         playbook = self._workspace.write_playbook("power.yml", task)
         self._workspace.playbook(str(playbook), "--limit", self._cluster).succeeded()
-        self._lost.discard(name)
+        self.lost.discard(name)
 
     def register_worker(self, name: str) -> None:
         """Register a Node that no machine of the control plane stands behind."""

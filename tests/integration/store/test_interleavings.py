@@ -20,10 +20,9 @@ from acme_workspace import AcmeWorkspace
 from api_server import ApiServer
 from killed_runs import locks_held, orphans
 from management_workspace import KINDS, LEASES, ManagementWorkspace
-from stopped_runs import StoppedRuns
+from stopped_runs import LOST, SECONDS, StoppedRuns, take_over_files
 from workspace import Run
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.lease_lock import (
     HOLDER_ANNOTATION,
     LeaseLocks,
@@ -33,14 +32,12 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.lease_
 NAME = "prod"
 AT = ("default", NAME)
 ANOTHER_SPEC = {"preKubeadmCommands": ["true"]}
-SECONDS = 0.6
 # Where a run holds the file store's own lock nobody can take anything from it.
 WRITING = r"store (write|remove)"
 OUTSIDE_OF_WRITES = rf"^(?!.*{WRITING})"
 # Right before what can't be undone: an object, a machine's join, a member's removal, a machine's end.
 FEW = r"join > machine_bootstrap: before node node_bootstrap \(2\)|remove > .*before node etcd_member|after task machine_acme: Remove"
 FEW_WRITES = r"join > machine: before store write Machine|remove > .*before node etcd_member"
-LOST = "does not hold the lock of cluster default/prod any more"
 
 
 class Taking:
@@ -75,11 +72,7 @@ class TakingFiles(Taking):
     """From a file store."""
 
     def take_over(self) -> None:
-        folder = self.workspace.store / "default" / "locks" / NAME
-        for path in folder.glob("*.json"):
-            if path.stem.isdigit():
-                path.write_text(json.dumps({**json.loads(path.read_text()), "pid_namespace": "pid:[1]"}))
-        lock.release(lock.acquire(str(self.workspace.store), *AT, observe_seconds=SECONDS))
+        take_over_files(self.workspace.store, NAME)
 
     def held(self) -> bool:
         return locks_held(self.workspace.store) != []
@@ -153,7 +146,7 @@ def test_a_run_that_wakes_has_lost_its_lock(taking: Taking, tmp_path: Path) -> N
     woken = taken_over(taking, tmp_path / "runs", FEW if isinstance(taking, TakingFiles) else FEW_WRITES)
     assert len(woken) == (3 if isinstance(taking, TakingFiles) else 2), [point for point, _run in woken]
     for point, run in woken:
-        assert run.returncode != 0 and LOST in run.text, f"{point}:\n{run.output[-3000:]}"
+        assert run.returncode != 0 and LOST.format(cluster=NAME) in run.text, f"{point}:\n{run.output[-3000:]}"
 
 
 @pytest.mark.full

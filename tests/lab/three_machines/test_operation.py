@@ -61,6 +61,35 @@ def test_second_reconcile_leaves_with_the_holders_name(workspace: Workspace) -> 
     assert first.wait(timeout=300) == 0, log.read_text()[-4000:]
 
 
+def test_a_run_that_lost_its_lock_is_refused_where_nobody_was_since(workspace: Workspace, three: Machines) -> None:
+    """The cluster has the newest run's number: for a machine that has seen none, and for one that joins, with its token alone."""
+    workspace.playbook("reconcile").succeeded()
+    newest = max(int(each.stem) for each in (workspace.store / "default" / "locks" / NAME).glob("*.released"))
+    lease = json.loads(three.kubectl("-n", "kube-system", "get", "lease", "kubeadm-control-plane", "-o", "json"))
+    assert lease["spec"]["leaseTransitions"] == newest
+    name = three.names()[0]
+    three.ssh(name, "rm -f /var/lib/kubeadm-control-plane/fencing")
+    [refused] = three.play([{"kubeadm.control_plane.etcd_leader": {"name": name, "fencing": newest - 1}}])
+    assert (
+        refused["failed"]
+        and refused["fenced"] == newest
+        and "Lease kube-system/kubeadm-control-plane" in refused["msg"]
+    )
+    [accepted] = three.play([{"kubeadm.control_plane.etcd_leader": {"name": "nobody", "fencing": newest}}])
+    assert not accepted.get("failed") and not accepted["changed"], accepted
+
+    def answer(token: str, asked: str) -> str:
+        leases = "https://127.0.0.1:6443/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
+        words = f"curl -s -k -o /dev/null -w '%{{http_code}}' -H 'Authorization: Bearer {token}' {leases}/{asked}"
+        return three.ssh(name, words).strip()
+
+    token = three.ssh(name, "kubeadm token create --kubeconfig /etc/kubernetes/admin.conf").strip()
+    try:
+        assert answer(token, "kubeadm-control-plane") == "200" and answer(token, "kube-scheduler") == "403"
+    finally:
+        three.ssh(name, f"kubeadm token delete --kubeconfig /etc/kubernetes/admin.conf {token.partition('.')[0]}")
+
+
 def test_a_call_that_lands_on_the_wrong_machine_is_refused(workspace: Workspace, three: Machines) -> None:
     """Two machines that answer at each other's address: nothing is done on either."""
     with three.swapped_addresses(workspace):
