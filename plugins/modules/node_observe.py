@@ -72,6 +72,12 @@ options:
         description: The object's name.
         type: str
         required: true
+  run:
+    description:
+      - The name of the run that has the lock, as M(kubeadm.control_plane.cluster_lock) returns it, with O(fencing). The same number of another run, which has a
+        copy of the store, is refused as well.
+    type: str
+    default: ""
 extends_documentation_fragment:
   - kubeadm.control_plane._node
   - kubeadm.control_plane._node.fencing
@@ -176,6 +182,7 @@ def main() -> None:
             },
             **arguments.MACHINE,
             **arguments.FENCING,
+            "run": {"type": "str", "default": ""},
         },
         supports_check_mode=True,
     )
@@ -189,7 +196,7 @@ def main() -> None:
             wait_until_up(params["settle"])
         number = None if module.check_mode else params["fencing"]
         with arguments.remembering(check_mode=module.check_mode):
-            observation = collect(looks, params["endpoint"], wanted=params["objects"], number=number)
+            observation = collect(looks, params["endpoint"], wanted=params["objects"], number=number, run=params["run"])
     except NodeError as error:
         module.fail_json(msg=str(error), **arguments.fenced(error))
     module.exit_json(changed=False, observation=observation)

@@ -64,8 +64,14 @@ class Fence:
         self.number = self._locks.check(*self._at, self.number)
         return self.number
 
-    def answer(self, highest: int, observing: bool) -> bool:
-        """React to a refusal: a machine, or the cluster itself, has seen ``highest``, which is more than this run's number.
+    @property
+    def run(self) -> str:
+        """The name of the run, "" where this process is none of its."""
+        taken = self._locks.own(*self._at)
+        return taken.run if taken is not None else ""
+
+    def answer(self, highest: int, sent: int, observing: bool) -> bool:
+        """React to a refusal: a machine, or the cluster itself, has seen ``highest``, which is more than what was ``sent``, or the same by another run.
 
         A run that holds the lock and meets a higher number has a store that was restored, copied or made anew. It takes a number above
         all others when it observes, and never for a step: whoever raised the number since the observation may have changed what the
@@ -73,6 +79,7 @@ class Fence:
 
         Args:
             highest: what was seen.
+            sent: the number that the call had.
             observing: whether the call that was refused changes nothing.
 
         Returns:
@@ -82,7 +89,7 @@ class Fence:
             LostLock: the lock is another run's, or nobody's.
             LockError: another run, of another store, is at work.
         """
-        if self.check() >= highest:
+        if self.check() >= highest and self.number > sent:
             # It was raised by a task before this one.
             return True
         if highest > HIGHEST:

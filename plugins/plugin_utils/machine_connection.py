@@ -189,13 +189,14 @@ class MachineCaller:
             arguments = {**arguments, **machine.identity()}
         if self._fence is None or module not in FENCED:
             return self._call(machine, variables, name, arguments)
+        named = {"run": self._fence.run} if module == "node_observe" else {}
         observing = is_observing(module, arguments, bool(self._action._task.check_mode))
         for _turn in range(FENCED_TURNS):
             # By now it may be another one than the caller knows.
             number = self._fence.number
-            answer = self._call(machine, variables, name, {**arguments, "fencing": number})
+            answer = self._call(machine, variables, name, {**arguments, "fencing": number, **named})
             highest = answer.result.get("fenced")
-            if not isinstance(highest, int) or highest <= number or not self._fence.answer(highest, observing):
+            if not isinstance(highest, int) or highest < number or not self._fence.answer(highest, number, observing):
                 break
         return answer
 

@@ -18,7 +18,7 @@ class Fencing:
     alive: dict[str, Object]
 
     def refused(self, arguments: Object) -> Optional[Object]:
-        """The refusal of a run whose number is smaller than another's that was here, or that the cluster has seen; None for any other."""
+        """The refusal of a run whose number is smaller than another's that was here, or that the cluster has seen, or the same by another; else None."""
         assert self.here is not None
         name, number = self.here["name"], arguments.get("fencing")
         if number is None:
@@ -28,10 +28,13 @@ class Fencing:
         asks = self._answers() and (name in self.state["nodes"] or arguments.get("lease_access"))
         highest = max(kept.get(name, 0), self.state.get("lease", 0) if asks else 0)
         kept[name] = max(number, highest)
-        if number < highest:
+        run, holder = arguments.get("run", ""), self.state.get("lease_run", "")
+        own = asks and name in self.state["nodes"]
+        other = own and number == self.state.get("lease", 0) and run and holder and holder != run
+        if number < highest or other:
             return {"failed": True, "msg": f"this run's number is {number}, and {highest} was seen", "fenced": highest}
-        if asks and name in self.state["nodes"]:
-            self.state["lease"] = number
+        if own and (run or number > self.state.get("lease", 0)):
+            self.state.update(lease=number, lease_run=run)
         return None
 
     def _answers(self) -> bool:

@@ -67,7 +67,7 @@ class StoppedRuns(KilledRuns):
         finally:
             self.end()
 
-    def stopped_and_woken(self, meanwhile: t.Callable[[], None]) -> Run:
+    def stopped_and_woken(self, meanwhile: t.Callable[[], t.Any]) -> Run:
         """One run that is stopped (SIGSTOP) at the first point that it may be stopped at, and woken after ``meanwhile``."""
         try:
             begun = self._begin({"at": None, "only": self._only})

@@ -78,6 +78,7 @@ def collect(
     places: t.Optional[Places] = None,
     wanted: t.Sequence[Wanted] = (),
     number: t.Optional[int] = None,
+    run: str = "",
 ) -> dict[str, t.Any]:
     """Return one machine's observation.
 
@@ -88,6 +89,7 @@ def collect(
         wanted: further objects to read through the API, see :func:`wanted.read_wanted`.
         number: the number of the run's lock, which the cluster's Lease gets before anything is observed: what a run before this one
             still does is done before that, and seen, or refused (fencing.py).
+        run: the name of that run.
 
     Nothing in it is secret but what the user asks for with ``wanted``. A part that did not answer carries its reason in words; what is dead is told only after
     ``looks.count`` looks. A machine without a control plane is asked once: nothing there can be dead.
@@ -99,7 +101,7 @@ def collect(
         not answer.
 
     Raises:
-        Fenced: the cluster has seen a run with a greater number.
+        Fenced: the cluster has seen a run with a greater number, or another run with this one.
     """
     where = places or Places()
     with ThreadPoolExecutor(max_workers=5) as pool:
@@ -109,7 +111,9 @@ def collect(
         etcd = pool.submit(_etcd, "etcd" in manifests, looks, where)
         elsewhere = pool.submit(_external_etcd, looks, where)
         cluster = (
-            _cluster(looks, endpoint, where, wanted, number) if "kube-apiserver" in manifests else _no_cluster(where)
+            _cluster(looks, endpoint, where, wanted, number, run)
+            if "kube-apiserver" in manifests
+            else _no_cluster(where)
         )
         if cluster.pop("raised", False):
             # Both may have been observed before the number was raised.
@@ -192,6 +196,7 @@ def _cluster(
     where: Places,
     wanted: t.Sequence[Wanted],
     number: t.Optional[int],
+    run: str,
 ) -> dict[str, t.Any]:
     try:
         access = read_access(where.kubeconfig, where.kubectl)
@@ -202,7 +207,7 @@ def _cluster(
         endpoint = pool.submit(_again, lambda: _endpoint(access, server, looks.timeout), looks)
         own = own_server(where.manifests) or access.server
         raised: list[bool] = []
-        result = _again(lambda: _api(access, own, looks.timeout, wanted, number, raised), looks)
+        result = _again(lambda: _api(access, own, looks.timeout, wanted, number, run, raised), looks)
         return {**result, "endpoint": endpoint.result(), "raised": any(raised)}
 
 
@@ -236,6 +241,7 @@ def _api(
     timeout: float,
     wanted: t.Sequence[Wanted],
     number: t.Optional[int],
+    run: str,
     raised: list[bool],
 ) -> dict[str, t.Any]:
     api: dict[str, t.Any] = {"answers": False, "server": server, "date": "", "message": ""}
@@ -244,7 +250,7 @@ def _api(
     try:
         with ApiClient(access, server, timeout) as client:
             if number is not None:
-                raised.append(fencing.hold(client, number))
+                raised.append(fencing.hold(client, number, run=run))
             objects = _objects(client)
             api.update(answers=True, date=client.date, ready=client.send("GET", "/readyz").status == 200)
             read = read_wanted(client, wanted)

@@ -36,29 +36,35 @@ _MERGE = "application/merge-patch+json"
 _ATTEMPTS = 20
 
 
-def hold(client: ApiClient, number: int, *, write: bool = True) -> bool:
+def hold(client: ApiClient, number: int, *, write: bool = True, run: str = "") -> bool:
     """Refuse a number that is smaller than the Lease's; make the Lease's that number where it is greater.
+
+    Two stores with one cluster give the same number twice. An observation names its run, and the same number of another run is refused
+    as well: who observes next takes a greater one, and the other one's steps find that.
 
     Args:
         client: an API server of the cluster, with the rights of admin.conf.
         number: the number of a run's lock.
         write: whether the Lease is made or raised (not in check mode).
+        run: the name of the run, for an observation.
 
     Returns:
         whether the Lease was made or raised.
 
     Raises:
-        Fenced: the Lease has a greater number.
+        Fenced: the Lease has a greater number, or this one by another run.
         ApiError: the API refused. Unreachable: it did not answer.
     """
     for _attempt in range(_ATTEMPTS):
         lease = client.get(f"{LEASES}/{NAME}")
-        highest = _number(lease)
+        highest, holder = _number(lease), _holder(lease)
         if number < highest:
             raise Fenced(number, highest, SEEN_BY)
-        if (lease is not None and number == highest) or not write:
+        if number == highest and run and holder and holder != run:
+            raise Fenced(number, highest, f"{SEEN_BY}, of another store,")
+        if (lease is not None and number == highest and run in ("", holder)) or not write:
             return False
-        if _written(client, lease, number):
+        if _written(client, lease, number, run):
             return True
     raise ApiError(409, f"{LEASES}/{NAME}", "other runs were faster, again and again")
 
@@ -139,10 +145,14 @@ def _number(lease: t.Optional[t.Mapping[str, t.Any]]) -> int:
     return found if isinstance(found, int) else 0
 
 
-def _written(client: ApiClient, lease: t.Optional[t.Mapping[str, t.Any]], number: int) -> bool:
+def _holder(lease: t.Optional[t.Mapping[str, t.Any]]) -> str:
+    return str(((lease or {}).get("spec") or {}).get("holderIdentity") or "")
+
+
+def _written(client: ApiClient, lease: t.Optional[t.Mapping[str, t.Any]], number: int, run: str) -> bool:
     """Compare and swap; False where another one was faster."""
     now = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime())
-    spec = {"leaseTransitions": number, "acquireTime": now, "renewTime": now}
+    spec = {"leaseTransitions": number, "acquireTime": now, "renewTime": now, "holderIdentity": run or None}
     if lease is None:
         path = LEASES
         annotations = {

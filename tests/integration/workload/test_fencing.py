@@ -47,10 +47,10 @@ def cluster(workload: Workload) -> Workload:
     return workload
 
 
-def hold(cluster: Workload, number: int, write: bool = True) -> bool:
+def hold(cluster: Workload, number: int, write: bool = True, run: str = "") -> bool:
     """As a call on a control plane node does."""
     with cluster.server.client() as client:
-        return fencing.hold(client, number, write=write)
+        return fencing.hold(client, number, write=write, run=run)
 
 
 def number(cluster: Workload) -> int:
@@ -67,6 +67,18 @@ def test_it_is_made_raised_and_refuses(cluster: Workload) -> None:
     ):
         hold(cluster, 5)
     assert number(cluster) == 7
+
+
+def test_the_same_number_of_two_stores(cluster: Workload) -> None:
+    """Whoever observes takes a greater one, and the other one's steps are refused; a step tells no name, and takes none away."""
+    assert hold(cluster, 5) and hold(cluster, 5, run="one") and not hold(cluster, 5, run="one") and not hold(cluster, 5)
+    with pytest.raises(
+        Fenced, match=r"number is 5, but the cluster has seen \(Lease .*\), of another store, a run with number 5"
+    ):
+        hold(cluster, 5, run="other")
+    assert hold(cluster, 6, run="other") and not hold(cluster, 6)
+    with pytest.raises(Fenced):
+        hold(cluster, 5)
 
 
 def test_check_mode_compares_and_writes_nothing(cluster: Workload) -> None:

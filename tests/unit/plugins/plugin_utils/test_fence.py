@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import importlib
+import typing as t
 from pathlib import Path
 
 import pytest
 import yaml
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.locks import FileLocks
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.locks import FileLocks, Taken
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import fence
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.fence import Fence
 
@@ -30,15 +31,24 @@ def locks(tmp_path: Path) -> FileLocks:
 def test_an_observation_raises_the_number_above_what_was_seen(locks: FileLocks) -> None:
     """The store was restored; the run goes on with a number that the next tasks find."""
     mine, next_task = (Fence(locks, *AT, locks.take(*AT).fencing) for _task in range(2))
-    assert mine.answer(41, observing=True) and mine.number == 42
-    assert next_task.number == 1 and next_task.answer(42, observing=False) and next_task.number == 42
+    assert mine.answer(41, 1, observing=True) and mine.number == 42
+    assert next_task.number == 1 and next_task.answer(42, 1, observing=False) and next_task.number == 42
+
+
+def test_an_observation_raises_it_above_the_same_number_of_another_run(locks: FileLocks) -> None:
+    """A copy of the store gave it the same; a step never does so."""
+    mine = Fence(locks, *AT, locks.take(*AT).fencing)
+    assert mine.run == t.cast("Taken", locks.own(*AT)).run != ""
+    with pytest.raises(lock.LockError, match="two stores"):
+        mine.answer(1, 1, observing=False)
+    assert mine.answer(1, 1, observing=True) and mine.number == 2
 
 
 def test_a_step_never_raises_it(locks: FileLocks) -> None:
     """Whoever did since the observation may have changed what it was decided on."""
     mine = Fence(locks, *AT, locks.take(*AT).fencing)
     with pytest.raises(lock.LockError, match=r"since it was observed.*number 1, newest 41.*two stores.*locks/prod"):
-        mine.answer(41, observing=False)
+        mine.answer(41, 1, observing=False)
     assert locks.check(*AT, 1) == 1
 
 
@@ -46,7 +56,7 @@ def test_a_number_that_no_run_can_have_had_is_not_believed(locks: FileLocks) -> 
     """A hostile machine must not use up the numbers."""
     mine = Fence(locks, *AT, locks.take(*AT).fencing)
     with pytest.raises(lock.LockError, match="no run can have had"):
-        mine.answer(fence.HIGHEST + 1, observing=True)
+        mine.answer(fence.HIGHEST + 1, 1, observing=True)
     assert locks.check(*AT, 1) == 1
 
 
@@ -57,7 +67,7 @@ def test_a_run_that_lost_its_lock_ends(locks: FileLocks, observing: bool) -> Non
     locks.release_own(*AT)
     assert locks.take(*AT).fencing == 2
     with pytest.raises(lock.LostLock):
-        mine.answer(2, observing=observing)
+        mine.answer(2, 1, observing=observing)
     assert locks.check(*AT, 2) == 2
 
 
