@@ -125,9 +125,9 @@ def define(server: ApiServer) -> None:
         server.until_served(kind_path((definitions.group_of(kind.name), kind.name), "default"))
 
 
-def empty(store: KubernetesStore, kinds: t.Sequence[definitions.Kind] = KINDS) -> None:
-    """Take away every object of these kinds that tests made, and the locks."""
-    for kind_ref in [*((definitions.group_of(kind.name), kind.name) for kind in kinds), SECRET]:
+def empty(store: KubernetesStore) -> None:
+    """Take away every object that tests made, and the locks."""
+    for kind_ref in [*((definitions.group_of(kind.name), kind.name) for kind in KINDS), SECRET]:
         for each in store.list(kind_ref):
             where = (kind_ref, each["metadata"]["namespace"], each["metadata"]["name"])
             if where[1].startswith("kube-") or (kind_ref == SECRET and where[2].startswith("default-token")):

@@ -40,11 +40,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[ApiServer]:
 
 
 @pytest.fixture
-def kubernetes_store(server: ApiServer) -> KubernetesStore:
+def kubernetes_store(empty_server: ApiServer) -> KubernetesStore:
     """A store in the API server, with nothing in it."""
-    store = KubernetesStore(KubernetesApi({"kubeconfig": server.kubeconfig}))
-    empty(store, definitions.KINDS)
-    return store
+    return KubernetesStore(KubernetesApi({"kubeconfig": empty_server.kubeconfig}))
 
 
 @pytest.fixture
