@@ -34,6 +34,8 @@ START_SECONDS = 10
 DRAIN_SECONDS = 2
 # How long a server that has just come may take to pass its first check.
 CHECK_SECONDS = 3
+# How long haproxy may take to end the last connections of a server: it does so a moment after it was told, and deletes none before.
+REMOVE_SECONDS = 3
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,7 @@ def _change_live(
     for server in [each for each in coming if each.name not in leaving]:
         if not _tell_all(paths, haproxy.add_commands(server)):
             return False
-    if leaving and not (_drain(paths, leaving) and all(_tell_all(paths, haproxy.remove_commands(e)) for e in leaving)):
+    if leaving and not (_drain(paths, leaving) and all(_take_out(paths, name) for name in leaving)):
         return False
     return all(_tell_all(paths, haproxy.add_commands(each)) for each in coming if each.name in leaving)
 
@@ -184,6 +186,16 @@ def _drain(paths: EndpointLayout, names: t.Sequence[str]) -> bool:
     # Nothing new comes, so that what is there ends or grows old: a second more than the bound, as ages are whole seconds.
     with contextlib.suppress(NspawnError):
         processes.wait_until(answered, DRAIN_SECONDS + 1, "the end of the requests on servers that leave")
+    return True
+
+
+def _take_out(paths: EndpointLayout, name: str) -> bool:
+    try:
+        processes.wait_until(
+            lambda: _tell_all(paths, haproxy.remove_commands(name)), REMOVE_SECONDS, f"the end of connections to {name}"
+        )
+    except NspawnError:
+        return False
     return True
 
 

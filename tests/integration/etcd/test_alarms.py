@@ -47,7 +47,8 @@ def test_nospace_is_disarmed_after_every_alarmed_member_was_defragmented(make_cl
     cluster = make_cluster(3, options=QUICK)
     fill(cluster)
     raised = {each.member_id for each in listed(through(cluster)).alarms}
-    with pytest.raises(MembershipError, match=r"raised again at once: .* of 1 MiB, 0 MiB in use") as refused:
+    # A member counts what was forgotten as in use until its next write.
+    with pytest.raises(MembershipError, match=r"raised again at once: .* of 1 MiB, [01] MiB in use") as refused:
         disarm(through(cluster), NOSPACE, quota=QUOTA)
     assert refused.value.reason == "NoSpaceLeft"
     leader = cluster.leader()
