@@ -38,7 +38,7 @@ def test_an_observation_raises_the_number_above_what_was_seen(locks: FileLocks) 
 def test_an_observation_raises_it_above_the_same_number_of_another_run(locks: FileLocks) -> None:
     """A copy of the store gave it the same; a step never does so."""
     mine = Fence(locks, *AT, locks.take(*AT).fencing)
-    assert mine.run == t.cast("Taken", locks.own(*AT)).run != ""
+    assert mine.run == t.cast(Taken, locks.own(*AT)).run != ""
     with pytest.raises(lock.LockError, match="two stores"):
         mine.answer(1, 1, observing=False)
     assert mine.answer(1, 1, observing=True) and mine.number == 2
