@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import datetime
+import fcntl
 import importlib.util
 import ipaddress
 import json
@@ -16,6 +17,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 import typing as t
 from dataclasses import dataclass, field
@@ -35,6 +37,8 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https i
 )
 
 BOUND_SECONDS = 120.0
+# Between the ports of Kubernetes' own components and those of NodePorts; all of five digits.
+PORTS = range(12000, 30000)
 _SERVER, _CLIENT = ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH
 
 
@@ -113,10 +117,25 @@ class Authority:
 
 
 def free_port(address: str = "127.0.0.1") -> int:
-    """Return a port of an address of this host that nobody listens on."""
-    with contextlib.closing(socket.socket()) as probe:
-        probe.bind((address, 0))
-        return int(probe.getsockname()[1])
+    """Return a port of an address of this host that nobody listens on, and that no other test gets for a long time.
+
+    A port that the kernel chose may be gone before somebody listens on it: to a connection that anybody on this host
+    opens, or to another test that asked at the same moment. These lie below the range that connections get theirs from
+    (ip_local_port_range), and everybody who runs tests on this host takes the next one of one count.
+    """
+    count = os.open(Path(tempfile.gettempdir(), f"ports-of-tests-{os.getuid()}"), os.O_RDWR | os.O_CREAT, 0o600)
+    with open(count, "r+", encoding="ascii") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        last = file.read()
+        port = int(last) if last.isdigit() else PORTS.start
+        for _unused in PORTS:
+            port = port + 1 if port + 1 in PORTS else PORTS.start
+            with contextlib.closing(socket.socket()) as probe, contextlib.suppress(OSError):
+                probe.bind((address, port))
+                file.seek(0)
+                file.write(f"{port}")
+                return port
+    raise AssertionError(f"somebody listens on every port of {address} from {PORTS.start} to {PORTS.stop - 1}")
 
 
 @dataclass
@@ -141,6 +160,12 @@ class EtcdMember:
     def peer_url(self) -> str:
         """Where the other members reach it."""
         return f"https://{self.address}:{self.peer_port}"
+
+    def require_running(self) -> None:
+        """Fail with the end of its log when its process ended by itself: nothing that is waited for will come."""
+        if self.process is not None and self.process.poll() is not None:
+            log = (self.directory / "log").read_text(encoding="utf-8", errors="replace")
+            raise AssertionError(f"etcd {self.name} ended with {self.process.returncode}: {log[-2000:]}")
 
     def kill(self) -> None:
         """End it as a power cut does."""
@@ -287,6 +312,7 @@ class EtcdCluster:
             try:
                 for member in self.members:
                     if member.process is not None:
+                        member.require_running()
                         with self.gateway(member) as gateway:
                             gateway.linearizable_read()
             except (EtcdError, Unreachable):
