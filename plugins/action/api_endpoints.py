@@ -9,15 +9,11 @@ import functools
 import typing as t
 from urllib.parse import urlsplit
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import api_endpoints
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.compare_and_swap import Read
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneFailure
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.workload_action import (
-    WORKLOAD_SPEC,
-    Planner,
-    WorkloadAction,
-)
+from ..module_utils.workload_api.compare_and_swap import Read
+from ..plugin_utils.base_classes.workload_action import WORKLOAD_SPEC, Planner, WorkloadAction
+from ..plugin_utils.calls.failure import ControlPlaneFailure
+from ..plugin_utils.records.objects import ClusterObjects
+from ..plugin_utils.workload import api_endpoints
 
 
 class ActionModule(WorkloadAction):
@@ -44,7 +40,7 @@ class ActionModule(WorkloadAction):
 
 
 def _endpoint(objects: ClusterObjects) -> t.Optional[dict[str, t.Any]]:
-    """What kubeadm was told: the user's own controlPlaneEndpoint, else the Cluster's (kubeadm/bootstrap.py, cluster_defaults)."""
+    """What kubeadm was told: the user's own controlPlaneEndpoint, else the Cluster's (objects/bootstrap_data.py, cluster_defaults)."""
     spec = (objects.control_plane or {}).get("spec", {}).get("kubeadmConfigSpec") or {}
     written = str((spec.get("clusterConfiguration") or {}).get("controlPlaneEndpoint") or "")
     if not written:

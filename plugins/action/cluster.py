@@ -7,27 +7,20 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import deletion, names
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import ClusterManifest
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, StoreError
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import (
-    cluster_records,
-    machine_restore,
-    plan_files,
-    planning,
-    stored_wishes,
-    stores,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneFailure
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
-    CLUSTER,
-    ClusterObjects,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.foreseeing import ForeseeingAction
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.journal_entries import close_intents
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.overlay_store import OverlayStore
+from ..module_utils.common.values import now_rfc3339
+from ..plugin_utils.calls.failure import ControlPlaneFailure
+from ..plugin_utils.decision import names
+from ..plugin_utils.decision.decide import decide
+from ..plugin_utils.decision.removal import whole_control_plane
+from ..plugin_utils.objects.manifest.cluster import ClusterManifest
+from ..plugin_utils.reconcile import deleted_machines, plan_files, planning
+from ..plugin_utils.reconcile.foreseeing import ForeseeingAction
+from ..plugin_utils.records import cluster, stored_wishes
+from ..plugin_utils.records.journal_entries import close_intents
+from ..plugin_utils.records.objects import CLUSTER, ClusterObjects
+from ..plugin_utils.store import opening
+from ..plugin_utils.store.base import Store, StoreError
+from ..plugin_utils.store.overlay import OverlayStore
 
 
 class ActionModule(ForeseeingAction):
@@ -53,13 +46,13 @@ class ActionModule(ForeseeingAction):
                 self._check_plan(store, manifest, arguments)
             if not self.check_mode and store.get(CLUSTER, arguments["namespace"], arguments["cluster"]) is None:
                 self._refuse_new(store, manifest, arguments)
-            warnings = cluster_records.update_warnings(store, manifest)
+            warnings = cluster.update_warnings(store, manifest)
             try:
-                changes = cluster_records.apply_manifest(store, manifest)
+                changes = cluster.apply_manifest(store, manifest)
             except StoreError:
                 self.note("store objects of the manifest, not all of them")
                 raise
-            changes += machine_restore.restore(self.open_objects(arguments, store))
+            changes += deleted_machines.restore(self.open_objects(arguments, store))
             for warning in warnings:
                 self.display.warning(warning)
             return self._told(arguments, changes)
@@ -73,14 +66,14 @@ class ActionModule(ForeseeingAction):
                 "msg": f"there is no Cluster {arguments['cluster']} in the store",
             }
         objects = self.open_objects(arguments, store)
-        if arguments["infrastructure_deleted"] or cluster_records.is_last_record(objects):
-            deleted = cluster_records.delete_marked(objects)
+        if arguments["infrastructure_deleted"] or cluster.is_last_record(objects):
+            deleted = cluster.delete_marked(objects)
             for change in deleted:
                 self.note(change)
             self._close_last_step(arguments)
             return {"changed": bool(deleted), "changes": deleted, "exists": False}
         self._refuse_to_delete_itself(objects)
-        changes = cluster_records.mark_deleting(objects, arguments["ignore_worker_nodes"])
+        changes = cluster.mark_deleting(objects, arguments["ignore_worker_nodes"])
         for change in changes:
             self.note(change)
         return {"changed": bool(changes), "changes": changes, "exists": True}
@@ -88,9 +81,9 @@ class ActionModule(ForeseeingAction):
     @staticmethod
     def _refuse_to_delete_itself(objects: ClusterObjects) -> None:
         """A cluster in whose own API its objects are: with the last machine what says what is left to do would be gone."""
-        if stores.keeps_itself(objects.store, objects.cluster):
+        if opening.keeps_itself(objects.store, objects.cluster):
             raise ControlPlaneFailure(
-                f"{deletion.in_itself(f'{objects.namespace}/{objects.name}', objects.going)}. Nothing was done. {deletion.MOVE_OUT}"
+                f"{whole_control_plane.in_itself(f'{objects.namespace}/{objects.name}', objects.going)}. Nothing was done. {whole_control_plane.MOVE_OUT}"
             )
 
     def _told(self, arguments: dict[str, t.Any], changes: list[str]) -> dict[str, t.Any]:
@@ -109,7 +102,7 @@ class ActionModule(ForeseeingAction):
                 f"no manifest names the cluster {arguments['namespace']}/{arguments['cluster']}; nothing was done. "
                 "Give the files in the inventory (plugin kubeadm.control_plane.clusters, option manifests) or as control_plane_manifests."
             )
-        return self._told(arguments, changes + machine_restore.restore(self.open_objects(arguments, store)))
+        return self._told(arguments, changes + deleted_machines.restore(self.open_objects(arguments, store)))
 
     def _close_last_step(self, arguments: dict[str, t.Any]) -> None:
         # Elsewhere the next decision closes a step; after the last one there is nothing to decide on.
@@ -130,7 +123,7 @@ class ActionModule(ForeseeingAction):
     def _check_plan(self, store: Store, manifest: ClusterManifest, arguments: dict[str, t.Any]) -> None:
         """Fail before anything is stored where the plan was made for another manifest."""
         document = plan_files.read_plan_file(arguments["plan_file"], arguments["namespace"], arguments["cluster"])
-        as_if = OverlayStore(store if stores.exists(arguments["store"]) else None, now_rfc3339())
-        cluster_records.apply_manifest(as_if, manifest)
+        as_if = OverlayStore(store if opening.exists(arguments["store"]) else None, now_rfc3339())
+        cluster.apply_manifest(as_if, manifest)
         parts = planning.wanted_parts(self.open_objects(arguments, as_if))
         planning.check_spec(document, parts, arguments["plan_file"])

@@ -12,43 +12,23 @@ import typing as t
 
 from ansible import constants as C
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import sealed
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import (
-    ClusterManifest,
-    read_cluster,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import files
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, plain
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.yaml_text import to_yaml
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import static_pods
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import adoption_manifest, inventory_pool, stores
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
-    ControlPlaneAction,
-    ControlPlaneFailure,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption_evidence import (
-    Host,
-    Problem,
-    configuration,
-    problems,
-    read_host,
-    unfit,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption_writer import (
-    Writer,
-    host_of_machine,
-    is_adopted,
-    other_cluster,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import (
-    Answer,
-    Machine,
-    MachineCaller,
-    is_cluster,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
+from ..module_utils.common import sealed
+from ..module_utils.common.values import now_rfc3339
+from ..module_utils.workload_api import static_pod_flags
+from ..plugin_utils.adoption import manifest as adoption_manifest
+from ..plugin_utils.adoption.evidence import Host, Problem, configuration, problems, read_host, unfit
+from ..plugin_utils.adoption.writer import Writer, host_of_machine, is_adopted, other_cluster
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.calls.failure import ControlPlaneFailure
+from ..plugin_utils.calls.machine_connection import Answer, Machine, MachineCaller, is_cluster
+from ..plugin_utils.objects import kinds
+from ..plugin_utils.objects.manifest.cluster import ClusterManifest, read_cluster
+from ..plugin_utils.providers import inventory_pool
+from ..plugin_utils.records.objects import ClusterObjects, Object
+from ..plugin_utils.store import opening
+from ..plugin_utils.store.base import Store, plain
+from ..plugin_utils.store.file import disk
+from ..plugin_utils.store.yaml_text import to_yaml
 
 MANIFEST_MODE = 0o644
 HEADER = """\
@@ -186,7 +166,7 @@ class ActionModule(ControlPlaneAction):
         metadata = {"name": self._cluster, "namespace": self._arguments["namespace"]}
         differs = other_cluster(store, {"metadata": metadata}, hosts)
         if differs:
-            where = stores.describe(self._arguments["store"])
+            where = opening.describe(self._arguments["store"])
             text = (
                 f"the store {where} has another cluster of this name already: its Secret {differs} is not these hosts'"
             )
@@ -220,7 +200,7 @@ class ActionModule(ControlPlaneAction):
         text = header + "".join(f"---\n{to_yaml(each)}" for each in documents)
         with tempfile.TemporaryDirectory(dir=C.DEFAULT_LOCAL_TMP) as folder:
             draft = os.path.join(folder, f"{self._cluster}.yaml")
-            files.write_file(draft, text.encode(), files.SECRET_FILE_MODE)
+            disk.write_file(draft, text.encode(), disk.SECRET_FILE_MODE)
             return read_cluster([draft], namespace, self._cluster, providers), text, notes
 
     def _given(self, path: str) -> list[str]:
@@ -268,7 +248,7 @@ class ActionModule(ControlPlaneAction):
         if self.check_mode:
             self.display.display(f"\n{path}:\n{text}")
         else:
-            files.write_file(path, text.encode(), MANIFEST_MODE)
+            disk.write_file(path, text.encode(), MANIFEST_MODE)
         return [f"write {path}"]
 
     def _failure_domains(self, hosts: t.Sequence[Host]) -> dict[str, str]:
@@ -292,7 +272,7 @@ class ActionModule(ControlPlaneAction):
         spec = manifest.control_plane["spec"].get("kubeadmConfigSpec") or {}
         found = []
         pods = list(hosts[0].workload["staticPodFlags"])
-        for each in static_pods.drift(pods, spec.get("clusterConfiguration") or {}):
+        for each in static_pod_flags.drift(pods, spec.get("clusterConfiguration") or {}):
             words = {
                 "added": "is not in kubeadm-config",
                 "changed": "is not as in kubeadm-config",

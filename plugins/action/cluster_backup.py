@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import read_certificates
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import backups
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
-    ControlPlaneAction,
-    ControlPlaneFailure,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import MachineCaller
+from ..module_utils.common.redact import redact
+from ..plugin_utils.backup import copies
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.calls.failure import ControlPlaneFailure
+from ..plugin_utils.calls.machine_connection import MachineCaller
+from ..plugin_utils.pki.secrets import read_certificates
+from ..plugin_utils.records.objects import ClusterObjects
 
 MODULE = "etcd_snapshot"
 
@@ -34,12 +32,12 @@ class ActionModule(ControlPlaneAction):
         objects = self.open_objects(arguments)
         if arguments["keep"] < 1:
             raise ControlPlaneFailure("keep is 0 or less: the backup just taken would be removed. Give 1 or more.")
-        backups.refuse_external(objects, "backed up")
+        copies.refuse_external(objects, "backed up")
         caller = self.machine_caller(arguments, objects)
         prefix = f"{objects.name}-{arguments['name']}"
         name, taken = self._take(caller, objects, {"name": prefix, "keep": arguments["keep"]})
         directory = arguments["directory"]
-        folder = backups.folder_of(directory, objects.namespace, objects.name) if directory else ""
+        folder = copies.folder_of(directory, objects.namespace, objects.name) if directory else ""
         if self.check_mode:
             said = f"machine {name} would keep {taken.get('path')}" + (f", and {folder} a copy" if folder else "")
             return {"changed": True, "msg": said, "machine": name}
@@ -48,9 +46,9 @@ class ActionModule(ControlPlaneAction):
         said = f"machine {name} keeps {taken.get('path')} (revision {taken.get('revision')}, verified by {taken.get('verified_by')})"
         if folder:
             authority = (read_certificates(objects.store, objects.cluster).get("ca") or {}).get("crt") or ""
-            path = backups.fetch(caller, objects.reach(name), taken, folder, prefix, str(authority).encode())
+            path = copies.fetch(caller, objects.reach(name), taken, folder, prefix, str(authority).encode())
             result["backup"] = path
-            result["removed"] += backups.prune(path, prefix, arguments["keep"])
+            result["removed"] += copies.prune(path, prefix, arguments["keep"])
             said += f"; a copy is {result['backup']}"
         self.progress(objects.name, said)
         return {**result, "msg": said}

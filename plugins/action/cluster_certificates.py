@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.kubeconfig import ensure_kubeconfig
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import ensure_certificates
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
-    ControlPlaneAction,
-    ControlPlaneFailure,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
+from ..module_utils.common.values import now_rfc3339
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.calls.failure import ControlPlaneFailure
+from ..plugin_utils.pki.kubeconfig import ensure_kubeconfig
+from ..plugin_utils.pki.secrets import ensure_certificates
 
 
 class ActionModule(ControlPlaneAction):

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_export, stores
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.move import export
+from ..plugin_utils.store import opening
 
 
 class ActionModule(ControlPlaneAction):
@@ -16,8 +17,8 @@ class ActionModule(ControlPlaneAction):
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Bring the copy to what the API has; nothing where none is kept."""
-        directory = stores.export_directory(arguments["store"])
+        directory = opening.export_directory(arguments["store"])
         if directory is None or self.check_mode:
             return {"changed": False, "changes": [], "directory": directory or ""}
-        changes = cluster_export.keep_copy(self, arguments)
+        changes = export.keep_copy(self, arguments)
         return {"changed": False, "changes": changes, "directory": directory}

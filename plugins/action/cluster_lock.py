@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock, marks
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_export, stores
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
-    ControlPlaneAction,
-    ControlPlaneFailure,
-)
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.calls.failure import ControlPlaneFailure
+from ..plugin_utils.move import export
+from ..plugin_utils.store import opening
+from ..plugin_utils.store.lock import in_files, marks
 
 
 class ActionModule(ControlPlaneAction):
@@ -33,9 +32,9 @@ class ActionModule(ControlPlaneAction):
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Acquire or release the lock; the renewing helper process lives as long as the run."""
         present = arguments["state"] == "present"
-        if present and stores.export_directory(arguments["store"]) and self.ciphers()[0] is None:
+        if present and opening.export_directory(arguments["store"]) and self.ciphers()[0] is None:
             # Said before anything is done, not after the first step.
-            raise ControlPlaneFailure(cluster_export.PASSWORD_MISSING)
+            raise ControlPlaneFailure(export.PASSWORD_MISSING)
         if self.check_mode:
             if present:
                 self.refuse_beforehand(arguments)
@@ -45,13 +44,13 @@ class ActionModule(ControlPlaneAction):
         locks, where = self.open_locks(arguments), (arguments["namespace"], arguments["cluster"])
         if not present:
             return {"changed": False, "released": locks.release_own(*where)}
-        stores.refuse_others(arguments["store"], self.PATIENCE_SECONDS)
+        opening.refuse_others(arguments["store"], self.PATIENCE_SECONDS)
         purpose = marks.USE_EXPORT if arguments["use_export"] else marks.WORK
         try:
             lease = locks.acquire(
                 *where, on_wait=lambda text: self.progress(arguments["cluster"], text), purpose=purpose
             )
-        except lock.Held as held:
+        except in_files.Held as held:
             if not arguments["skip_if_held"]:
                 raise
             said = f"another run is at work, so nothing is done here: {held.holder.text()}"

@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_export, stores
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
-    ControlPlaneAction,
-    ControlPlaneFailure,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_mover import Mover, Side
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.calls.failure import ControlPlaneFailure
+from ..plugin_utils.move import export
+from ..plugin_utils.move.mover import Mover, Side
+from ..plugin_utils.store import opening
 
 
 class ActionModule(ControlPlaneAction):
     """See the documentation of the module kubeadm.control_plane.cluster_move."""
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
-        "to": stores.STORE_SPEC,
+        "to": opening.STORE_SPEC,
         "undo": {"type": "bool", "default": False},
         "use_export": {"type": "bool", "default": False},
     }
@@ -28,19 +27,19 @@ class ActionModule(ControlPlaneAction):
         """Move, under both stores' locks; in check mode say what would be moved."""
         cluster, to = arguments["cluster"], arguments["to"]
         encrypt, decrypt = self.ciphers()
-        directory = stores.export_directory(to)
+        directory = opening.export_directory(to)
         if directory is not None and (encrypt is None or decrypt is None):
-            raise ControlPlaneFailure(cluster_export.PASSWORD_MISSING)
-        if stores.title(to) == stores.title(arguments["store"]):
+            raise ControlPlaneFailure(export.PASSWORD_MISSING)
+        if opening.title(to) == opening.title(arguments["store"]):
             raise ControlPlaneFailure(
-                f"{stores.title(to)} is the store that {arguments['namespace']}/{cluster} is in. Nothing was done."
+                f"{opening.title(to)} is the store that {arguments['namespace']}/{cluster} is in. Nothing was done."
             )
         if not arguments["undo"]:
-            stores.refuse_others(to, self.PATIENCE_SECONDS)
-            stores.require_namespace(to, arguments["namespace"], self.PATIENCE_SECONDS)
+            opening.refuse_others(to, self.PATIENCE_SECONDS)
+            opening.require_namespace(to, arguments["namespace"], self.PATIENCE_SECONDS)
         source, target = self._side(arguments["store"]), self._side(to)
         own = arguments["store"]
-        seen = cluster_export.seen(own["path"], arguments["namespace"], cluster) if own["type"] == stores.FILE else []
+        seen = export.seen(own["path"], arguments["namespace"], cluster) if own["type"] == opening.FILE else []
         mover = Mover(
             source,
             target,
@@ -64,7 +63,7 @@ class ActionModule(ControlPlaneAction):
                 taken = target.locks.own(arguments["namespace"], cluster) or target.locks.acquire(
                     arguments["namespace"], cluster
                 )
-                kept = cluster_export.Export(directory, encrypt, decrypt)
+                kept = export.Export(directory, encrypt, decrypt)
                 kept.keep(target.store, arguments["namespace"], cluster, taken.fencing, target.where)
         finally:
             mover.release()
@@ -72,7 +71,7 @@ class ActionModule(ControlPlaneAction):
         return self._said(changed, mover.changes, f"{arguments['namespace']}/{cluster} is kept in {where}")
 
     def _side(self, options: dict[str, t.Any]) -> Side:
-        return Side(self.open_store({"store": options}), self.open_locks({"store": options}), stores.title(options))
+        return Side(self.open_store({"store": options}), self.open_locks({"store": options}), opening.title(options))
 
     @staticmethod
     def _said(changed: bool, changes: list[str], said: str) -> dict[str, t.Any]:

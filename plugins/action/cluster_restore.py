@@ -9,27 +9,21 @@ import json
 import os
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import ownership
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import contents, restore_info
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.legible import block
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice, kinds
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.bounded_yaml import read_json
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import backups, restore_choice
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
-    ControlPlaneAction,
-    ControlPlaneFailure,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
-    CONTROL_PLANE,
-    MACHINE,
-    ClusterObjects,
-    Object,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.restore_choice import BACKUP, Choice
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.secret_values import secret_value
+from ..module_utils.common.bounded_yaml import read_json
+from ..module_utils.common.guard import NodeError
+from ..module_utils.common.legible import block
+from ..module_utils.common.redact import redact
+from ..module_utils.etcd.restore import info as restore_info
+from ..module_utils.etcd.snapshot import contents
+from ..plugin_utils.backup import copies, restore_choice
+from ..plugin_utils.backup.restore_choice import BACKUP, Choice
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.calls.failure import ControlPlaneFailure
+from ..plugin_utils.calls.machine_connection import Answer
+from ..plugin_utils.decision import ownership
+from ..plugin_utils.objects import advice, kinds
+from ..plugin_utils.records.objects import CONTROL_PLANE, MACHINE, ClusterObjects, Object
+from ..plugin_utils.records.secret_values import secret_value
 
 # On the KubeadmControlPlane: the restore that was begun, or the last one that was done.
 ANNOTATION = kinds.ANNOTATION_PREFIX + "etcd-restore"
@@ -120,7 +114,7 @@ class ActionModule(ControlPlaneAction):
         self._infos = infos
         if restore_choice.works(infos) and not arguments["snapshot"]:
             return None
-        folder = backups.folder_of(arguments["directory"], objects.namespace, objects.name)
+        folder = copies.folder_of(arguments["directory"], objects.namespace, objects.name)
         files = restore_info.snapshots(folder) if arguments["directory"] else []
         snapshot = os.path.expanduser(arguments["snapshot"])
         if snapshot and os.path.isfile(snapshot):
@@ -195,7 +189,7 @@ class ActionModule(ControlPlaneAction):
         path = choice.source.path
         if choice.source.kind == BACKUP:
             self.progress(objects.name, f"machine {choice.machine}: the backup is sent there")
-            path = backups.send(self._caller, objects.reach(choice.machine), path)
+            path = copies.send(self._caller, objects.reach(choice.machine), path)
         fencing = {"fencing": arguments["fencing"]} if arguments["fencing"] is not None else {}
         there = [name for name in choice.give_up if objects.machine(name) is not None]
         for name in there:
@@ -259,7 +253,7 @@ def _file(path: str) -> list[dict[str, t.Any]]:
 
 
 def _refuse(objects: ClusterObjects) -> None:
-    backups.refuse_external(objects, "restored")
+    copies.refuse_external(objects, "restored")
     if objects.going or objects.paused:
         what = "marked for deletion" if objects.going else "paused"
         raise ControlPlaneFailure(f"the cluster {objects.title} is {what}. Nothing was done.")

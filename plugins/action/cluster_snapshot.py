@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice, kinds
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
-    ControlPlaneAction,
-    ControlPlaneFailure,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
+from ..module_utils.common.redact import redact
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.calls.failure import ControlPlaneFailure
+from ..plugin_utils.objects import advice, kinds
+from ..plugin_utils.records.objects import ClusterObjects
 
 MODULE = "etcd_snapshot"
 

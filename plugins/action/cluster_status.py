@@ -8,15 +8,13 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import PkiError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.kubeconfig import (
-    read_kubeconfig,
-    write_kubeconfig,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339, observe
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.status_table import status_data, status_table
+from ..module_utils.common.values import now_rfc3339
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.decision.decide import decide
+from ..plugin_utils.observe.observation import observe
+from ..plugin_utils.pki.certificates import PkiError
+from ..plugin_utils.pki.kubeconfig import read_kubeconfig, write_kubeconfig
+from ..plugin_utils.reconcile.status_table import status_data, status_table
 
 
 class ActionModule(ControlPlaneAction):

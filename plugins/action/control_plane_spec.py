@@ -8,25 +8,22 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils import legible
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import defaults, validate_update
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.edit import Edit
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError, Report
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.load import Document
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import read_cluster
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.schema import timestamp
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_records, control_plane_fields, stores
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
-    ControlPlaneAction,
-    ControlPlaneFailure,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
-    CLUSTER,
-    CONTROL_PLANE,
-    Object,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.overlay_store import OverlayStore
+from ..module_utils.common import legible
+from ..module_utils.common.errors import ManifestError, Report
+from ..module_utils.common.values import now_rfc3339
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.calls.failure import ControlPlaneFailure
+from ..plugin_utils.documents.edit import Edit
+from ..plugin_utils.documents.read import Document
+from ..plugin_utils.documents.schema import timestamp
+from ..plugin_utils.objects import defaults
+from ..plugin_utils.objects.manifest.cluster import read_cluster
+from ..plugin_utils.objects.validate import update
+from ..plugin_utils.records import cluster as cluster_records
+from ..plugin_utils.records import control_plane_fields
+from ..plugin_utils.records.objects import CLUSTER, CONTROL_PLANE, Object
+from ..plugin_utils.store import opening
+from ..plugin_utils.store.overlay import OverlayStore
 
 NOW = "now"
 _NEXT = "No machine was touched. The playbook kubeadm.control_plane.plan shows the steps, kubeadm.control_plane.reconcile carries them out."
@@ -95,7 +92,7 @@ class ActionModule(ControlPlaneAction):
             arguments["providers"] or None,
             contents={edit.file: edit.after},
         )
-        store = self.open_store(arguments) if stores.exists(arguments["store"]) else None
+        store = self.open_store(arguments) if opening.exists(arguments["store"]) else None
         cluster_records.apply_manifest(OverlayStore(store, now_rfc3339()), manifest)
 
     def _in_store(self, arguments: dict[str, t.Any], field: str, value: t.Any) -> dict[str, t.Any]:
@@ -106,7 +103,7 @@ class ActionModule(ControlPlaneAction):
         control_plane = store.get(CONTROL_PLANE, namespace, reference["name"]) if reference else None
         if control_plane is None:
             raise ControlPlaneFailure(
-                f"neither a manifest of {namespace}/{name} states {field}, nor has the store {stores.describe(arguments['store'])} a control plane "
+                f"neither a manifest of {namespace}/{name} states {field}, nor has the store {opening.describe(arguments['store'])} a control plane "
                 f"in which to keep it. Nothing was written. Write {field} in the manifest, or run reconcile first, which makes the control plane."
             )
         if cluster["metadata"].get("deletionTimestamp") or control_plane["metadata"].get("deletionTimestamp"):
@@ -115,7 +112,7 @@ class ActionModule(ControlPlaneAction):
             )
         if field == defaults.REPLICAS:
             report = Report(f"{control_plane['kind']} {namespace}/{control_plane['metadata']['name']}")
-            validate_update.validate_scale(control_plane, value, report)
+            update.validate_scale(control_plane, value, report)
             if report.violations:
                 raise ManifestError(report.violations)
         current = _get(control_plane["spec"], field)

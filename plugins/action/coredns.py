@@ -9,15 +9,12 @@ import dataclasses
 import functools
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import addons, versions
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import control_plane, coredns
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.compare_and_swap import Read
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.workload_action import (
-    WORKLOAD_SPEC,
-    Planner,
-    WorkloadAction,
-)
+from ..module_utils.common import kubernetes_versions
+from ..module_utils.workload_api.compare_and_swap import Read
+from ..plugin_utils.base_classes.workload_action import WORKLOAD_SPEC, Planner, WorkloadAction
+from ..plugin_utils.kubeadm import addons
+from ..plugin_utils.records.objects import ClusterObjects
+from ..plugin_utils.workload import control_plane, coredns
 
 _WANTED: dict[str, t.Any] = {
     "kubernetes_version": {"type": "str"},
@@ -42,5 +39,5 @@ class ActionModule(WorkloadAction):
                 return f"CoreDNS is the user's own business: annotation {control_plane.SKIP_COREDNS}"
             wanted = dataclasses.replace(addons.wanted_coredns(objects.control_plane), **given)
         if wanted.kubernetes_version:
-            versions.parse(wanted.kubernetes_version)
+            kubernetes_versions.parse(wanted.kubernetes_version)
         return coredns.READS, functools.partial(coredns.plan, wanted=wanted)

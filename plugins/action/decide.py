@@ -7,50 +7,29 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names, text
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.left_behind import LEFT_BEHIND
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan_document import (
-    acting_steps,
-    make_plan,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan_follow import (
-    Position,
-    fixed_name,
-    names_ahead,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan_text import plan_text
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.public import public_snapshot
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import check_snapshot
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import read_cluster
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import secrets
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import (
-    bootstrap_tokens,
-    certificate_expiry,
-    cluster_records,
-    explanations,
-    health_checks,
-    machine_restore,
-    node_labels,
-    plan_files,
-    planning,
-    stored_wishes,
-    stores,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
-    ControlPlaneAction,
-    ControlPlaneFailure,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.beforehand import look_beforehand
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.journal_entries import close_intents, steps_of
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import (
-    add_detached,
-    now_rfc3339,
-    observe,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.status_writer import write_status
+from ..module_utils.common.values import now_rfc3339
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.calls.failure import ControlPlaneFailure
+from ..plugin_utils.decision import names, text
+from ..plugin_utils.decision.decide import decide
+from ..plugin_utils.decision.plan.document import acting_steps, make_plan
+from ..plugin_utils.decision.plan.follow import Position, fixed_name, names_ahead
+from ..plugin_utils.decision.plan.text import plan_text
+from ..plugin_utils.decision.removal.left_behind import LEFT_BEHIND
+from ..plugin_utils.decision.snapshot.public import public_snapshot
+from ..plugin_utils.decision.snapshot.view import check_snapshot
+from ..plugin_utils.objects.manifest.cluster import read_cluster
+from ..plugin_utils.observe import certificate_expiry
+from ..plugin_utils.observe.observation import add_detached, observe
+from ..plugin_utils.pki import secrets
+from ..plugin_utils.reconcile import deleted_machines, join_tokens, node_labels, plan_files, planning
+from ..plugin_utils.reconcile.beforehand import look_beforehand
+from ..plugin_utils.records import cluster, events, health_checks, stored_wishes
+from ..plugin_utils.records.journal_entries import close_intents, steps_of
+from ..plugin_utils.records.objects import ClusterObjects, Object
+from ..plugin_utils.records.status import write_status
+from ..plugin_utils.store import opening
+from ..plugin_utils.store.base import Store
 
 # What a task registers of a decision: conditions and status are in the store and in the status playbook, big facts are never returned.
 _PRIVATE = ("conditions", "status", "annotations", "removedConditions")
@@ -95,7 +74,7 @@ class ActionModule(ControlPlaneAction):
         while True:
             store.look_again()
             objects = self.open_objects(arguments, store)
-            for change in machine_restore.restore(objects):
+            for change in deleted_machines.restore(objects):
                 self.progress(objects.name, change)
                 self.note(change)
             caller = self.machine_caller(arguments, objects)
@@ -118,7 +97,7 @@ class ActionModule(ControlPlaneAction):
             if self.check_mode:
                 return self._foresee(objects, snapshot, decision, plan)
             if decision["action"] in names.ENDINGS:
-                bootstrap_tokens.delete_used(objects, caller)
+                join_tokens.delete_used(objects, caller)
                 for change in node_labels.sync(objects, caller, snapshot):
                     self.progress(objects.name, change)
             if decision["action"] != names.WAIT:
@@ -175,11 +154,11 @@ class ActionModule(ControlPlaneAction):
             manifest = read_cluster(
                 arguments["manifests"], arguments["namespace"], arguments["cluster"], arguments["providers"] or None
             )
-            cluster_records.apply_manifest(store, manifest)
+            cluster.apply_manifest(store, manifest)
         elif not (arguments["delete"] or arguments["remediate"] or arguments["check_health"]):
             stored_wishes.settle_in_api(store, arguments)
         if arguments["delete"]:
-            cluster_records.mark_deleting(self.open_objects(arguments, store), False)
+            cluster.mark_deleting(self.open_objects(arguments, store), False)
         if arguments["remediate"]:
             objects = self.open_objects(arguments, store)
             health_checks.annotate(objects, [each for each in arguments["remediate"] if objects.machine(each)])
@@ -201,13 +180,13 @@ class ActionModule(ControlPlaneAction):
         place: t.Optional[Position],
     ) -> dict[str, t.Any]:
         said = text.describe(decision)
-        if not stores.export_directory(arguments["store"]) and stores.keeps_itself(objects.store, objects.cluster):
+        if not opening.export_directory(arguments["store"]) and opening.keeps_itself(objects.store, objects.cluster):
             self.display.warning(
                 f"the cluster {objects.title} keeps its own objects, and without the store's option export there is no copy of them. Where its API "
                 "is lost, it can't be restored with this collection, because nobody can ask it for its machines and its keys."
             )
         if decision["action"] in names.ENDINGS:
-            explanations.record_decision(objects, decision, said)
+            events.record_decision(objects, decision, said)
         if decision["action"] == names.BLOCKED:
             raise ControlPlaneFailure(f"{objects.title} is blocked: {said}", decision=_public(decision))
         act = decision["action"] not in names.ENDINGS
@@ -226,7 +205,7 @@ class ActionModule(ControlPlaneAction):
                 arguments["run"],
                 {"message": said},
             )
-            explanations.record_decision(objects, decision, said)
+            events.record_decision(objects, decision, said)
         else:
             for each in decision["reasons"]:
                 if each["reason"] == LEFT_BEHIND:

@@ -8,19 +8,15 @@ from __future__ import annotations
 import contextlib
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.legible import block, lines
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import StoreError
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import explanations
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.journal_entries import (
-    changes_of,
-    close_intents,
-    open_intents_of,
-)
+from ..module_utils.common.legible import block, lines
+from ..module_utils.common.redact import redact
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.decision import names
+from ..plugin_utils.objects import advice
+from ..plugin_utils.records import events
+from ..plugin_utils.records.journal_entries import changes_of, close_intents, open_intents_of
+from ..plugin_utils.records.objects import ClusterObjects
+from ..plugin_utils.store.base import StoreError
 
 # What each step can leave behind, so that a tired person needn't guess (DESIGN.md, "Waiting and ending").
 SAFETY = {
@@ -121,7 +117,7 @@ class ActionModule(ControlPlaneAction):
         with contextlib.suppress(StoreError):
             objects = ClusterObjects.read(self.open_store(arguments), arguments["namespace"], arguments["cluster"])
             if objects is not None:
-                explanations.record_failure(objects, intent, error)
+                events.record_failure(objects, intent, error)
 
 
 def _listed(changes: t.Sequence[str]) -> str:

@@ -7,18 +7,12 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.ssh import ensure_ssh_key
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
-    ControlPlaneAction,
-    ControlPlaneFailure,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_objects import stale_prepared
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import (
-    endpoint_servers,
-    machine_for_provider,
-    provider_role,
-)
+from ..module_utils.common.values import now_rfc3339
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.calls.failure import ControlPlaneFailure
+from ..plugin_utils.pki.ssh import ensure_ssh_key
+from ..plugin_utils.providers.contract import endpoint_servers, machine_for_provider, provider_role
+from ..plugin_utils.records.machine import stale_prepared
 
 
 class ActionModule(ControlPlaneAction):

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import kind_ref_of
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import recorded_connection
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
-    ControlPlaneAction,
-    ControlPlaneFailure,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.calls import recorded_connection
+from ..plugin_utils.calls.failure import ControlPlaneFailure
+from ..plugin_utils.records.objects import (
     CLUSTER,
     MACHINE,
     ClusterObjects,
@@ -21,6 +18,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_obje
     follow_infrastructure,
     follow_provisioned,
 )
+from ..plugin_utils.store.base import kind_ref_of
 
 
 class ActionModule(ControlPlaneAction):

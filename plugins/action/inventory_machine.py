@@ -8,16 +8,15 @@ from __future__ import annotations
 import typing as t
 import uuid
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice, origin
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import ca_cert_hash
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import read_certificates
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import inventory_pool
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
-    ControlPlaneAction,
-    ControlPlaneFailure,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import Object
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.inventory_pool import (
+from ..module_utils.common.values import now_rfc3339
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.calls.failure import ControlPlaneFailure
+from ..plugin_utils.calls.machine_connection import Answer, Machine
+from ..plugin_utils.objects import advice, origin
+from ..plugin_utils.pki.certificates import ca_cert_hash
+from ..plugin_utils.pki.secrets import read_certificates
+from ..plugin_utils.providers import inventory_pool
+from ..plugin_utils.providers.inventory_pool import (
     CLAIMED,
     CLAIMING,
     MACHINE,
@@ -27,8 +26,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.inventory_po
     PoolError,
     call_host,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer, Machine
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
+from ..plugin_utils.records.objects import Object
 
 CONSENT = "machine_inventory_consent_wipe"
 FORGET = "machine_inventory_consent_forget"

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import inventory_pool
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.inventory_pool import CLAIMED, MACHINE, RELEASED
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Machine, MachineCaller
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.calls.machine_connection import Machine, MachineCaller
+from ..plugin_utils.providers import inventory_pool
+from ..plugin_utils.providers.inventory_pool import CLAIMED, MACHINE, RELEASED
+from ..plugin_utils.records.objects import ClusterObjects, Object
 
 RUNNING, MISSING = "running", "missing"
 

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import hosts, names
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.outcome import Context
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan import machines_ahead
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import read_snapshot
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import Object
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.foreseeing import ForeseeingAction
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.host_table import hosts_text
+from ..plugin_utils.decision import names
+from ..plugin_utils.decision.creation import existing_hosts
+from ..plugin_utils.decision.decide import decide
+from ..plugin_utils.decision.outcome import Context
+from ..plugin_utils.decision.plan.steps import machines_ahead
+from ..plugin_utils.decision.snapshot.view import read_snapshot
+from ..plugin_utils.providers.host_table import hosts_text
+from ..plugin_utils.reconcile.foreseeing import ForeseeingAction
+from ..plugin_utils.records.objects import Object
 
 
 class ActionModule(ForeseeingAction):
@@ -60,10 +61,10 @@ def _verdict(snapshot: Object) -> tuple[bool, list[Object]]:
         kind = str((snapshot.get("machineTemplate") or {}).get("kind") or "no machine template")
         return False, [{"message": f"its machines are not made of existing hosts ({kind}): there is no host to check"}]
     ahead = machines_ahead({key: value for key, value in snapshot.items() if key not in ("hosts", "pool")})
-    troubles, said = hosts.hosts_checked(Context(read_snapshot(snapshot)), None) or ([], "")
+    troubles, said = existing_hosts.hosts_checked(Context(read_snapshot(snapshot)), None) or ([], "")
     # What each host lacks is in the table already.
     short = [
-        {"message": each.message.partition(". ")[0], "fix": each.fix.replace(f" {hosts.CHECK_HOSTS}", "")}
+        {"message": each.message.partition(". ")[0], "fix": each.fix.replace(f" {existing_hosts.CHECK_HOSTS}", "")}
         for each in troubles
     ]
     if ahead:

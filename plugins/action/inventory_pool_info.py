@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import inventory_pool
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
-    ControlPlaneAction,
-    ControlPlaneFailure,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.inventory_pool import PoolError
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.calls.failure import ControlPlaneFailure
+from ..plugin_utils.providers import inventory_pool
+from ..plugin_utils.providers.inventory_pool import PoolError
 
 
 class ActionModule(ControlPlaneAction):

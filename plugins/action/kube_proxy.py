@@ -8,16 +8,11 @@ from __future__ import annotations
 import functools
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import addons
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import control_plane, kube_proxy
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.compare_and_swap import Read
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.workload_action import (
-    WORKLOAD_SPEC,
-    Planner,
-    WorkloadAction,
-    needed_version,
-)
+from ..module_utils.workload_api.compare_and_swap import Read
+from ..plugin_utils.base_classes.workload_action import WORKLOAD_SPEC, Planner, WorkloadAction, needed_version
+from ..plugin_utils.kubeadm import addons
+from ..plugin_utils.records.objects import ClusterObjects
+from ..plugin_utils.workload import control_plane, kube_proxy
 
 
 class ActionModule(WorkloadAction):

@@ -7,17 +7,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import machine_objects
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
-    ControlPlaneAction,
-    ControlPlaneFailure,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
-    MACHINE,
-    ClusterObjects,
-    Object,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import is_provisioned, machine_for_provider
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.calls.failure import ControlPlaneFailure
+from ..plugin_utils.providers.contract import is_provisioned, machine_for_provider
+from ..plugin_utils.records import machine as machine_objects
+from ..plugin_utils.records.objects import MACHINE, ClusterObjects, Object
 
 
 class ActionModule(ControlPlaneAction):

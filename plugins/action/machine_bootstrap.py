@@ -8,32 +8,23 @@ from __future__ import annotations
 import copy
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.values import format_time, parse_time
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.bootstrap import init_data, join_data
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import advice
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import ca_cert_hash
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import read_certificates
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import (
-    bootstrap_tokens,
-    cluster_export,
-    external_etcd,
-    machine_objects,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
-    ControlPlaneAction,
-    ControlPlaneFailure,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
-    MACHINE,
-    ClusterObjects,
-    Object,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer, MachineCaller
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.provider import first_address
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.secret_values import secret_value
+from ..module_utils.common.redact import redact
+from ..module_utils.common.values import format_time, now_rfc3339, parse_time
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.calls.failure import ControlPlaneFailure
+from ..plugin_utils.calls.machine_connection import Answer, MachineCaller
+from ..plugin_utils.decision import names
+from ..plugin_utils.move import export
+from ..plugin_utils.objects import advice
+from ..plugin_utils.objects.bootstrap_data import init_data, join_data
+from ..plugin_utils.observe import external_etcd
+from ..plugin_utils.pki.certificates import ca_cert_hash
+from ..plugin_utils.pki.secrets import read_certificates
+from ..plugin_utils.providers.contract import first_address
+from ..plugin_utils.reconcile import join_tokens
+from ..plugin_utils.records import machine as machine_objects
+from ..plugin_utils.records.objects import MACHINE, ClusterObjects, Object
+from ..plugin_utils.records.secret_values import secret_value
 
 CALL_SECONDS = 12
 # Between the note of a start and the start itself: a call, and two clocks that may differ.
@@ -81,7 +72,7 @@ class ActionModule(ControlPlaneAction):
             self._record(objects, "Running", "kubeadm is at work", limit)
             # A join can take the quorum away, and with it the API that this machine is noted in. Not before it is noted that it was
             # started: from a copy that says otherwise it would be removed as one that carries nothing.
-            cluster_export.keep_copy(self, arguments)
+            export.keep_copy(self, arguments)
             answer = self._reach(
                 objects,
                 caller,
@@ -112,7 +103,7 @@ class ActionModule(ControlPlaneAction):
     ) -> dict[str, t.Any]:
         if answer.result.get("state") == "Running":
             # kubeadm takes its time: what those that joined before have left is done meanwhile. This one's own token is the next's turn.
-            bootstrap_tokens.delete_used(objects, caller)
+            join_tokens.delete_used(objects, caller)
         waiting = self.waiting(objects.name, arguments["timeout"])
         while answer.result.get("state") == "Running" and not answer.result.get("failed"):
             stage = answer.result.get("stage") or "at work"
@@ -187,7 +178,7 @@ class ActionModule(ControlPlaneAction):
         }
         if "joinConfiguration" not in config["spec"]:
             return init_data(**common), {}
-        token = bootstrap_tokens.mint(objects, caller, self._name)
+        token = join_tokens.mint(objects, caller, self._name)
         authority = str(certificates["ca"]["crt"])
         host = f"[{endpoint['host']}]" if ":" in str(endpoint["host"]) else endpoint["host"]
         access = {"server": f"{host}:{endpoint['port']}", "token": token, "ca_cert": authority}

@@ -8,22 +8,17 @@ from __future__ import annotations
 import difflib
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import health_check
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health_marks import Evaluation
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import check_snapshot
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import health_checks, planning
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
-    ControlPlaneAction,
-    ControlPlaneFailure,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
-    CLUSTER,
-    MACHINE,
-    ClusterObjects,
-    Object,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339, observe
+from ..module_utils.common.values import now_rfc3339
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.calls.failure import ControlPlaneFailure
+from ..plugin_utils.decision.remediation import unhealthy_machines
+from ..plugin_utils.decision.remediation.health_marks import Evaluation
+from ..plugin_utils.decision.snapshot.view import check_snapshot
+from ..plugin_utils.observe.observation import observe
+from ..plugin_utils.reconcile import planning
+from ..plugin_utils.records import health_checks
+from ..plugin_utils.records.objects import CLUSTER, MACHINE, ClusterObjects, Object
+from ..plugin_utils.store.base import Store
 
 NO_CHECKS = (
     "there is no MachineHealthCheck for this cluster, so no machine is checked; add one to the manifest and reconcile "
@@ -77,7 +72,7 @@ class ActionModule(ControlPlaneAction):
             "concerned": True,
             "msg": "; ".join(lines),
             "machines": verdicts,
-            "unhealthy": [each for each in verdicts if each["state"] == health_check.UNHEALTHY],
+            "unhealthy": [each for each in verdicts if each["state"] == unhealthy_machines.UNHEALTHY],
             "health_checks": [_shown(each) for each in evaluation.results],
         }
 
@@ -115,7 +110,7 @@ def _lines(evaluation: Evaluation, check_mode: bool) -> list[str]:
         return [NO_CHECKS]
     lines = []
     for name, verdict in sorted(evaluation.verdicts.items()):
-        if verdict.finding.state == health_check.HEALTHY:
+        if verdict.finding.state == unhealthy_machines.HEALTHY:
             continue
         note = (
             verdict.note.replace("marked for", "would be marked for") if check_mode and verdict.marked else verdict.note
@@ -129,19 +124,19 @@ def _lines(evaluation: Evaluation, check_mode: bool) -> list[str]:
             f"machine {name} is not checked: it has the annotation {annotation} (MachineHealthCheck {result.name})"
             for name, annotation in sorted(result.skipped.items())
         ]
-    healthy = sum(1 for each in evaluation.verdicts.values() if each.finding.state == health_check.HEALTHY)
+    healthy = sum(1 for each in evaluation.verdicts.values() if each.finding.state == unhealthy_machines.HEALTHY)
     return [*lines, f"{healthy} of {len(evaluation.verdicts)} checked machines are healthy"]
 
 
 _WORDS = {
-    health_check.UNHEALTHY: "unhealthy",
-    health_check.PENDING: "not healthy, but not yet for long enough",
-    health_check.UNKNOWN: "not judged",
-    health_check.DELETING: "not judged",
+    unhealthy_machines.UNHEALTHY: "unhealthy",
+    unhealthy_machines.PENDING: "not healthy, but not yet for long enough",
+    unhealthy_machines.UNKNOWN: "not judged",
+    unhealthy_machines.DELETING: "not judged",
 }
 
 
-def _shown(result: health_check.Result) -> Object:
+def _shown(result: unhealthy_machines.Result) -> Object:
     status = result.status
     return {
         "name": result.name,

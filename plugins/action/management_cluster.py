@@ -9,20 +9,18 @@ import typing as t
 
 import yaml
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.management import installation
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import plain
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi, Refused
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import stores
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
-    ControlPlaneAction,
-    ControlPlaneFailure,
-)
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.calls.failure import ControlPlaneFailure
+from ..plugin_utils.management import installation
+from ..plugin_utils.store import opening
+from ..plugin_utils.store.base import plain
+from ..plugin_utils.store.kubernetes.requests import KubernetesApi, Refused
 
 
 class ActionModule(ControlPlaneAction):
     """See the documentation of the module kubeadm.control_plane.management_cluster."""
 
-    COMMON_ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {"store": stores.STORE_SPEC}
+    COMMON_ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {"store": opening.STORE_SPEC}
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "namespaces": {"type": "list", "elements": "str", "default": ["default"]},
         "runners": {
@@ -41,12 +39,12 @@ class ActionModule(ControlPlaneAction):
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Look at everything, then make what is missing; in check mode only look."""
         store = arguments["store"]
-        if not stores.is_kubernetes(store):
+        if not opening.is_kubernetes(store):
             raise ControlPlaneFailure(
                 f"the store is of the type {store['type']}, which needs no installation; nothing was done. "
                 "Give a store of type kubernetes: the API server that is to keep the clusters' objects."
             )
-        api = KubernetesApi(stores.connection(store))
+        api = KubernetesApi(opening.connection(store))
         # Ansible's texts are of a class of their own, which no YAML of a diff knows.
         wished = plain({key: arguments[key] for key in ("providers", "namespaces", "runners")})
         wish = installation.Wish(installation.kinds_for(wished["providers"]), wished["namespaces"], wished["runners"])

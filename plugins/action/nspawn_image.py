@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.build_progress import BuildProgressAction
+from ..plugin_utils.calls.build_progress import BuildProgressAction
 
 
 class ActionModule(BuildProgressAction):

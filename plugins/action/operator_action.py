@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import freeze, objects, text
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import ClusterFacts, RefusedAction
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import operator_request, operator_respect
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
-    ControlPlaneAction,
-    ControlPlaneFailure,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects, Object
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_endpoint import may_have_left
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_facts import Facts, workers_group
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_store import Executions
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_swap import SwapFailure
+from ..module_utils.common.values import now_rfc3339
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.calls.failure import ControlPlaneFailure
+from ..plugin_utils.objects import actions
+from ..plugin_utils.operator import freeze, text
+from ..plugin_utils.operator.planner import ClusterFacts, RefusedAction
+from ..plugin_utils.operator.tasks import asked_for
+from ..plugin_utils.operator.tasks.endpoint import may_have_left
+from ..plugin_utils.operator.tasks.facts import Facts, workers_group
+from ..plugin_utils.operator.tasks.progress import Executions
+from ..plugin_utils.operator.tasks.swap import SwapFailure
+from ..plugin_utils.records import actions_under_way as operator_respect
+from ..plugin_utils.records.objects import ClusterObjects, Object
 
 
 class ActionModule(ControlPlaneAction):
@@ -29,7 +29,7 @@ class ActionModule(ControlPlaneAction):
         "manifest": {"type": "path"},
         "spec": {"type": "dict"},
         "name": {"type": "str", "default": ""},
-        "mode": {"type": "str", "choices": ["", *objects.MODES], "default": ""},
+        "mode": {"type": "str", "choices": ["", *actions.MODES], "default": ""},
         "run": {"type": "str", "default": ""},
     }
 
@@ -38,11 +38,11 @@ class ActionModule(ControlPlaneAction):
         store = self.open_store(arguments)
         cluster_objects = self.open_objects(arguments, store)
         executions = Executions(store, arguments["namespace"], arguments["cluster"])
-        root = operator_request.wanted(arguments, executions)
-        if objects.finished(root):
+        root = asked_for.wanted(arguments, executions)
+        if actions.finished(root):
             return self._ended(cluster_objects.name, root)
-        if objects.started(root):
-            said = f"{objects.label(root)} has begun, and is gone on with"
+        if actions.started(root):
+            said = f"{actions.label(root)} has begun, and is gone on with"
             self.progress(cluster_objects.name, said)
             if self.check_mode:
                 self.display.display("\n" + text.plan_text(root, root["status"]["plan"]))
@@ -54,8 +54,8 @@ class ActionModule(ControlPlaneAction):
         self._refuse_others(executions, root)
         plan = self._plan(arguments, cluster_objects, root)
         shown = text.plan_text(root, plan)
-        dry = self.check_mode or root["spec"].get("executionMode") == objects.DRY_RUN
-        if dry or root["spec"].get("executionMode") == objects.CONTROLLED or not plan["groups"]:
+        dry = self.check_mode or root["spec"].get("executionMode") == actions.DRY_RUN
+        if dry or root["spec"].get("executionMode") == actions.CONTROLLED or not plan["groups"]:
             self.display.display("\n" + shown)
         else:
             self.progress(cluster_objects.name, shown.splitlines()[0])
@@ -64,11 +64,11 @@ class ActionModule(ControlPlaneAction):
         self.check_lock(arguments)
         if "uid" not in root["metadata"]:
             root = executions.put(root)
-            self.note(f"store {objects.label(root)}")
+            self.note(f"store {actions.label(root)}")
         root = executions.begin(root, plan)
-        self.note(f"begin {objects.label(root)}")
-        said = shown if objects.finished(root) else f"{objects.label(root)} has begun"
-        return {**self._answer(root, plan, act=not objects.finished(root)), "changed": True, "msg": said}
+        self.note(f"begin {actions.label(root)}")
+        said = shown if actions.finished(root) else f"{actions.label(root)} has begun"
+        return {**self._answer(root, plan, act=not actions.finished(root)), "changed": True, "msg": said}
 
     @staticmethod
     def _refuse_others(executions: Executions, root: Object) -> None:
@@ -78,13 +78,13 @@ class ActionModule(ControlPlaneAction):
         if others:
             name = str(others[0]["metadata"]["name"])
             raise ControlPlaneFailure(
-                f"{objects.label(others[0])} of this cluster has not ended ({(others[0].get('status') or {}).get('phase')}), and one cluster "
+                f"{actions.label(others[0])} of this cluster has not ended ({(others[0].get('status') or {}).get('phase')}), and one cluster "
                 f"has one Action at a time. Nothing was started. Finish it (kubeadm.control_plane.action -e operator_action={name}), or give "
                 f"it up (kubeadm.control_plane.abort -e operator_action={name}), then run this again."
             )
 
     def _plan(self, arguments: dict[str, t.Any], cluster_objects: ClusterObjects, root: Object) -> Object:
-        busy = operator_respect.under_way(cluster_objects, objects.what(root))
+        busy = operator_respect.under_way(cluster_objects, actions.what(root))
         hosts = (self._task_vars.get("groups") or {}).get(workers_group(cluster_objects.name)) or []
         gatherer = Facts(
             cluster_objects, self.machine_caller(arguments, cluster_objects), [str(each) for each in hosts]
@@ -94,32 +94,32 @@ class ActionModule(ControlPlaneAction):
             self._refuse_busy(cluster_objects, root, facts, busy)
             return freeze.freeze(root, facts, now_rfc3339())
         except SwapFailure as error:
-            raise ControlPlaneFailure(f"{objects.label(root)}: {error}. Nothing was started.") from error
+            raise ControlPlaneFailure(f"{actions.label(root)}: {error}. Nothing was started.") from error
         except RefusedAction as refused:
             self._refuse_busy(cluster_objects, root, None, busy)
             raise ControlPlaneFailure(
-                f"{objects.label(root)} can't be carried out on {cluster_objects.title}, so nothing was started: {refused}"
+                f"{actions.label(root)} can't be carried out on {cluster_objects.title}, so nothing was started: {refused}"
             ) from refused
 
     def _refuse_busy(
         self, cluster_objects: ClusterObjects, root: Object, facts: t.Optional[ClusterFacts], busy: str
     ) -> None:
         # A rollout can't end where every certificate has expired: then only a renewal helps.
-        what = objects.what(root)
+        what = actions.what(root)
         offline = facts is not None and not facts.api_answers and what == "renewCertificates"
         if busy and not offline:
             raise ControlPlaneFailure(
-                f"{objects.label(root)}: {busy}, and Actions keep out of its way. Nothing was started. Let it end first "
+                f"{actions.label(root)}: {busy}, and Actions keep out of its way. Nothing was started. Let it end first "
                 f"(kubeadm.control_plane.reconcile --limit {self.host_of(cluster_objects.name)}), then run this again."
             )
         amid = operator_respect.amid_rotation(cluster_objects, what)
         if amid and not offline:
-            raise ControlPlaneFailure(f"{objects.label(root)}: {amid}")
+            raise ControlPlaneFailure(f"{actions.label(root)}: {amid}")
 
     def _ended(self, cluster: str, root: Object) -> dict[str, t.Any]:
         status = root["status"]
         how = f"is complete since {status['completionTime']}" if status.get("completionTime") else "was aborted"
-        said = f"{objects.label(root)} {how}. What has ended never runs again; to do it anew, give a new Action another name."
+        said = f"{actions.label(root)} {how}. What has ended never runs again; to do it anew, give a new Action another name."
         self.progress(cluster, said)
         return {**self._answer(root, status.get("plan") or {"groups": []}, act=False), "msg": said}
 

@@ -9,16 +9,15 @@ import getpass
 import socket
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import objects, phases
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.matching import Execution
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
-    ControlPlaneAction,
-    ControlPlaneFailure,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import Object
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_records import TASK
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_store import Executions
+from ..module_utils.common.values import now_rfc3339
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.calls.failure import ControlPlaneFailure
+from ..plugin_utils.objects import actions
+from ..plugin_utils.operator import phases
+from ..plugin_utils.operator.matching import Execution
+from ..plugin_utils.operator.tasks.progress import Executions
+from ..plugin_utils.operator.tasks.records import TASK
+from ..plugin_utils.records.objects import Object
 
 APPROVE, PAUSE, RESUME, RETRY, SKIP, ABORT = VERBS = ("approve", "pause", "resume", "retry", "skip", "abort")
 # Whom and what a person's word came from, for whoever reads the object later.
@@ -42,20 +41,20 @@ class ActionModule(ControlPlaneAction):
         executions = Executions(store, arguments["namespace"], arguments["cluster"])
         root = executions.needed(arguments["name"])
         verb = arguments["verb"]
-        if objects.finished(root):
+        if actions.finished(root):
             raise ControlPlaneFailure(
-                f"{objects.label(root)} has ended ({root['status'].get('phase')}), so there is nothing to {verb}; nothing was done."
+                f"{actions.label(root)} has ended ({root['status'].get('phase')}), so there is nothing to {verb}; nothing was done."
             )
-        if not objects.started(root) and verb != ABORT:
+        if not actions.started(root) and verb != ABORT:
             raise ControlPlaneFailure(
-                f"{objects.label(root)} has not begun, so there is nothing to {verb}; nothing was done. "
+                f"{actions.label(root)} has not begun, so there is nothing to {verb}; nothing was done. "
                 "kubeadm.control_plane.action begins it."
             )
-        execution = executions.load(root) if objects.started(root) else Execution(root)
+        execution = executions.load(root) if actions.started(root) else Execution(root)
         changed, said = getattr(self, f"_{verb}")(executions, execution, arguments)
         self.progress(executions.cluster, said)
         if changed:
-            self.note(f"{verb} {objects.label(root)}")
+            self.note(f"{verb} {actions.label(root)}")
         return {
             "changed": changed,
             "go_on": verb != PAUSE,
@@ -69,9 +68,9 @@ class ActionModule(ControlPlaneAction):
             for each in self._tasks(execution, arguments["task"])
             if not (each.get("status") or {}).get("startTime") and not (each.get("status") or {}).get("completionTime")
         ]
-        if execution.root["spec"].get("executionMode") != objects.CONTROLLED or not waiting:
+        if execution.root["spec"].get("executionMode") != actions.CONTROLLED or not waiting:
             raise ControlPlaneFailure(
-                f"no Task of {objects.label(execution.root)} waits for approval; nothing was done. Only in the mode Controlled does it "
+                f"no Task of {actions.label(execution.root)} waits for approval; nothing was done. Only in the mode Controlled does it "
                 "stop before each Task."
             )
         names = [self._say(executions, each, "approve", _approved) for each in waiting]
@@ -80,20 +79,20 @@ class ActionModule(ControlPlaneAction):
     def _pause(self, executions: Executions, execution: Execution, _arguments: Object) -> tuple[bool, str]:
         root = execution.root
         if root["spec"].get("paused"):
-            return False, f"{objects.label(root)} is paused already"
+            return False, f"{actions.label(root)} is paused already"
         self._say(executions, root, PAUSE, lambda each: each["spec"].update(paused=True))
-        return True, f"{objects.label(root)} pauses before its next Task; one that runs now is not interrupted"
+        return True, f"{actions.label(root)} pauses before its next Task; one that runs now is not interrupted"
 
     def _resume(self, executions: Executions, execution: Execution, _arguments: Object) -> tuple[bool, str]:
         root = execution.root
         if not root["spec"].get("paused"):
-            return False, f"{objects.label(root)} was not paused by a person; it goes on as far as it can"
+            return False, f"{actions.label(root)} was not paused by a person; it goes on as far as it can"
         self._say(executions, root, RESUME, lambda each: each["spec"].pop("paused", None))
-        return True, f"{objects.label(root)} goes on"
+        return True, f"{actions.label(root)} goes on"
 
     def _retry(self, executions: Executions, execution: Execution, arguments: Object) -> tuple[bool, str]:
         failed = self._failed(execution, arguments["task"], RETRY)
-        names = [self._say(executions, each, RETRY, _mode(objects.RETRY)) for each in failed]
+        names = [self._say(executions, each, RETRY, _mode(actions.RETRY)) for each in failed]
         return True, f"the failed command is run again: {', '.join(names)}"
 
     def _skip(self, executions: Executions, execution: Execution, arguments: Object) -> tuple[bool, str]:
@@ -106,26 +105,26 @@ class ActionModule(ControlPlaneAction):
             raise ControlPlaneFailure(
                 f"several Tasks have failed: {names}; nothing was done. Say which is meant with -e operator_task=NAME."
             )
-        name = self._say(executions, failed[0], SKIP, _mode(objects.SKIP))
+        name = self._say(executions, failed[0], SKIP, _mode(actions.SKIP))
         return True, f"the failed command is left out: {name}"
 
     def _leave_out(self, executions: Executions, execution: Execution, node: str) -> tuple[bool, str]:
         root = execution.root
         if node in execution.left_out:
-            return False, f"Node {node} is left out of {objects.label(root)} already"
+            return False, f"Node {node} is left out of {actions.label(root)} already"
 
         def change(each: Object) -> None:
             each["spec"]["leftOut"] = sorted({*(each["spec"].get("leftOut") or []), node})
 
         self._say(executions, root, f"skip {node}", change)
-        return True, f"Node {node} is left out of {objects.label(root)}: nothing more is run there"
+        return True, f"Node {node} is left out of {actions.label(root)}: nothing more is run there"
 
     def _abort(self, executions: Executions, execution: Execution, _arguments: Object) -> tuple[bool, str]:
         root = execution.root
         if root["spec"].get("abort"):
-            return False, f"{objects.label(root)} is being aborted already"
+            return False, f"{actions.label(root)} is being aborted already"
         self._say(executions, root, ABORT, lambda each: each["spec"].update(abort=True))
-        return True, f"{objects.label(root)} is given up before its next Task; what is done stays done"
+        return True, f"{actions.label(root)} is given up before its next Task; what is done stays done"
 
     def _failed(self, execution: Execution, task: str, verb: str) -> list[Object]:
         failed = [
@@ -137,7 +136,7 @@ class ActionModule(ControlPlaneAction):
         failed = [each for each in failed if each["status"]["errorReason"] != phases.INVALID_STATE]
         if not failed:
             raise ControlPlaneFailure(
-                f"no Task of {objects.label(execution.root)} has failed, so there is nothing to {verb}; nothing was done."
+                f"no Task of {actions.label(execution.root)} has failed, so there is nothing to {verb}; nothing was done."
             )
         return failed
 
@@ -150,7 +149,7 @@ class ActionModule(ControlPlaneAction):
         if not found:
             known = ", ".join(str(each["metadata"]["name"]) for each in tasks[-_SHOWN:]) or "none"
             raise ControlPlaneFailure(
-                f"{objects.label(execution.root)} has no Task {name}; nothing was done. It has: {known}."
+                f"{actions.label(execution.root)} has no Task {name}; nothing was done. It has: {known}."
             )
         return found
 
@@ -163,7 +162,7 @@ class ActionModule(ControlPlaneAction):
             said = each["metadata"].setdefault("annotations", {})
             said[SAID_BY] = f"{now_rfc3339()} {word} by {who}"
 
-        kind = TASK if obj["kind"] == objects.TASK else objects.kind_ref(obj["kind"])
+        kind = TASK if obj["kind"] == actions.TASK else actions.kind_ref(obj["kind"])
         executions.store.modify(kind, executions.namespace, obj["metadata"]["name"], whole)
         return str(obj["metadata"]["name"])
 

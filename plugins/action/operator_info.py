@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import objects, overview
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
-    ControlPlaneAction,
-    ControlPlaneFailure,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_store import Executions
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.calls.failure import ControlPlaneFailure
+from ..plugin_utils.objects import actions
+from ..plugin_utils.operator import overview
+from ..plugin_utils.operator.tasks.progress import Executions
 
 
 class ActionModule(ControlPlaneAction):
@@ -36,7 +35,7 @@ class ActionModule(ControlPlaneAction):
             names = [each["name"] for each in overview.tasks(execution)]
             if arguments["task"] and arguments["task"] not in names:
                 raise ControlPlaneFailure(
-                    f"{objects.label(roots[0])} has no Task {arguments['task']}; it has: {', '.join(names) or 'none'}."
+                    f"{actions.label(roots[0])} has no Task {arguments['task']}; it has: {', '.join(names) or 'none'}."
                 )
             shown = overview.details(execution, task=arguments["task"], logs=arguments["logs"])
         self.display.display("\n" + shown)

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import flow, objects, text
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import operator_respect
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import Object
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.journal_entries import close_intents
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_endpoint import out_of_endpoint
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_pass import Looks
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_store import Executions
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.objects import actions
+from ..plugin_utils.operator import flow, text
+from ..plugin_utils.operator.tasks.endpoint import out_of_endpoint
+from ..plugin_utils.operator.tasks.look import Looks
+from ..plugin_utils.operator.tasks.progress import Executions
+from ..plugin_utils.records import actions_under_way as operator_respect
+from ..plugin_utils.records.journal_entries import close_intents
+from ..plugin_utils.records.objects import Object
 
 _FAILS = (flow.FAILED, flow.INCONSISTENT)
 
@@ -33,8 +34,8 @@ class ActionModule(ControlPlaneAction):
         cluster_objects = self.open_objects(arguments, store)
         executions = Executions(store, arguments["namespace"], arguments["cluster"])
         root = executions.needed(arguments["name"])
-        if not objects.started(root) and not objects.finished(root):
-            said = f"{objects.label(root)} has not begun; the playbook kubeadm.control_plane.action begins it."
+        if not actions.started(root) and not actions.finished(root):
+            said = f"{actions.label(root)} has not begun; the playbook kubeadm.control_plane.action begins it."
             return self._answer(root, "pending", [], said)
         if not self.check_mode:
             close_intents(self.journal(arguments), arguments["run"], "succeeded", "the Task came to its end")
@@ -43,7 +44,7 @@ class ActionModule(ControlPlaneAction):
             leaving = out_of_endpoint(self, arguments, cluster_objects, execution, step.tasks)
             return {**self._answer(execution.root, step.kind, list(step.tasks), ""), "out_of_endpoint": leaving}
         said = text.ending(execution, step, self.host_of(cluster_objects.name))
-        if step.kind == flow.ABORTED and objects.what(root) == operator_respect.ROTATION:
+        if step.kind == flow.ABORTED and actions.what(root) == operator_respect.ROTATION:
             said += operator_respect.left_behind(cluster_objects)
         if step.kind not in _FAILS:
             self.progress(cluster_objects.name, said)

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import endpoint, flow
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
-    ControlPlaneAction,
-    ControlPlaneFailure,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import Object
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_pass import Looks
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_store import Executions
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_tasks import TASK, TaskRunner
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.calls.failure import ControlPlaneFailure
+from ..plugin_utils.operator import endpoint, flow
+from ..plugin_utils.operator.tasks.look import Looks
+from ..plugin_utils.operator.tasks.progress import Executions
+from ..plugin_utils.operator.tasks.run import TASK, TaskRunner
+from ..plugin_utils.records.objects import Object
 
 
 class ActionModule(ControlPlaneAction):

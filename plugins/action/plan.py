@@ -7,23 +7,18 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names as stable
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import text
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan_document import (
-    acting_steps,
-    make_plan,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan_text import plan_text
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.public import public_snapshot
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import read_cluster
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import plan_files, planning
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import (
-    STORE_SPEC,
-    ControlPlaneFailure,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import Object
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.foreseeing import ForeseeingAction
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
+from ..module_utils.common.values import now_rfc3339
+from ..plugin_utils.calls.failure import ControlPlaneFailure
+from ..plugin_utils.decision import names as stable
+from ..plugin_utils.decision import text
+from ..plugin_utils.decision.plan.document import acting_steps, make_plan
+from ..plugin_utils.decision.plan.text import plan_text
+from ..plugin_utils.decision.snapshot.public import public_snapshot
+from ..plugin_utils.objects.manifest.cluster import read_cluster
+from ..plugin_utils.reconcile import plan_files, planning
+from ..plugin_utils.reconcile.foreseeing import ForeseeingAction
+from ..plugin_utils.records.objects import Object
+from ..plugin_utils.store.opening import STORE_SPEC
 
 
 class ActionModule(ForeseeingAction):

@@ -11,12 +11,12 @@ import typing as t
 
 from ansible import constants as C
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import names
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import StoreError
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import run_outcomes
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.journal_entries import steps_of
+from ..module_utils.common.redact import redact
+from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.decision import names
+from ..plugin_utils.reconcile import run_outcomes
+from ..plugin_utils.records.journal_entries import steps_of
+from ..plugin_utils.store.base import StoreError
 
 SHOWN_STEPS = 6
 

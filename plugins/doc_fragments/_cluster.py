@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """The options of every module that works on a cluster's stored objects; with _store.py in step with plugin_utils/action_base.py."""
+    """The options of every module that works on a cluster's stored objects; with _store.py in step with plugin_utils/base_classes/control_plane_action.py."""
 
     DOCUMENTATION = r"""
 options:

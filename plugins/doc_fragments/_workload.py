@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """Options of the modules that edit objects of a workload cluster; in step with plugin_utils/workload_action.py.
+    """Options of the modules that edit objects of a workload cluster; in step with plugin_utils/base_classes/workload_action.py.
 
     Named before _store: what the first fragment says of an option stands, so that store is needed with cluster only.
     """

@@ -67,15 +67,15 @@ _value:
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_api_filters, kubeadm_filters
+from ..plugin_utils.filters import cluster_api, kubeadm
 
 NAME = "from_cluster_api"
 
 
 def from_cluster_api(value: t.Any) -> list[dict[str, t.Any]]:
     """See DOCUMENTATION."""
-    with kubeadm_filters.explained():
-        return cluster_api_filters.hub_objects(value)
+    with kubeadm.explained():
+        return cluster_api.hub_objects(value)
 
 
 class FilterModule:

@@ -65,18 +65,18 @@ _value:
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import documents
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import kubeadm_filters
+from ..plugin_utils.filters import kubeadm
+from ..plugin_utils.kubeadm.configuration import any_form
 
 NAME = "from_kubeadm"
 
 
 def from_kubeadm(value: t.Any) -> dict[str, t.Any]:
     """See DOCUMENTATION."""
-    source = kubeadm_filters.plain(value)
-    with kubeadm_filters.explained():
-        found = documents.read(source)
-    kubeadm_filters.warn(NAME, found.warnings)
+    source = kubeadm.plain(value)
+    with kubeadm.explained():
+        found = any_form.read(source)
+    kubeadm.warn(NAME, found.warnings)
     return found.hub
 
 

@@ -40,24 +40,24 @@ _value:
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import versions
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError, Violation
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import kubeadm_filters
+from ..module_utils.common import kubernetes_versions
+from ..module_utils.common.errors import ManifestError, Violation
+from ..plugin_utils.filters import kubeadm
 
 NAME = "kubeadm_api_version"
 
 
 def kubeadm_api_version(value: t.Any) -> str:
     """See DOCUMENTATION."""
-    text = kubeadm_filters.version(value)
-    with kubeadm_filters.explained():
+    text = kubeadm.version(value)
+    with kubeadm.explained():
         try:
-            choice = versions.api_version_for(text)
+            choice = kubernetes_versions.api_version_for(text)
         except ValueError as error:
             fix = "Write all three numbers."
             raise ManifestError([Violation("Kubernetes version", "", None, str(error), fix)]) from None
     if not choice.known:
-        kubeadm_filters.warn(NAME, [f"Kubernetes {text} is newer than this collection knows; {choice.api_version}"])
+        kubeadm.warn(NAME, [f"Kubernetes {text} is newer than this collection knows; {choice.api_version}"])
     return choice.api_version
 
 

@@ -105,10 +105,11 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.yaml_text import documents_text
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import conversion, kinds
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_api_filters, kubeadm_filters
+from ..module_utils.common.errors import ManifestError
+from ..plugin_utils.filters import cluster_api, kubeadm
+from ..plugin_utils.kubeadm.configuration.yaml_text import documents_text
+from ..plugin_utils.objects import kinds
+from ..plugin_utils.objects.convert import whole_objects
 
 NAME = "to_cluster_api"
 _CHOICES = {"on_loss": ("fail", "keep"), "output": ("text", "objects"), "version": kinds.MANIFEST_VERSIONS}
@@ -118,7 +119,7 @@ def to_cluster_api(
     value: t.Any,
     version: t.Any,
     on_loss: t.Any = "fail",
-    infrastructure_version: t.Any = conversion.DEFAULT_INFRASTRUCTURE_VERSION,
+    infrastructure_version: t.Any = whole_objects.DEFAULT_INFRASTRUCTURE_VERSION,
     output: t.Any = "text",
 ) -> t.Any:
     """See DOCUMENTATION."""
@@ -130,15 +131,16 @@ def to_cluster_api(
     ):
         shown = str(infrastructure_version)[:80]
         raise AnsibleFilterError(f"infrastructure_version is an API version like v1beta1, not {shown!r}.")
-    with kubeadm_filters.explained():
-        hubs = cluster_api_filters.hub_objects(value)
+    with kubeadm.explained():
+        hubs = cluster_api.hub_objects(value)
         converted = [
-            conversion.from_hub(hub, str(version), str(infrastructure_version), keep=on_loss == "keep") for hub in hubs
+            whole_objects.from_hub(hub, str(version), str(infrastructure_version), keep=on_loss == "keep")
+            for hub in hubs
         ]
         losses = [loss for each in converted for loss in each.losses]
         if losses and on_loss == "fail":
             raise ManifestError(losses)
-        kubeadm_filters.warn(
+        kubeadm.warn(
             NAME,
             [
                 f"{kinds.label_of(each.object)}: {path} is this collection's own; Cluster API {version} does not have it."

@@ -128,8 +128,9 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import conversion, kinds, versions
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import kubeadm_filters
+from ..module_utils.common import kubernetes_versions
+from ..plugin_utils.filters import kubeadm
+from ..plugin_utils.kubeadm.configuration import for_version, kinds
 
 NAME = "to_kubeadm"
 OUTPUTS = ("text", "documents", "details")
@@ -151,17 +152,15 @@ def to_kubeadm(
         raise AnsibleFilterError(f"output is one of {', '.join(OUTPUTS)}, not {output!r}.")
     if not isinstance(validate, bool):
         raise AnsibleFilterError(f"validate is true or false, not {validate!r}.")
-    losses = kubeadm_filters.plain(allowed_losses or [])
+    losses = kubeadm.plain(allowed_losses or [])
     if not isinstance(losses, list) or not all(isinstance(path, str) for path in losses):
         raise AnsibleFilterError("allowed_losses is a list of field paths.")
-    version = kubeadm_filters.version(kubernetes_version)
-    with kubeadm_filters.explained():
-        written = conversion.convert(
-            kubeadm_filters.plain(value), version, _number(api_version), command, losses, validate
-        )
-    kubeadm_filters.warn(NAME, written.warnings)
+    version = kubeadm.version(kubernetes_version)
+    with kubeadm.explained():
+        written = for_version.convert(kubeadm.plain(value), version, _number(api_version), command, losses, validate)
+    kubeadm.warn(NAME, written.warnings)
     if output == "details":
-        with kubeadm_filters.explained():
+        with kubeadm.explained():
             return {
                 "text": written.text,
                 "documents": list(written.documents),
@@ -175,7 +174,7 @@ def to_kubeadm(
             f"{written.api_version} has no field for everything; the rest are flags of the command line: {lines}. "
             "Use output='details', which returns the flags too, and give them to the command."
         )
-    with kubeadm_filters.explained():
+    with kubeadm.explained():
         return list(written.documents) if output == "documents" else written.text
 
 
@@ -184,7 +183,7 @@ def _number(api_version: t.Any) -> t.Optional[int]:
         return None
     number = kinds.api_number(api_version) if isinstance(api_version, str) else None
     if number is None:
-        known = ", ".join(each.api_version for each in versions.APIS)
+        known = ", ".join(each.api_version for each in kubernetes_versions.APIS)
         raise AnsibleFilterError(f"api_version is one of {known}, not {str(api_version)[:80]!r}.")
     return number
 

@@ -220,12 +220,14 @@ import typing as t
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin, Constructable
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import list_clusters
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store, StoreError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.view import OF_ALL, OF_NAMESPACE
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import inventory_groups, screen, stores
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER, ClusterObjects
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import CLUSTERS_GROUP, REFUSED
+from ..plugin_utils.calls import screen
+from ..plugin_utils.calls.machine_connection import CLUSTERS_GROUP, REFUSED
+from ..plugin_utils.objects.manifest.cluster import list_clusters
+from ..plugin_utils.providers import inventory_groups
+from ..plugin_utils.records.objects import CLUSTER, ClusterObjects
+from ..plugin_utils.store import opening
+from ..plugin_utils.store.base import Store, StoreError
+from ..plugin_utils.store.view import OF_ALL, OF_NAMESPACE
 
 Key = tuple[str, str]
 
@@ -245,7 +247,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         self._read_config_data(path)
         folder = os.path.dirname(os.path.abspath(path))
         try:
-            options = stores.of_inventory(self.get_option("store") or {}, folder)
+            options = opening.of_inventory(self.get_option("store") or {}, folder)
         except StoreError as error:
             raise AnsibleParserError(str(error)) from None
         files = self._files(folder, path)
@@ -272,8 +274,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
             if not namespaces or home in namespaces:
                 manifests[(home, entry.name)] = list(entry.paths)
                 labels[(home, entry.name)] = None if entry.labels is None else dict(entry.labels)
-        stores.check(options)
-        store = stores.open_store(options, decrypt=decrypt) if stores.exists(options) else None
+        opening.check(options)
+        store = opening.open_store(options, decrypt=decrypt) if opening.exists(options) else None
         with store.view(OF_NAMESPACE if namespaces else OF_ALL) if store is not None else contextlib.nullcontext():
             try:
                 for namespace in (namespaces or everywhere) if store is not None else ():
@@ -282,7 +284,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
                         both = stored is not None and of_manifest is not None
                         labels[key] = {**(stored or {}), **(of_manifest or {})} if both else None
             except StoreError as error:
-                if not stores.is_not_installed(error):
+                if not opening.is_not_installed(error):
                     raise
                 # The playbook that installs is run with this very inventory.
                 screen.Screen().warning(str(error))
@@ -309,7 +311,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
                 metadata = cluster["metadata"]
                 found[(metadata["namespace"], metadata["name"])] = metadata.get("labels") or {}
         except StoreError as error:
-            if stores.is_not_installed(error):
+            if opening.is_not_installed(error):
                 raise
             for key in store.names(CLUSTER, namespace):
                 try:

@@ -92,17 +92,12 @@ signed:
   type: bool
 """
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import fencing, tokens
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import (
-    ApiClient,
-    ApiError,
-    own_server,
-    read_access,
-)
+from ..module_utils.common.guard import NodeError
+from ..module_utils.common.https import Unreachable
+from ..module_utils.node import arguments
+from ..module_utils.node.module import NodeModule
+from ..module_utils.workload_api import bootstrap_token, fencing_lease
+from ..module_utils.workload_api.api import ApiClient, ApiError, own_server, read_access
 
 
 def main() -> None:
@@ -112,7 +107,7 @@ def main() -> None:
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "token": {"type": "str", "no_log": True},
             "token_id": {"type": "str", "no_log": False},
-            "ttl": {"type": "int", "default": tokens.TTL_SECONDS},
+            "ttl": {"type": "int", "default": bootstrap_token.TTL_SECONDS},
             "wait": {"type": "int", "default": 5},
             **arguments.MACHINE,
             **arguments.FENCING,
@@ -141,18 +136,21 @@ def main() -> None:
 
 def present(module: NodeModule, client: ApiClient) -> dict[str, object]:
     """Make the token."""
-    token = module.params["token"] or tokens.new_token()
-    document = tokens.secret_document(
-        token, module.params["ttl"], "Made by kubeadm.control_plane for one machine to join", tokens.server_time(client)
+    token = module.params["token"] or bootstrap_token.new_token()
+    document = bootstrap_token.secret_document(
+        token,
+        module.params["ttl"],
+        "Made by kubeadm.control_plane for one machine to join",
+        bootstrap_token.server_time(client),
     )
     token_id = document["stringData"]["token-id"]
     if module.check_mode:
         known = module.params["token"]
-        there = bool(known) and tokens.exists(client, token_id)
+        there = bool(known) and bootstrap_token.exists(client, token_id)
         return {"changed": not there, **({"token_id": token_id} if known else {})}
     if module.params["fencing"] is not None:
-        fencing.let_joining_machines_read(client)
-    changed = tokens.create(client, document)
+        fencing_lease.let_joining_machines_read(client)
+    changed = bootstrap_token.create(client, document)
     if not changed and not module.params["token"]:
         raise NodeError("The token that was made up exists already.", "Run it again.")
     result = {"changed": changed, "token_id": token_id}
@@ -160,18 +158,18 @@ def present(module: NodeModule, client: ApiClient) -> dict[str, object]:
         result["expires"] = document["stringData"]["expiration"]
     if not module.params["token"]:
         result["token"] = token
-    result["signed"] = tokens.wait_until_signed(client, token_id, module.params["wait"])
+    result["signed"] = bootstrap_token.wait_until_signed(client, token_id, module.params["wait"])
     return result
 
 
 def absent(module: NodeModule, client: ApiClient) -> dict[str, object]:
     """Delete the token."""
     token_id = module.params["token_id"]
-    if not tokens.TOKEN_ID_PATTERN.fullmatch(token_id):
+    if not bootstrap_token.TOKEN_ID_PATTERN.fullmatch(token_id):
         raise NodeError("token_id is not the first part of a bootstrap token: six of a-z and 0-9.")
     if module.check_mode:
-        return {"changed": tokens.exists(client, token_id), "token_id": token_id}
-    return {"changed": tokens.delete(client, token_id), "token_id": token_id}
+        return {"changed": bootstrap_token.exists(client, token_id), "token_id": token_id}
+    return {"changed": bootstrap_token.delete(client, token_id), "token_id": token_id}
 
 
 if __name__ == "__main__":

@@ -123,22 +123,16 @@ quorum:
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.quorum import Verdict
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import arguments as etcd_arguments
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.alarms import (
-    CORRUPT,
-    NOSPACE,
-    disarm,
-    listed,
-    quota_of,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.membership import MembershipError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.tool import MANIFEST
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import Alarm, from_hex
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.view import View
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError, read_text
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
+from ..module_utils.common.guard import NodeError, read_text
+from ..module_utils.common.quorum import Verdict
+from ..module_utils.etcd import arguments as etcd_arguments
+from ..module_utils.etcd.alarms import CORRUPT, NOSPACE, disarm, listed, quota_of
+from ..module_utils.etcd.membership import MembershipError
+from ..module_utils.etcd.snapshot.tool import MANIFEST
+from ..module_utils.etcd.types import Alarm, from_hex
+from ..module_utils.etcd.view import View
+from ..module_utils.node import arguments
+from ..module_utils.node.module import NodeModule
 
 
 def main() -> None:

@@ -92,13 +92,13 @@ leader:
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import arguments as etcd_arguments
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.leadership import hand_over
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.membership import MembershipError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import from_hex
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
+from ..module_utils.common.guard import NodeError
+from ..module_utils.etcd import arguments as etcd_arguments
+from ..module_utils.etcd.leadership import hand_over
+from ..module_utils.etcd.membership import MembershipError
+from ..module_utils.etcd.types import from_hex
+from ..module_utils.node import arguments
+from ..module_utils.node.module import NodeModule
 
 
 def main() -> None:

@@ -154,18 +154,14 @@ etcd:
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.quorum import Verdict
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import arguments as etcd_arguments
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.membership import (
-    MembershipError,
-    Removal,
-    remove_member,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.promotion import Promotion, promote_member
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import from_hex
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
+from ..module_utils.common.guard import NodeError
+from ..module_utils.common.quorum import Verdict
+from ..module_utils.etcd import arguments as etcd_arguments
+from ..module_utils.etcd.membership import MembershipError, Removal, remove_member
+from ..module_utils.etcd.promotion import Promotion, promote_member
+from ..module_utils.etcd.types import from_hex
+from ..module_utils.node import arguments
+from ..module_utils.node.module import NodeModule
 
 
 def main() -> None:

@@ -80,10 +80,10 @@ etcd:
       returned: success
 """
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import arguments as etcd_arguments
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
+from ..module_utils.common.guard import NodeError
+from ..module_utils.etcd import arguments as etcd_arguments
+from ..module_utils.node import arguments
+from ..module_utils.node.module import NodeModule
 
 
 def main() -> None:

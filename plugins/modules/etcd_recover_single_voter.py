@@ -135,19 +135,11 @@ finishedAt:
   type: str
 """
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.single_voter_unit import (
-    ABSENT,
-    FAILED,
-    INTERRUPTED,
-    RUNNING,
-    SUCCEEDED,
-    Looks,
-    Unit,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import from_hex, to_hex
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
+from ..module_utils.common.guard import NodeError
+from ..module_utils.etcd.restore.single_voter_unit import ABSENT, FAILED, INTERRUPTED, RUNNING, SUCCEEDED, Looks, Unit
+from ..module_utils.etcd.types import from_hex, to_hex
+from ..module_utils.node import arguments
+from ..module_utils.node.module import NodeModule
 
 
 def main() -> None:

@@ -135,8 +135,8 @@ finishedAt:
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.contents import ContentsError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore_unit import (
+from ..module_utils.common.guard import NodeError
+from ..module_utils.etcd.restore.unit import (
     ABSENT,
     FAILED,
     INTERRUPTED,
@@ -147,9 +147,9 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore
     Wanted,
     fence,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
+from ..module_utils.etcd.snapshot.contents import ContentsError
+from ..module_utils.node import arguments
+from ..module_utils.node.module import NodeModule
 
 
 def main() -> None:

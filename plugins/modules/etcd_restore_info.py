@@ -57,10 +57,10 @@ stopped:
   type: bool
 """
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore_info import gather
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
+from ..module_utils.common.guard import NodeError
+from ..module_utils.etcd.restore.info import gather
+from ..module_utils.node import arguments
+from ..module_utils.node.module import NodeModule
 
 
 def main() -> None:

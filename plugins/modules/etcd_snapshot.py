@@ -169,27 +169,15 @@ removed:
   elements: str
 """
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.arguments import LOCAL_MEMBER
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import (
-    KUBEADM_CREDENTIALS,
-    Credentials,
-    Gateway,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapshot import (
-    DIRECTORY,
-    HASH,
-    RESTORE,
-    SnapshotError,
-    Taken,
-    Wanted,
-    take,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.tool import image_tool
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import from_hex
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
+from ..module_utils.common.guard import NodeError
+from ..module_utils.common.https import Unreachable
+from ..module_utils.etcd.arguments import LOCAL_MEMBER
+from ..module_utils.etcd.gateway import KUBEADM_CREDENTIALS, Credentials, Gateway
+from ..module_utils.etcd.snapshot.take import DIRECTORY, HASH, RESTORE, SnapshotError, Taken, Wanted, take
+from ..module_utils.etcd.snapshot.tool import image_tool
+from ..module_utils.etcd.types import from_hex
+from ..module_utils.node import arguments
+from ..module_utils.node.module import NodeModule
 
 
 def main() -> None:

@@ -90,14 +90,10 @@ path:
   type: str
 """
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapshot_file import (
-    path_of,
-    read_piece,
-    write_piece,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
+from ..module_utils.common.guard import NodeError
+from ..module_utils.etcd.snapshot.transfer import path_of, read_piece, write_piece
+from ..module_utils.node import arguments
+from ..module_utils.node.module import NodeModule
 
 
 def main() -> None:

@@ -102,11 +102,11 @@ key_count:
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import external
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError, read_text
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import MANIFESTS_DIRECTORY
+from ..module_utils.common.guard import NodeError, read_text
+from ..module_utils.node import arguments
+from ..module_utils.node.host import external_etcd
+from ..module_utils.node.module import NodeModule
+from ..module_utils.workload_api.api import MANIFESTS_DIRECTORY
 
 
 def main() -> None:
@@ -118,8 +118,8 @@ def main() -> None:
             "certificate": {"type": "str"},
             "key": {"type": "str", "no_log": True},
             "names": {"type": "dict", "default": {}},
-            "prefix": {"type": "str", "default": external.DEFAULT_PREFIX},
-            "timeout": {"type": "float", "default": external.DEFAULT_TIMEOUT_SECONDS},
+            "prefix": {"type": "str", "default": external_etcd.DEFAULT_PREFIX},
+            "timeout": {"type": "float", "default": external_etcd.DEFAULT_TIMEOUT_SECONDS},
             **arguments.MACHINE,
         },
         required_together=[("certificate", "key")],
@@ -130,24 +130,24 @@ def main() -> None:
         arguments.check(params, check_mode=module.check_mode)
     except NodeError as error:
         module.fail_json(msg=str(error))
-    etcd = given(params) or external.of_api_server(read_text(f"{MANIFESTS_DIRECTORY}/kube-apiserver.yaml"))
+    etcd = given(params) or external_etcd.of_api_server(read_text(f"{MANIFESTS_DIRECTORY}/kube-apiserver.yaml"))
     answer, keys = None, None
     if etcd is not None:
         timeout = max(0.1, params["timeout"])
-        answer = external.look(etcd, timeout)
-        keys = external.count_keys(etcd, params["prefix"], timeout) if answer["reachable"] else None
+        answer = external_etcd.look(etcd, timeout)
+        keys = external_etcd.count_keys(etcd, params["prefix"], timeout) if answer["reachable"] else None
     module.exit_json(changed=False, etcd=answer, key_count=keys)
 
 
-def given(params: dict[str, t.Any]) -> t.Optional[external.ExternalEtcd]:
+def given(params: dict[str, t.Any]) -> t.Optional[external_etcd.ExternalEtcd]:
     """Return the etcd that the arguments describe, None where they describe none."""
     if not params["endpoints"]:
         return None
     pems = (
-        external.Pem(params[name], str(params["names"].get(name, name))) if params[name] else None
+        external_etcd.Pem(params[name], str(params["names"].get(name, name))) if params[name] else None
         for name in ("ca", "certificate", "key")
     )
-    return external.ExternalEtcd(tuple(params["endpoints"]), *pems)
+    return external_etcd.ExternalEtcd(tuple(params["endpoints"]), *pems)
 
 
 if __name__ == "__main__":

@@ -198,15 +198,11 @@ message:
   type: str
 """
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import (
-    arguments,
-    host_claim,
-    host_facts,
-    host_fitness,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.image_check import Images
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
+from ..module_utils.common.guard import NodeError
+from ..module_utils.node import arguments
+from ..module_utils.node.bootstrap.image_check import Images
+from ..module_utils.node.host import claim, facts, fitness
+from ..module_utils.node.module import NodeModule
 
 OPTIONS = {
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
@@ -243,7 +239,7 @@ def main() -> None:
             absent(module)
         else:
             present(module)
-    except host_claim.Unfit as error:
+    except claim.Unfit as error:
         module.fail_json(
             msg=f"This host can't be claimed: {error}. Nothing was changed on it.",
             missing=[each.document() for each in error.missing],
@@ -257,9 +253,9 @@ def present(module: NodeModule) -> None:
     params = module.params
     # A number that the host kept for a cluster before this one must not count: the claim itself keeps others out.
     arguments.check({"machine_id": params["machine_id"]}, check_mode=module.check_mode)
-    run = host_claim.Run(params["cluster_id"], params["fencing"])
-    mine = host_claim.Claim(params["id"], params["cluster"], params["namespace"], params["machine"])
-    wanted = host_fitness.Wanted(
+    run = claim.Run(params["cluster_id"], params["fencing"])
+    mine = claim.Claim(params["id"], params["cluster"], params["namespace"], params["machine"])
+    wanted = fitness.Wanted(
         version=params["kubernetes_version"],
         ports=params["ports"],
         cri_socket=params["cri_socket"],
@@ -271,12 +267,12 @@ def present(module: NodeModule) -> None:
         ignore=params["ignore_checks"],
         images=Images.read(params["kubernetes_version"], params["images"]) if params["images"] is not None else None,
     )
-    made, changed = host_claim.claim(mine, wanted, run=run, check=module.check_mode)
+    made, changed = claim.claim(mine, wanted, run=run, check=module.check_mode)
     module.exit_json(
         changed=changed,
         claim=made.document(),
-        address=host_facts.own_address(params["address"], params["endpoint"]),
-        hostname=host_claim.hostname(),
+        address=facts.own_address(params["address"], params["endpoint"]),
+        hostname=claim.hostname(),
     )
 
 
@@ -288,7 +284,7 @@ def absent(module: NodeModule) -> None:
         # Another cluster's number says nothing of this run's lock.
         del checked["fencing"]
     arguments.check(checked, check_mode=module.check_mode)
-    wanted = host_claim.Release(
+    wanted = claim.Release(
         id=params["id"],
         machine=params["machine"],
         ca_cert_hash=params["ca_cert_hash"],
@@ -296,8 +292,8 @@ def absent(module: NodeModule) -> None:
         whole_cluster=params["whole_cluster"],
         consent=params["consent_wipe"],
     )
-    run = host_claim.Run(params["cluster_id"], params["fencing"])
-    changed, message = host_claim.release(wanted, run=run, check=module.check_mode)
+    run = claim.Run(params["cluster_id"], params["fencing"])
+    changed, message = claim.release(wanted, run=run, check=module.check_mode)
     module.exit_json(changed=changed, message=message)
 
 

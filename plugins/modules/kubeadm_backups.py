@@ -58,10 +58,10 @@ msg:
   type: str
 """
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.kubeadm_backups import FOLDER, KEPT, prune
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
+from ..module_utils.common.guard import NodeError
+from ..module_utils.node import arguments
+from ..module_utils.node.host.kubeadm_backups import FOLDER, KEPT, prune
+from ..module_utils.node.module import NodeModule
 
 
 def main() -> None:

@@ -99,10 +99,10 @@ restarted:
   type: bool
 """
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.binaries import PROGRAMS, Binaries, Wanted
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
+from ..module_utils.common.guard import NodeError
+from ..module_utils.node import arguments
+from ..module_utils.node.host.binaries import PROGRAMS, Binaries, Wanted
+from ..module_utils.node.module import NodeModule
 
 
 def main() -> None:

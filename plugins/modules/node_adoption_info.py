@@ -92,12 +92,12 @@ adoption:
       returned: success
 """
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.sealed import SealError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import adoption_facts
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.collect import Looks, collect
+from ..module_utils.common.guard import NodeError
+from ..module_utils.common.sealed import SealError
+from ..module_utils.node import arguments
+from ..module_utils.node.module import NodeModule
+from ..module_utils.observe import adoption_facts
+from ..module_utils.observe.collect import Looks, collect
 
 
 def main() -> None:

@@ -251,16 +251,12 @@ dataMatches:
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments, reset
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import (
-    ABSENT,
-    FAILED,
-    RUNNING,
-    Bootstrap,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import fencing
+from ..module_utils.common.guard import NodeError
+from ..module_utils.node import arguments
+from ..module_utils.node.bootstrap import reset
+from ..module_utils.node.bootstrap.unit import ABSENT, FAILED, RUNNING, Bootstrap
+from ..module_utils.node.module import NodeModule
+from ..module_utils.workload_api import fencing_lease
 
 # A shorter text would be taken out of words that happen to hold it.
 SHORTEST_SECRET = 12
@@ -328,7 +324,9 @@ def present(module: NodeModule) -> None:
         if params["lease_access"] is not None and params["fencing"] is not None:
             access = params["lease_access"]
             with arguments.remembering(check_mode=module.check_mode):
-                fencing.require_as_joining(params["fencing"], access["server"], access["token"], access["ca_cert"])
+                fencing_lease.require_as_joining(
+                    params["fencing"], access["server"], access["token"], access["ca_cert"]
+                )
     bootstrap = Bootstrap()
     started = False
     matches = None

@@ -227,20 +227,15 @@ import re
 import ssl
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import aggregated_servers, arguments, guard
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import certificate_changes as changes
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import certificate_proof as proof
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.component_age import KUBELET, Components
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.static_pod import COMPONENTS, StaticPod
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import (
-    ApiClient,
-    ApiError,
-    own_server,
-    read_access,
-)
+from ..module_utils.common import guard
+from ..module_utils.common.guard import NodeError
+from ..module_utils.common.https import Unreachable
+from ..module_utils.node import arguments
+from ..module_utils.node.certificates import aggregated_servers, changes, proof
+from ..module_utils.node.components.age import KUBELET, Components
+from ..module_utils.node.components.static_pod import COMPONENTS, StaticPod
+from ..module_utils.node.module import NodeModule
+from ..module_utils.workload_api.api import ApiClient, ApiError, own_server, read_access
 
 SERVERS = ["kube-apiserver", "etcd"]
 KUBELET_CONFIGURATION = "/var/lib/kubelet/config.yaml"

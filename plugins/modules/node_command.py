@@ -130,14 +130,10 @@ msg:
   type: str
 """
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import (
-    MACHINE_ID_FILE,
-    NodeError,
-    read_text,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.task_unit import ABSENT, TaskUnit
+from ..module_utils.common.guard import MACHINE_ID_FILE, NodeError, read_text
+from ..module_utils.node import arguments
+from ..module_utils.node.module import NodeModule
+from ..module_utils.node.task_unit import ABSENT, TaskUnit
 
 
 def main() -> None:

@@ -167,12 +167,11 @@ import shutil
 import tempfile
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import (
-    arguments,
-    kubelet_flags,
-    units,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.configuration_change import (
+from ..module_utils.common import systemd_units
+from ..module_utils.common.guard import NodeError
+from ..module_utils.node import arguments
+from ..module_utils.node.components import kubelet_flags
+from ..module_utils.node.components.configuration_change import (
     ABSENT,
     FAILED,
     ROLLED_BACK,
@@ -182,15 +181,9 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.configu
     Report,
     Works,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.control_plane_change import (
-    OVERWRITE,
-    REFUSE,
-    ControlPlaneChange,
-    compare,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.kubelet_change import KubeletChange, rehearse
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
+from ..module_utils.node.components.control_plane_change import OVERWRITE, REFUSE, ControlPlaneChange, compare
+from ..module_utils.node.components.kubelet_change import KubeletChange, rehearse
+from ..module_utils.node.module import NodeModule
 
 CONTROL_PLANE = "control_plane"
 KUBELET = "kubelet"
@@ -220,7 +213,7 @@ def preview(params: t.Mapping[str, t.Any], request: dict[str, t.Any], places: Pl
     """What would change here, in words; narrows the request down to it. Raises NodeError where that is refused."""
     if params["work"] == KUBELET:
         rehearse(places, str(request["kubeconfig"]))
-        words = kubelet_flags.flags_of_kubelet(places.unit_of_kubelet, places.proc, units.run)
+        words = kubelet_flags.flags_of_kubelet(places.unit_of_kubelet, places.proc, systemd_units.run)
         outweighed = kubelet_flags.outweighed(words, params["fields"])
         if outweighed and params["manual_changes"] == REFUSE:
             raise NodeError(

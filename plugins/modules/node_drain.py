@@ -137,24 +137,13 @@ msg:
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.drain_unit import DrainUnit
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import (
-    ADMIN_KUBECONFIG,
-    ApiClient,
-    ApiError,
-    own_server,
-    read_access,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.drain import (
-    DIRECTORY,
-    Drain,
-    Report,
-    Wanted,
-)
+from ..module_utils.common.guard import NodeError
+from ..module_utils.common.https import Unreachable
+from ..module_utils.node import arguments
+from ..module_utils.node.module import NodeModule
+from ..module_utils.workload_api.api import ADMIN_KUBECONFIG, ApiClient, ApiError, own_server, read_access
+from ..module_utils.workload_api.drain import DIRECTORY, Drain, Report, Wanted
+from ..module_utils.workload_api.drain_unit import DrainUnit
 
 
 def main() -> None:

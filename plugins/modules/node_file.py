@@ -84,10 +84,10 @@ msg:
 import base64
 import binascii
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.plain_file import Wanted, bring
+from ..module_utils.common.guard import NodeError
+from ..module_utils.node import arguments
+from ..module_utils.node.host.plain_file import Wanted, bring
+from ..module_utils.node.module import NodeModule
 
 
 def main() -> None:

@@ -152,11 +152,11 @@ observation:
       returned: success
 """
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.collect import Looks, collect
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.settling import wait_until_up
+from ..module_utils.common.guard import NodeError
+from ..module_utils.node import arguments
+from ..module_utils.node.module import NodeModule
+from ..module_utils.observe.collect import Looks, collect
+from ..module_utils.observe.settling import wait_until_up
 
 
 def main() -> None:

@@ -107,35 +107,31 @@ endpoint:
 import os
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import endpoint, haproxy, host
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.arguments import (
-    DIRECTORY_ARGUMENTS,
-    NETWORK_ARGUMENTS,
-    layout_of,
-    network_from,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
+from ..module_utils.node.module import NodeModule
+from ..module_utils.nspawn import host
+from ..module_utils.nspawn.arguments import DIRECTORY_ARGUMENTS, NETWORK_ARGUMENTS, layout_of, network_from
+from ..module_utils.nspawn.endpoint import haproxy, lifecycle
+from ..module_utils.nspawn.errors import NspawnError
 
 
 def execute(params: t.Mapping[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
     """Do what the parameters ask for; return the module's result."""
     host.require_root()
     layout = layout_of(params)
-    known = endpoint.look(layout, params["namespace"], params["cluster"])
+    known = lifecycle.look(layout, params["namespace"], params["cluster"])
     if params["state"] == "absent":
         return {
             "changed": known is not None
             if check_mode
-            else endpoint.remove(layout, params["namespace"], params["cluster"])
+            else lifecycle.remove(layout, params["namespace"], params["cluster"])
         }
     servers = None if params["servers"] is None else haproxy.servers_of(params["servers"])
     if check_mode:
         stored = None if known is None else haproxy.servers_of(known["servers"])
         fine = known is not None and bool(known["pids"]) and (servers is None or servers == stored)
         return {"changed": not fine, "endpoint": known or {}}
-    wanted = endpoint.Wanted(params["namespace"], params["cluster"], params["host"], params["port"], servers)
-    made, changed = endpoint.ensure(layout, network_from(params), wanted)
+    wanted = lifecycle.Wanted(params["namespace"], params["cluster"], params["host"], params["port"], servers)
+    made, changed = lifecycle.ensure(layout, network_from(params), wanted)
     return {"changed": changed, "endpoint": made}
 
 

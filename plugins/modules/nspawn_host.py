@@ -78,16 +78,12 @@ removed:
 import os
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import clean, host, kubernetes_source
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.arguments import (
-    CACHE_ARGUMENTS,
-    DIRECTORY_ARGUMENTS,
-    cache_of,
-    layout_of,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.run import Progress
+from ..module_utils.node.module import NodeModule
+from ..module_utils.nspawn import clean, host
+from ..module_utils.nspawn.arguments import CACHE_ARGUMENTS, DIRECTORY_ARGUMENTS, cache_of, layout_of
+from ..module_utils.nspawn.errors import NspawnError
+from ..module_utils.nspawn.image import kubernetes_source
+from ..module_utils.nspawn.run import Progress
 
 
 def execute(params: t.Mapping[str, t.Any], check_mode: bool) -> dict[str, t.Any]:

@@ -126,20 +126,13 @@ log:
 import os
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import (
-    host,
-    image,
-    kubernetes_release,
-    machine,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.arguments import (
-    CACHE_ARGUMENTS,
-    DIRECTORY_ARGUMENTS,
-    cache_of,
-    layout_of,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
+from ..module_utils.node.module import NodeModule
+from ..module_utils.nspawn import host
+from ..module_utils.nspawn.arguments import CACHE_ARGUMENTS, DIRECTORY_ARGUMENTS, cache_of, layout_of
+from ..module_utils.nspawn.errors import NspawnError
+from ..module_utils.nspawn.image import cache as image
+from ..module_utils.nspawn.image import kubernetes_release
+from ..module_utils.nspawn.machine import lifecycle
 
 
 def execute(params: t.Mapping[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
@@ -150,7 +143,7 @@ def execute(params: t.Mapping[str, t.Any], check_mode: bool) -> dict[str, t.Any]
     if params["state"] == "absent":
         there = image.find(cache, name) is not None
         if not check_mode:
-            there = image.remove(cache, name, machine.using_image(layout_of(params), name))
+            there = image.remove(cache, name, lifecycle.using_image(layout_of(params), name))
         return {"changed": there}
     request = image.request_of(params, name, params["kubernetes_version"])
     log = image.progress_of(cache, request)

@@ -180,18 +180,10 @@ machine:
 import os
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import (
-    host,
-    image,
-    kubernetes_release,
-    machine,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addresses import (
-    DEFAULT_UNREACHABLE,
-    unreachable_networks,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.arguments import (
+from ..module_utils.node.module import NodeModule
+from ..module_utils.nspawn import host
+from ..module_utils.nspawn.addresses import DEFAULT_UNREACHABLE, unreachable_networks
+from ..module_utils.nspawn.arguments import (
     CACHE_ARGUMENTS,
     DIRECTORY_ARGUMENTS,
     NETWORK_ARGUMENTS,
@@ -199,17 +191,19 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.argum
     layout_of,
     network_from,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
+from ..module_utils.nspawn.errors import NspawnError
+from ..module_utils.nspawn.image import cache, kubernetes_release
+from ..module_utils.nspawn.machine import lifecycle
 
 
 def execute(params: t.Mapping[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
     """Do what the parameters ask for; return the module's result."""
     host.require_root()
     layout, name = layout_of(params), params["name"]
-    known = machine.look(layout, name)
+    known = lifecycle.look(layout, name)
     if params["state"] == "absent":
         owner = (params["namespace"], params["cluster"]) if params["cluster"] else None
-        return {"changed": known is not None if check_mode else machine.remove(layout, name, owner)}
+        return {"changed": known is not None if check_mode else lifecycle.remove(layout, name, owner)}
     if check_mode:
         fine = known is not None and known["state"] in (
             ("running", "dead") if params["state"] == "present" else ("running",)
@@ -218,12 +212,12 @@ def execute(params: t.Mapping[str, t.Any], check_mode: bool) -> dict[str, t.Any]
     warnings: list[str] = []
     network = network_from(params)
     unreachable = unreachable_networks(network, params["unreachable"])
-    record = image.for_machine(cache_of(params), params, warnings)
-    wanted = machine.Wanted(
+    record = cache.for_machine(cache_of(params), params, warnings)
+    wanted = lifecycle.Wanted(
         name, params["namespace"], params["cluster"], record, params["authorized_key"], params["address"], unreachable
     )
     restart = params["state"] == "started"
-    made, changed = machine.ensure(layout, network, wanted, restart, params["timeout"] if params["wait"] else 0)
+    made, changed = lifecycle.ensure(layout, network, wanted, restart, params["timeout"] if params["wait"] else 0)
     needs = dict(record.get("kubeadm") or {})
     if record.get("missingImages"):
         needs["reason"] = f"the image {record['name']} lacks {', '.join(record['missingImages'])}"

@@ -90,13 +90,11 @@ machines:
       type: str
 """
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import host, machine
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.arguments import (
-    DIRECTORY_ARGUMENTS,
-    layout_of,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
+from ..module_utils.node.module import NodeModule
+from ..module_utils.nspawn import host
+from ..module_utils.nspawn.arguments import DIRECTORY_ARGUMENTS, layout_of
+from ..module_utils.nspawn.errors import NspawnError
+from ..module_utils.nspawn.machine import lifecycle
 
 
 def main() -> None:
@@ -105,7 +103,7 @@ def main() -> None:
     module = NodeModule(argument_spec={**DIRECTORY_ARGUMENTS, **arguments}, supports_check_mode=True)
     try:
         host.require_root()
-        found = machine.list_machines(
+        found = lifecycle.list_machines(
             layout_of(module.params), module.params["namespace"], module.params["cluster"], interfaces=True
         )
     except (NspawnError, OSError) as error:

@@ -149,11 +149,12 @@ fit:
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.external import ExternalEtcd, Pem
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments, host_fitness
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError, read_text
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.preflight import ERROR, Check, Wanted, look_at
+from ..module_utils.common.guard import NodeError, read_text
+from ..module_utils.node import arguments
+from ..module_utils.node.host import fitness
+from ..module_utils.node.host.external_etcd import ExternalEtcd, Pem
+from ..module_utils.node.host.preflight import ERROR, Check, Wanted, look_at
+from ..module_utils.node.module import NodeModule
 
 
 def main() -> None:
@@ -166,7 +167,7 @@ def main() -> None:
             "control_plane_endpoint": {"type": "str", "default": ""},
             "image_repository": {"type": "str", "default": ""},
             "cri_socket": {"type": "str", "default": ""},
-            "ports": {"type": "list", "elements": "int", "default": list(host_fitness.DEFAULT_PORTS)},
+            "ports": {"type": "list", "elements": "int", "default": list(fitness.DEFAULT_PORTS)},
             "etcd_endpoints": {"type": "list", "elements": "str", "default": []},
             "etcd_ca_file": {"type": "path", "default": "/etc/kubernetes/pki/etcd/ca.crt"},
             "etcd_certificate_file": {"type": "path", "default": "/etc/kubernetes/pki/apiserver-etcd-client.crt"},

@@ -143,22 +143,13 @@ msg:
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments, plugin_kubeconfigs
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import (
-    ApiClient,
-    ApiError,
-    own_server,
-    read_access,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.service_account_tokens import (
-    Accounts,
-    fingerprints,
-    key_id,
-    volumes,
-)
+from ..module_utils.common.guard import NodeError
+from ..module_utils.common.https import Unreachable
+from ..module_utils.node import arguments
+from ..module_utils.node.certificates import plugin_kubeconfigs
+from ..module_utils.node.certificates.service_account_tokens import Accounts, fingerprints, key_id, volumes
+from ..module_utils.node.module import NodeModule
+from ..module_utils.workload_api.api import ApiClient, ApiError, own_server, read_access
 
 
 def main() -> None:

@@ -90,10 +90,10 @@ msg:
   sample: kube-apiserver was restarted, healthy after 3.2 s
 """
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.static_pod import COMPONENTS, StaticPod
+from ..module_utils.common.guard import NodeError
+from ..module_utils.node import arguments
+from ..module_utils.node.components.static_pod import COMPONENTS, StaticPod
+from ..module_utils.node.module import NodeModule
 
 
 def main() -> None:

@@ -74,17 +74,12 @@ leases:
 
 from urllib.parse import quote
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import (
-    ApiClient,
-    ApiError,
-    own_server,
-    read_access,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.leases import held_by, hosts_of, take
+from ..module_utils.common.guard import NodeError
+from ..module_utils.common.https import Unreachable
+from ..module_utils.node import arguments
+from ..module_utils.node.module import NodeModule
+from ..module_utils.workload_api.api import ApiClient, ApiError, own_server, read_access
+from ..module_utils.workload_api.component_leases import held_by, hosts_of, take
 
 
 def main() -> None:

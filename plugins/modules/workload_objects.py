@@ -124,18 +124,12 @@ conflict:
 
 import json
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import arguments
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.module import NodeModule
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import compare_and_swap
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import (
-    ADMIN_KUBECONFIG,
-    ApiClient,
-    ApiError,
-    own_server,
-    read_access,
-)
+from ..module_utils.common.guard import NodeError
+from ..module_utils.common.https import Unreachable
+from ..module_utils.node import arguments
+from ..module_utils.node.module import NodeModule
+from ..module_utils.workload_api import compare_and_swap
+from ..module_utils.workload_api.api import ADMIN_KUBECONFIG, ApiClient, ApiError, own_server, read_access
 
 TIMEOUT_SECONDS = 15.0
 

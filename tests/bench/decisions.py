@@ -19,9 +19,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 from builders import Builder, cluster
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan import plan
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import check_snapshot
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.steps import plan
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.view import check_snapshot
 
 Object = dict[str, t.Any]
 ROUNDS = 7

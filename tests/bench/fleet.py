@@ -36,15 +36,16 @@ from api_server import ApiServer, find_binary
 from recorded_fleet import KINDS, FleetWorkspace, Recording, Replayed, name_of
 from workspace import descendants
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan_document import make_plan
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.public import public_snapshot
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import check_snapshot
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.view import OF_NAMESPACE
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import stores
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339, observe
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.document import make_plan
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.public import public_snapshot
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.view import check_snapshot
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe.observation import observe
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store import opening
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import Store
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import KubernetesStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.view import OF_NAMESPACE
 
 Object = dict[str, t.Any]
 SIZES = (100, 1000)
@@ -84,7 +85,7 @@ def cost(of_children: bool = False) -> Object:
 
 def planned(options: Object, caller: Replayed, count: int, rollout: bool) -> Object:
     """Observe and plan every cluster, in this process; the store is read once."""
-    store = stores.open_store(options)
+    store = opening.open_store(options)
     steps: Counter[int] = Counter()
     before = cost()["processor_seconds"]
     with store.view(OF_NAMESPACE):
@@ -103,7 +104,7 @@ def alone(options: Object, caller: Replayed, count: int) -> Object:
     before = cost()["processor_seconds"]
     requests = 0
     for number in range(0, count, max(1, count // ALONE))[:ALONE]:
-        store = stores.open_store(options)
+        store = opening.open_store(options)
         asked = requests_of(store)
         with store.view():
             plan_one(store, caller, number, False, detached=False)
@@ -257,8 +258,8 @@ def kubernetes(folder: Path) -> ApiServer | str:
     """An API server with this collection's kinds, or why there is none."""
     from management_workspace import ACME, DEFINITIONS
 
-    from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions
-    from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import kind_path
+    from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import definitions
+    from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import kind_path
 
     apiserver, kubectl = find_binary("kube-apiserver"), find_binary("kubectl")
     if apiserver is None or kubectl is None:

@@ -15,8 +15,8 @@ import time
 import typing as t
 from pathlib import Path
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import conversion, documents
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.load import read_documents
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.documents.read import read_documents
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm.configuration import any_form, for_version
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
@@ -41,15 +41,15 @@ def main() -> int:
     old, new = golden("init", 3), golden("init", 4)
     old = old.replace("kubernetesVersion: v1.30.0", "kubernetesVersion: v1.31.0")
     older = read_documents(old)
-    hub = documents.read(new).hub
+    hub = any_form.read(new).hub
     losses = ("initConfiguration", "clusterConfiguration")
     result = {
         "conversion": {
-            "hub to v1beta4, validated": milliseconds(lambda: conversion.convert(hub, "v1.31.0").documents),
-            "hub to v1beta3": milliseconds(lambda: conversion.write(hub, "v1.30.0", allowed_losses=losses).documents),
-            "v1beta3 to hub": milliseconds(lambda: documents.read(older)),
-            "v1beta3 to v1beta4, validated": milliseconds(lambda: conversion.convert(older, "v1.31.0").documents),
-            "v1beta3 to v1beta4, validated, as text": milliseconds(lambda: conversion.convert(old, "v1.31.0").text),
+            "hub to v1beta4, validated": milliseconds(lambda: for_version.convert(hub, "v1.31.0").documents),
+            "hub to v1beta3": milliseconds(lambda: for_version.write(hub, "v1.30.0", allowed_losses=losses).documents),
+            "v1beta3 to hub": milliseconds(lambda: any_form.read(older)),
+            "v1beta3 to v1beta4, validated": milliseconds(lambda: for_version.convert(older, "v1.31.0").documents),
+            "v1beta3 to v1beta4, validated, as text": milliseconds(lambda: for_version.convert(old, "v1.31.0").text),
         },
         "unit": "ms of CPU, median",
         "limit": LIMIT_MILLISECONDS,

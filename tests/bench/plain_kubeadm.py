@@ -21,17 +21,13 @@ import time
 import typing as t
 from pathlib import Path
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import (
-    clean,
-    endpoint,
-    haproxy,
-    host,
-    image,
-    machine,
-)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import clean, host
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addresses import network_of
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image_build import Request
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.endpoint import haproxy, lifecycle
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image import cache as image
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image.build import Request
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import Cache, Layout
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.machine import lifecycle as machine
 
 CLUSTER = "plain"
 NAMES = ("plain-1", "plain-2", "plain-3")
@@ -178,8 +174,8 @@ def bench(layout: Layout, cache: Cache, version: str, rollout: bool) -> dict[str
 
         def balance(names: t.Sequence[str]) -> str:
             servers = haproxy.servers_of({"name": name, "address": machines.addresses[name]} for name in names)
-            wanted = endpoint.Wanted("default", CLUSTER, None, 6443, servers)
-            return str(endpoint.ensure(layout, network, wanted)[0]["host"])
+            wanted = lifecycle.Wanted("default", CLUSTER, None, 6443, servers)
+            return str(lifecycle.ensure(layout, network, wanted)[0]["host"])
 
         steps.run("boot", lambda: boot(*NAMES))
         address = steps.run("endpoint", lambda: balance(NAMES[:1]))

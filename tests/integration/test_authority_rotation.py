@@ -14,14 +14,20 @@ import pytest
 import yaml
 from kubeadm_files import KUBEADM, PKI, Node, materials_of
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.certificate_files import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates import (
+    changes as certificate_changes,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm.certificate_files import (
     AUTHORITIES,
     CA,
     KUBELET_CLIENT,
     KUBELET_SERVER,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import certificate_changes
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.authority_rotation import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rotate_certificate_authorities.one_node import (
+    WrongLayout,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rotate_certificate_authorities.stages import (
     DROP,
     ISSUE,
     NEW,
@@ -29,9 +35,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.aut
     STAGES,
     TRUST,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates, reissue
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.authority_node import WrongLayout
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.pki import certificates, reissue
 
 pytestmark = [
     pytest.mark.skipif(KUBEADM is None, reason="kubeadm is not on this machine"),

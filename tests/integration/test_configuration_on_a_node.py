@@ -16,7 +16,9 @@ import pytest
 import yaml
 from namespaced_node import ADDRESS, NAME, NamespacedNode, missing
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.alternative_names import alternative_names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates.alternative_names import (
+    alternative_names,
+)
 
 pytestmark = [pytest.mark.full, pytest.mark.skipif(bool(missing()), reason=missing())]
 SAN = "api.example.com"

@@ -17,8 +17,8 @@ import yaml
 from stored_cluster import stored_cluster
 from workspace import cluster_documents
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import CLUSTER
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 MACHINES = ["m1", "m2", "m3"]
 # What `ansible control_planes --list-hosts` does, for one inventory after the other: starting Ansible takes longer than all of them.

@@ -17,13 +17,14 @@ from host_pool import GROUP, pool_documents
 from tasks import Playbook
 from workspace import Run, Workspace, cluster_documents
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import read_cluster
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.kubeconfig import ensure_kubeconfig
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.secrets import ensure_certificates
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_records, machine_objects
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER, ClusterObjects
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.cluster import read_cluster
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.pki.kubeconfig import ensure_kubeconfig
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.pki.secrets import ensure_certificates
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import cluster as cluster_records
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import machine
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import CLUSTER, ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 NAME = "pool"
 SECRET = "correct horse battery"
@@ -222,7 +223,7 @@ def begun(workspace: Workspace, manifest: str, domain: str, domains: t.Sequence[
     now = now_rfc3339()
     ensure_certificates(store, objects.cluster, objects.control_plane, now, False)
     ensure_kubeconfig(store, objects.cluster, objects.control_plane, endpoint, now)
-    return machine_objects.create_machine(objects, "init", None, domain)
+    return machine.create_machine(objects, "init", None, domain)
 
 
 def test_a_group_that_the_operator_does_not_permit(workspace: Workspace) -> None:

@@ -16,7 +16,7 @@ from acme_workspace import ROLE, ROOT, AcmeWorkspace
 from killed_runs import KilledRuns, Record, locks_held, orphans, trace, under_way
 from workspace import Run
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.failpoints import SITES, site_of
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes.failpoints import SITES, site_of
 
 NAME = "prod"
 CONSENT = ("-e", f"control_plane_delete={NAME}")

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kubeadm_values import GOLDEN, golden, hubs, without_empty
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import conversion, documents
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm.configuration import any_form, for_version
 
 KUBEADM = find_binary("kubeadm")
 pytestmark = pytest.mark.skipif(KUBEADM is None, reason="kubeadm is not on this machine")
@@ -69,7 +69,7 @@ def test_kubeadm_says_when_it_does_not_know_a_field(folder: Path) -> None:
 @pytest.mark.parametrize("name", ["init", "join"])
 def test_kubeadm_reads_what_is_written_and_writes_what_is_read(folder: Path, name: str, api: int) -> None:
     """Out of the hub into kubeadm, out of kubeadm into the hub: the same, but for kubeadm's defaults."""
-    source = documents.read(golden(name, api)).hub
+    source = any_form.read(golden(name, api)).hub
     if name == "join":
         source["initConfiguration"] = {
             "timeouts": {"controlPlaneComponentHealthCheckSeconds": 240},
@@ -78,12 +78,12 @@ def test_kubeadm_reads_what_is_written_and_writes_what_is_read(folder: Path, nam
     # kubeadm's own migration drops other components' documents, and would not know what is in these.
     for key in ("kubeletConfiguration", "kubeProxyConfiguration"):
         source.pop(key, None)
-    written = conversion.convert(source, "v1.20.2", api=api, command=name)
+    written = for_version.convert(source, "v1.20.2", api=api, command=name)
     assert written.api == api
     done = migrate(folder, written.text)
     assert done.returncode == 0, done.stderr
     assert "unmarshal" not in done.stderr
-    back = without_empty(documents.read(done.stdout).hub)
+    back = without_empty(any_form.read(done.stdout).hub)
     expected = without_empty({key: value for key, value in source.items() if name in key.lower() or name == "init"})
     if name == "init":
         for token in expected["initConfiguration"]["bootstrapTokens"]:
@@ -104,7 +104,7 @@ def test_kubeadm_decodes_any_hub_strictly(folder: Path, group: tuple[str, ...], 
     for token in (hub.get("initConfiguration") or {}).get("bootstrapTokens", []):
         # A type of its own in kubeadm, which decodes nothing else.
         token["token"] = "abcdef.0123456789abcdef"
-    text = conversion.write(hub, "v1.20.2", api=api).text
+    text = for_version.write(hub, "v1.20.2", api=api).text
     if not text:
         return
     done = migrate(folder, text)
@@ -117,11 +117,11 @@ def test_flags_are_kubeadms(folder: Path) -> None:
     del folder
     loaded: dict[str, t.Any] = {}
     for name in ("upgrade", "reset"):
-        loaded.update(documents.read(golden(name, 4)).hub)
+        loaded.update(any_form.read(golden(name, 4)).hub)
     for name in ("init", "join"):
         loaded.update(yaml.safe_load((GOLDEN / f"{name}.hub.yaml").read_text())["hub"])
     del loaded["clusterConfiguration"]
-    written = conversion.write(loaded, "v1.20.2", allowed_losses=tuple(loaded))
+    written = for_version.write(loaded, "v1.20.2", allowed_losses=tuple(loaded))
     assert {"init", "join", "reset", "upgrade apply", "upgrade diff", "upgrade node", "upgrade plan"} == set(
         written.flags
     )

@@ -18,8 +18,8 @@ from api_server import find_binary
 from cryptography import x509
 from cryptography.x509.oid import NameOID
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.kubeadm_certificates import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates.kubeadm_renewal import (
     NodeCertificates,
     Places,
     run,

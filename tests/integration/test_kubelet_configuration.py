@@ -19,15 +19,15 @@ import pytest
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from etcd_cluster import Authority
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.configuration_change import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.configuration_change import (
     FAILED,
     ROLLED_BACK,
     SUCCEEDED,
     Places,
     now,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.kubelet_change import KubeletChange
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.rendered_manifests import Tools
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.kubelet_change import KubeletChange
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.rendered_manifests import Tools
 
 NODE = "/api/v1/nodes/node"
 OLD, NEW, BAD = "maxPods: 110\n", "maxPods: 120\n", "maxPods: many\n"

@@ -22,9 +22,12 @@ from etcd_cluster import free_port, until
 from stand_in_components import BAD_FLAG, StandInComponents
 from systemd import StandInSystemd
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import control_plane_change
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.alternative_names import alternative_names
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.configuration_change import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates.alternative_names import (
+    alternative_names,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components import control_plane_change
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.configuration_change import (
     FAILED,
     ROLLED_BACK,
     RUNNING,
@@ -33,9 +36,10 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.configu
     Places,
     Works,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.control_plane_change import ControlPlaneChange
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.rendered_manifests import Tools
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.control_plane_change import (
+    ControlPlaneChange,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.rendered_manifests import Tools
 
 KUBEADM, KUBECTL = find_binary("kubeadm"), find_binary("kubectl")
 pytestmark = [

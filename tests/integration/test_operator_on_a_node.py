@@ -19,14 +19,15 @@ from forged_certificates import Authorities, fetch, forge, late
 from namespaced_node import ADDRESS, NAME, NamespacedNode, binaries_of, missing
 from task_context import CommandRun, StandInAction, ended
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import renew_certificates, upgrade
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe.parse import parse
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner import (
     ClusterFacts,
     GroupPlan,
     NodeFacts,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.parse import parse
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_commands.health import judge, version_of
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.renew_certificates import plan
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.health import judge, version_of
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.upgrade import plan as upgrade
 
 NEXT = "v1.21.0"
 # This node has no objects in a store, which these are about.
@@ -111,7 +112,7 @@ def test_certificates_that_have_ended(operator: Operator) -> None:
     forge(ssh, Authorities(fetch(ssh)), datetime.now(timezone.utc) - timedelta(minutes=5))
     assert "node-1" not in node.kubectl("get", "nodes", check=False)
     facts = operator.facts(answers=False)
-    notes = operator.carry_out(renew_certificates.plan({}, facts), facts)
+    notes = operator.carry_out(plan.plan({}, facts), facts)
     assert operator.well()
     assert late(ssh) == {}
     assert [each for each in notes if "was restarted, healthy" in each] and "already" not in " ".join(notes)
@@ -122,7 +123,7 @@ def test_a_renewal_while_all_is_well(operator: Operator) -> None:
     """The API server that serves afterwards has the new certificate; each component was restarted, and waited for."""
     before = served(operator.node)
     facts = operator.facts()
-    notes = operator.carry_out(renew_certificates.plan({"names": ["apiserver", "scheduler.conf"]}, facts), facts)
+    notes = operator.carry_out(plan.plan({"names": ["apiserver", "scheduler.conf"]}, facts), facts)
     assert served(operator.node) != before
     restarted = [each.partition(" ")[0] for each in notes if "was restarted" in each]
     assert restarted == ["kube-apiserver", "kube-scheduler"]

@@ -21,14 +21,14 @@ from namespaced_node import ADDRESS, NAME, SUPPORT, NamespacedNode, missing
 from steady_client import Credentials
 from task_context import CommandRun, StandInAction, ended
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.certificate_files import AUTHORITIES
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import rotate_certificate_authorities
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import ClusterFacts, NodeFacts
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import kubeconfig, secrets
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_commands.health import judge
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_context import CommandFailure
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm.certificate_files import AUTHORITIES
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner import ClusterFacts, NodeFacts
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rotate_certificate_authorities import plan
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.context import CommandFailure
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.health import judge
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.pki import kubeconfig, secrets
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 Object = dict[str, t.Any]
 pytestmark = [pytest.mark.full, pytest.mark.skipif(bool(missing()), reason=missing())]
@@ -107,7 +107,7 @@ class Operator:
             kills: whether each command is killed at each of its calls that change the node, by a power cut too.
             given_up_in: the command in the middle of which it is killed and not gone on with.
         """
-        for group in rotate_certificate_authorities.plan({"acceptOutage": True, **spec}, self.facts):
+        for group in plan.plan({"acceptOutage": True, **spec}, self.facts):
             for descriptor in group.commands:
                 name = next(iter(descriptor))
                 if name == given_up_in:

@@ -12,7 +12,7 @@ import pytest
 from acme_workspace import AcmeWorkspace
 from workspace import consent_of
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils import failpoints
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes import failpoints
 
 NAME = "prod"
 STARTED = "join > machine_bootstrap: after node node_bootstrap (2)"

@@ -14,8 +14,10 @@ from evidence import evidence
 from host_pool import OWNER
 from workspace import Workspace
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import endpoint, machine, pool
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import pool
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.endpoint import lifecycle
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import DEFAULT_DIRECTORY, Layout
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.machine import lifecycle as machine
 
 # Every cluster of these tests is called so, Molecule's, and whom the hosts of a pool belong to; a demo or a user's cluster is not.
 OURS = ("lab-", "molecule", OWNER)
@@ -56,7 +58,7 @@ def nothing_of_a_killed_run(root: None) -> None:
     for name in pool.endpoint_records(layout):
         namespace, _separator, cluster = name.partition("_")
         if cluster.startswith(OURS):
-            endpoint.remove(layout, namespace, cluster)
+            lifecycle.remove(layout, namespace, cluster)
 
 
 @pytest.fixture(scope="module")

@@ -18,9 +18,9 @@ import pytest
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from etcd_cluster import Authority, until
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import endpoint, haproxy
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addresses import network_of
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.haproxy import Server
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.endpoint import haproxy, lifecycle
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.endpoint.haproxy import Server
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import Layout
 
 PORT = 16443
@@ -139,27 +139,27 @@ class Lab:
 
     def serve(self, names: str) -> dict[str, t.Any]:
         """Bring the endpoint to these servers, and wait until each of them serves."""
-        wanted = endpoint.Wanted("default", "lab", None, 6443, [self.servers[name] for name in names])
-        found, _changed = endpoint.ensure(self.layout, self.network, wanted)
+        wanted = lifecycle.Wanted("default", "lab", None, 6443, [self.servers[name] for name in names])
+        found, _changed = lifecycle.ensure(self.layout, self.network, wanted)
         until(f"{names} serve", lambda: self.states() == dict.fromkeys(names, "up"))
         return found
 
     def states(self) -> dict[str, str]:
         """The state of each server as haproxy tells it."""
-        found = endpoint.look(self.layout, "default", "lab")
+        found = lifecycle.look(self.layout, "default", "lab")
         assert found is not None
         return {each["name"]: each["state"] for each in found["servers"]}
 
     def tell(self, command: str) -> str:
         """Give haproxy an admin command."""
-        answer = endpoint.tell(self.layout.endpoint("default", "lab"), command)
+        answer = lifecycle.tell(self.layout.endpoint("default", "lab"), command)
         assert answer is not None
         return answer
 
     def end(self) -> None:
         """Remove everything."""
         ENDED.set()
-        endpoint.remove(self.layout, "default", "lab")
+        lifecycle.remove(self.layout, "default", "lab")
         for each in self._running:
             each.shutdown()
             each.server_close()

@@ -21,7 +21,7 @@ from stopped_runs import LOST, StoppedRuns, take_over_files
 from watcher import Watch
 from workspace import Workspace
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.failpoints import SITES, site_of
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes.failpoints import SITES, site_of
 
 NAME = "lab-killed"
 DOMAINS = ("a", "b", "c")

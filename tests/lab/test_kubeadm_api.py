@@ -14,7 +14,7 @@ from kubeadm_values import golden
 from machines import Machines
 from workspace import VERSION, Workspace
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import conversion, documents
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm.configuration import any_form, for_version
 
 pytestmark = pytest.mark.full
 
@@ -80,19 +80,19 @@ def test_the_stored_configuration_reads_back_equal(machines: Machines) -> None:
     """What kubeadm keeps of it, in its own version, is what was written, in ours."""
     text = stored(machines)["ClusterConfiguration"]
     assert "kubeadm.k8s.io/v1beta2" in text
-    found = documents.read(text)
+    found = any_form.read(text)
     assert found.warnings == ()
     assert is_part(SPEC["clusterConfiguration"], found.hub["clusterConfiguration"]), found.hub
     assert found.hub["initConfiguration"]["timeouts"] == SPEC["initConfiguration"]["timeouts"]
     assert found.hub["clusterConfiguration"]["kubernetesVersion"] == VERSION
     # Through the hub and back nothing changes.
-    again = conversion.write(found.hub, VERSION, parts=("clusterConfiguration",))
-    assert documents.read(again.text).hub == found.hub
+    again = for_version.write(found.hub, VERSION, parts=("clusterConfiguration",))
+    assert any_form.read(again.text).hub == found.hub
 
 
 def test_the_cluster_status_names_every_machine(machines: Machines) -> None:
     """kubeadm 1.20 keeps the endpoints; they are part of the hub too."""
-    found = documents.read(stored(machines)["ClusterStatus"]).hub["clusterStatus"]["apiEndpoints"]
+    found = any_form.read(stored(machines)["ClusterStatus"]).hub["clusterStatus"]["apiEndpoints"]
     assert sorted(found) == machines.names()
     assert {each["bindPort"] for each in found.values()} == {6443}
 
@@ -122,10 +122,10 @@ def test_a_second_reconcile_changes_nothing(workspace: Workspace, machines: Mach
 @pytest.mark.parametrize("name", ["init", "join"])
 def test_the_machines_kubeadm_accepts_every_field(machines: Machines, name: str, api: int) -> None:
     """The strict path of kubeadm 1.20: `config migrate` decodes strictly and says what it doesn't know."""
-    hub = documents.read(golden(name, api)).hub
+    hub = any_form.read(golden(name, api)).hub
     for key in ("kubeletConfiguration", "kubeProxyConfiguration"):
         hub.pop(key, None)
-    written = conversion.write(hub, "v1.20.2", api=api)
+    written = for_version.write(hub, "v1.20.2", api=api)
     assert written.api_version == f"kubeadm.k8s.io/v1beta{api}"
     encoded = base64.b64encode(written.text.encode()).decode()
     path = f"/run/{name}.{api}.yaml"

@@ -24,7 +24,7 @@ from machines import Machines
 from watcher import Watch
 from workspace import VERSION, Workspace
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import endpoint
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.endpoint import lifecycle
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import DEFAULT_DIRECTORY, Layout
 
 NAME = "lab-scale"
@@ -103,7 +103,7 @@ def all_agree(workspace: Workspace, machines: Machines, replicas: int) -> None:
     nodes = json.loads(machines.kubectl("get", "nodes", "-o", "json"))["items"]
     assert sorted(each["metadata"]["name"] for each in nodes) == names
     until("all Nodes are Ready", lambda: machines.ready_nodes() == names)
-    served = endpoint.look(Layout(DEFAULT_DIRECTORY), "default", NAME)
+    served = lifecycle.look(Layout(DEFAULT_DIRECTORY), "default", NAME)
     assert served is not None and sorted(each["name"] for each in served["servers"]) == names
 
     config = json.loads(machines.kubectl("-n", "kube-system", "get", "configmap", "kubeadm-config", "-o", "json"))

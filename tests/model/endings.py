@@ -10,20 +10,7 @@ from typing import Any
 
 from model.configuration import Configuration
 from model.render import name_of
-from model.world import (
-    ACTION,
-    FAILED,
-    JOINED,
-    NEW,
-    ROTATION,
-    UP,
-    World,
-    figures,
-    has_quorum,
-    members,
-    sound,
-    whole,
-)
+from model.world import ACTION, FAILED, JOINED, NEW, ROTATION, UP, World, figures, has_quorum, members, sound, whole
 
 Object = dict[str, Any]
 # What a wait may go on for although nothing in the world changes by itself: the user's own gate decides when it ends.

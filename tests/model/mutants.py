@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import ansible_collections.kubeadm.control_plane.plugins.module_utils.decision as original
+import ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision as original
 
-_INSIDE = Path("ansible_collections", "kubeadm", "control_plane", "plugins", "module_utils")
+_INSIDE = Path("ansible_collections", "kubeadm", "control_plane", "plugins")
 SECONDS = 300
 
 
@@ -39,21 +39,21 @@ def _one(name: str, file: str, old: str, new: str, *configurations: str) -> Muta
 MUTANTS: tuple[Mutant, ...] = (
     _one(
         "the quorum is off by one",
-        "quorum.py",
+        "module_utils/common/quorum.py",
         "        return self.voters // 2 + 1\n",
         "        return self.voters // 2\n",
         "three machines",
     ),
     _one(
         "a learner counts as a voter",
-        "quorum.py",
+        "module_utils/common/quorum.py",
         "[member for member in members if not member.learner]",
         "list(members)",
         "create 3",
     ),
     _one(
         "unknown is taken for healthy",
-        "quorum.py",
+        "module_utils/common/quorum.py",
         'status.get("healthy") is True and identity',
         'status.get("healthy") is not False and identity',
         "three machines, partly seen",
@@ -61,7 +61,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     _one(
         "an alarm is ignored",
-        "quorum.py",
+        "module_utils/common/quorum.py",
         "identity not in alarmed and",
         "True and",
         "three machines, partly seen",
@@ -69,14 +69,14 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     _one(
         "the new voter counts as healthy",
-        "quorum.py",
+        "module_utils/common/quorum.py",
         "(1 if now.voters <= 1 else 0)",
         "1",
         "five machines, three faults",
     ),
     _one(
         "the victim counts in its own quorum",
-        "quorum.py",
+        "module_utils/common/quorum.py",
         "figures([member for member in members if member.id != member_id])",
         "figures(members)",
         "three machines",
@@ -84,19 +84,23 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "the last voter may go",
         (
-            ("quorum.py", "    if after.voters < 1:\n", "    if after.voters < 0:\n"),
+            ("module_utils/common/quorum.py", "    if after.voters < 1:\n", "    if after.voters < 0:\n"),
             (
-                "quorum.py",
+                "module_utils/common/quorum.py",
                 '    if not after.has_quorum:\n        return Verdict(False, before, after, f"without',
                 '    if after.voters and not after.has_quorum:\n        return Verdict(False, before, after, f"without',
             ),
-            ("removal.py", "    if not healthy and (", "    if others and not healthy and ("),
+            (
+                "plugin_utils/decision/removal/one_machine.py",
+                "    if not healthy and (",
+                "    if others and not healthy and (",
+            ),
         ),
         ("one machine",),
     ),
     _one(
         "a member goes without a known leader",
-        "quorum.py",
+        "module_utils/common/quorum.py",
         "    if leader is None:\n",
         "    if leader == 0:\n",
         "three machines, partly seen",
@@ -104,7 +108,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     _one(
         "a change begins beside an unfinished one",
-        "quorum.py",
+        "module_utils/common/quorum.py",
         "    if unsettled and victim.settled:\n",
         "    if unsettled and not victim:\n",
         "create 3",
@@ -113,35 +117,35 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     _one(
         "a stray member goes beside a machine that joins",
-        "conditions.py",
+        "plugin_utils/decision/conditions/control_plane.py",
         "    if any(may_own(view, machine) for machine in view.known):\n",
         "    if not view.known:\n",
         "three machines, oddities",
     ),
     _one(
         "a stray member goes on one sample",
-        "stray.py",
+        "plugin_utils/decision/removal/stray.py",
         "    if not stray_lasts(view, member):\n",
         "    if not view.now:\n",
         "three machines, oddities",
     ),
     _one(
         "a stray member goes although its Node is there",
-        "stray.py",
+        "plugin_utils/decision/removal/stray.py",
         "    if has_node:\n",
         "    if has_node is None:\n",
         "three machines, oddities",
     ),
     _one(
         "two machines join at once",
-        "decide.py",
+        "plugin_utils/decision/decide.py",
         "    running = [machine for machine in view.machines if under_way(view, machine)]\n",
         "    running = [machine for machine in view.machines if not machine.name]\n",
         "create 3",
     ),
     _one(
         "a machine goes while kubeadm may still run on it",
-        "bootstrap.py",
+        "plugin_utils/decision/creation/bootstrap.py",
         "    return not (machine.silent and view.now >= machine.ends_at)\n",
         "    return not machine.silent\n",
         "growth that nobody sees",
@@ -150,17 +154,21 @@ MUTANTS: tuple[Mutant, ...] = (
         "a machine that is being deleted is ignored",
         (
             (
-                "decide.py",
+                "plugin_utils/decision/decide.py",
                 "        return stray\n    going = sorted(\n        (machine for machine in view.machines if machine.deleting),",
                 "        return stray\n    going = sorted(\n        (machine for machine in view.machines if not machine.name),",
             ),
-            ("preflight.py", "if each.deleting and each is not machine]", "if each.deleting and not machine]"),
+            (
+                "plugin_utils/decision/checks/preflight.py",
+                "if each.deleting and each is not machine]",
+                "if each.deleting and not machine]",
+            ),
         ),
         ("three machines",),
     ),
     _one(
         "a remediation ignores what etcd says",
-        "remediation.py",
+        "plugin_utils/decision/remediation/replacement.py",
         'gate("EtcdQuorum", None if verdict.allowed else',
         'gate("EtcdQuorum", None if verdict else',
         "three machines, partly seen",
@@ -168,7 +176,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     _one(
         "a remediation ignores that nobody else works",
-        "remediation.py",
+        "plugin_utils/decision/remediation/replacement.py",
         'gate("AnotherMachineHealthy", None if healthy else',
         'gate("AnotherMachineHealthy", None if context else',
         "three machines",
@@ -176,14 +184,14 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     _one(
         "a remediation ignores the one before",
-        "remediation.py",
+        "plugin_utils/decision/remediation/replacement.py",
         "    if record is not None and not _must_go_first(view, picked):\n",
         "    if record == 0:\n",
         "three machines",
     ),
     _one(
         "the witness is ignored",
-        "witness.py",
+        "plugin_utils/decision/checks/second_witness.py",
         "        if theirs != own:\n",
         "        if theirs == 0:\n",
         "three machines, partly seen",
@@ -191,14 +199,14 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     _one(
         "retries are not limited",
-        "retry.py",
+        "plugin_utils/decision/remediation/retry.py",
         "earlier.retry_count >= limit",
         "earlier.retry_count > limit + 9",
         "retries",
     ),
     _one(
         "member lists that differ are ignored",
-        "trouble.py",
+        "plugin_utils/decision/checks/trouble.py",
         "    if agrees is not True:\n",
         "    if agrees == 0 and view is None:\n",
         "create 3",
@@ -207,14 +215,14 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     _one(
         "a rollout removes before it adds",
-        "scaling.py",
+        "plugin_utils/decision/rollout/scaling.py",
         "    if count < size + surge:\n",
         "    if count < size:\n",
         "windows",
     ),
     _one(
         "no other machine has to be well before one goes by choice",
-        "preflight.py",
+        "plugin_utils/decision/checks/preflight.py",
         "    _health(context, result, excluding)\n    if fresh:",
         "    if adding:\n        _health(context, result, excluding)\n    if fresh:",
         "three machines, partly seen",
@@ -222,88 +230,98 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     _one(
         "the first machine is initialized at an endpoint that may be in use",
-        "growth.py",
+        "plugin_utils/decision/creation/growth.py",
         "and view.endpoint_answers is not False\n",
         "and view.endpoint_answers is True\n",
         "create 1",
     ),
-    _one("a downgrade is accepted", "skew.py", "    if wanted < newest:\n", "    if wanted is None:\n", "versions"),
+    _one(
+        "a downgrade is accepted",
+        "plugin_utils/decision/rollout/skew.py",
+        "    if wanted < newest:\n",
+        "    if wanted is None:\n",
+        "versions",
+    ),
     _one(
         "the maintenance window is ignored",
-        "gates.py",
+        "plugin_utils/decision/rollout/gates.py",
         '    if window.get("open") is True:\n',
         '    if window.get("open") is not None:\n',
         "windows",
     ),
     _one(
         "consent is not asked for",
-        "gates.py",
+        "plugin_utils/decision/rollout/gates.py",
         'if wish == names.REPLACE_ASK and policy.get("approved") is True:',
         "if wish == names.REPLACE_ASK:",
         "ask",
     ),
     _one(
         "a readiness gate that is unknown is met",
-        "gates.py",
+        "plugin_utils/decision/rollout/gates.py",
         '        if gate.get("status") != names.TRUE:\n',
         '        if gate.get("status") == names.FALSE:\n',
         "gate not met",
     ),
     _one(
         "the wrong member goes with a machine",
-        "scaling.py",
+        "plugin_utils/decision/rollout/scaling.py",
         "        identity = victim.member.id if",
         "        identity = view.members[-1].id if",
         "scaling",
     ),
     _one(
         "the leader goes without handing over",
-        "leadership.py",
+        "plugin_utils/decision/removal/leadership.py",
         "    if not leads(view, machine) or machine.member is None:\n",
         "    if machine.member is not None:\n",
         "three machines",
     ),
     _one(
-        "trouble is waited for without an end", "names.py", "\nPATIENCE = 60\n", "\nPATIENCE = 10**9\n", "one machine"
+        "trouble is waited for without an end",
+        "plugin_utils/decision/names.py",
+        "\nPATIENCE = 60\n",
+        "\nPATIENCE = 10**9\n",
+        "one machine",
     ),
     _one(
         "what is planned is not what is done",
-        "predict_removal.py",
+        "plugin_utils/decision/plan/predict_removal.py",
         '[entry for entry in snapshot["machines"] if entry not in gone]',
         'list(snapshot["machines"])',
         "scaling",
     ),
     _one(
         "a step is taken beside an Action",
-        "in_place.py",
+        "plugin_utils/decision/rollout/in_place.py",
         "fix, held=outcome.acts)",
         "fix, held=False)",
         "beside Actions",
     ),
     _one(
         "a machine is made amid a rotation",
-        "in_place.py",
+        "plugin_utils/decision/rollout/in_place.py",
         "held=outcome.acts and not _takes_out(outcome)",
         "held=False",
         "beside Actions",
     ),
     _one(
         "a machine goes by choice amid a rotation",
-        "in_place.py",
+        "plugin_utils/decision/rollout/in_place.py",
         "in (ROLLING_OUT, SCALING_DOWN)",
         "in ()",
         "scaling beside Actions",
     ),
     _one(
         "what has failed stays amid a rotation",
-        "in_place.py",
+        "plugin_utils/decision/rollout/in_place.py",
         "held=outcome.acts and not _takes_out(outcome)",
         "held=outcome.acts",
         "beside Actions",
     ),
     _one(
         "a silent kubelet counts as healthy",
-        "health.py",
+        "plugin_utils/decision/conditions/machine.py",
         '    if machine.node.get("ready") == names.UNKNOWN:\n        return condition(\n            kind,\n            names.UNKNOWN,',
         '    if machine.node.get("ready") == names.UNKNOWN:\n        return condition(\n            kind,\n            names.TRUE,',
         "three machines, partly seen",
@@ -317,10 +335,10 @@ class NotApplicable(Exception):
 
 def plant(mutant: Mutant, folder: Path) -> Path:
     """A tree with the mutated code; returns what has to be on PYTHONPATH."""
-    source = Path(next(iter(original.__path__))).parent
+    source = Path(next(iter(original.__path__))).parents[1]
     shutil.copytree(source, folder / _INSIDE, ignore=shutil.ignore_patterns("__pycache__"))
     for file, old, new in mutant.changes:
-        path = folder / _INSIDE / "decision" / file
+        path = folder / _INSIDE / file
         text = path.read_text(encoding="utf-8")
         if text.count(old) != 1:
             raise NotApplicable(f"{mutant.name}: {file} has {text.count(old)} times {old!r}")

@@ -17,9 +17,9 @@ from pathlib import Path
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from etcd_cluster import Authority, EtcdCluster, free_port, until
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.https import Unreachable
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api.api import (
     ApiAccess,
     ApiClient,
     read_access,

@@ -9,7 +9,7 @@ from typing import Any, Callable, Optional
 
 from builders import Builder
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 
 Change = Callable[[Builder], Any]
 

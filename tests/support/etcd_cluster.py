@@ -28,13 +28,13 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import Credentials, Gateway
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import EtcdError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.https import (
     HttpClient,
     Unreachable,
     client_context,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import Credentials, Gateway
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import EtcdError
 
 BOUND_SECONDS = 120.0
 # Between the ports of Kubernetes' own components and those of NodePorts; all of five digits.

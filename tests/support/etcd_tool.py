@@ -12,7 +12,7 @@ import typing as t
 import pytest
 from etcd_cluster import find_etcd
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.tool import NoTool, Tool
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapshot.tool import NoTool, Tool
 
 
 def own_tool() -> Tool:

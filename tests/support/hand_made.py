@@ -11,16 +11,16 @@ import typing as t
 
 import yaml
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import sealed
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption_evidence import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import sealed
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.evidence import (
     Host,
     Problem,
     configuration,
     problems,
     read_host,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.pki import certificates
 
 Object = dict[str, t.Any]
 # The store writes the time of its own clock.

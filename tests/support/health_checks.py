@@ -9,7 +9,10 @@ from typing import Any, Optional, Union
 
 from builders import Builder, at
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.health_marks import Evaluation, evaluate
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.remediation.health_marks import (
+    Evaluation,
+    evaluate,
+)
 
 Object = dict[str, Any]
 CONTROL_PLANE = "cluster.x-k8s.io/control-plane"

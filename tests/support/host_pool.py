@@ -12,18 +12,19 @@ from pathlib import Path
 
 import yaml
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import image, machine
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addresses import (
     DEFAULT_UNREACHABLE,
     network_of,
     unreachable_networks,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image_build import Request
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image import cache as image
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image.build import Request
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import (
     DEFAULT_DIRECTORY,
     Cache,
     Layout,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.machine import lifecycle
 
 VERSION = "v1.20.2"
 CACHE = os.environ.get("KUBEADM_CONTROL_PLANE_CACHE") or os.path.expanduser("~/.cache/kubeadm-control-plane")
@@ -59,9 +60,9 @@ class HostPool:
         unreachable = unreachable_networks(network, DEFAULT_UNREACHABLE)
         for name in names:
             # What a test left that was killed.
-            machine.remove(self._layout, name)
-            wanted = machine.Wanted(name, "default", OWNER, found, public_key, unreachable=unreachable)
-            made = machine.ensure(self._layout, network, wanted, restart=False, timeout=60)[0]
+            lifecycle.remove(self._layout, name)
+            wanted = lifecycle.Wanted(name, "default", OWNER, found, public_key, unreachable=unreachable)
+            made = lifecycle.ensure(self._layout, network, wanted, restart=False, timeout=60)[0]
             self.addresses[name] = made["address"]
             with self._known.open("a") as file:
                 file.writelines(f"{made['address']} {key}\n" for key in made["host_keys"])
@@ -69,7 +70,7 @@ class HostPool:
 
     def pid(self, name: str) -> int:
         """The host's first process."""
-        found = machine.look(self._layout, name)
+        found = lifecycle.look(self._layout, name)
         assert found is not None and found["pid"], f"{name} does not run"
         return int(found["pid"])
 
@@ -78,13 +79,13 @@ class HostPool:
         cache = Cache(CACHE)
         request = Request(image.image_name(VERSION), VERSION)
         found, _changed = image.ensure(cache, request, image.progress_of(cache, request))
-        wanted = machine.Wanted(name, "default", OWNER, found, Path(f"{self._key}.pub").read_text())
-        machine.ensure(self._layout, network_of(*NETWORK), wanted, restart=True, timeout=60)
+        wanted = lifecycle.Wanted(name, "default", OWNER, found, Path(f"{self._key}.pub").read_text())
+        lifecycle.ensure(self._layout, network_of(*NETWORK), wanted, restart=True, timeout=60)
 
     def remove(self) -> None:
         """Remove every host."""
         for name in list(self.addresses):
-            machine.remove(self._layout, name)
+            lifecycle.remove(self._layout, name)
             del self.addresses[name]
 
     @property

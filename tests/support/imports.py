@@ -37,7 +37,7 @@ def reaches_ansible(path: Path) -> bool:
 @functools.cache
 def _read(path: Path) -> tuple[bool, tuple[Path, ...]]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    names = set(_names(tree))
+    names = set(_names(tree, path))
     programs = any(
         isinstance(each, ast.Constant) and isinstance(each.value, str) and each.value.startswith("ansible-")
         for each in ast.walk(tree)
@@ -47,14 +47,17 @@ def _read(path: Path) -> tuple[bool, tuple[Path, ...]]:
     return asks, tuple(file for name in names if (file := _file_of(name)) is not None)
 
 
-def _names(tree: ast.Module) -> t.Iterator[str]:
+def _names(tree: ast.Module, path: Path) -> t.Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module
+        elif isinstance(node, ast.ImportFrom):
+            # Only the collection itself has relative imports.
+            above = (COLLECTION[:-1], *path.relative_to(ROOT).parts[: -node.level]) if node.level else ()
+            package = ".".join((*above, *filter(None, (node.module,))))
+            yield package
             # What is imported from a package may be a module of it.
-            yield from (f"{node.module}.{each.name}" for each in node.names)
+            yield from (f"{package}.{each.name}" for each in node.names)
 
 
 def _file_of(name: str) -> t.Optional[Path]:

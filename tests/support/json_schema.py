@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The JSON Schema of a shape (decision/shape.py). Run it to write docs/reference/snapshot.schema.json anew."""
+"""The JSON Schema of a shape (decision/snapshot/json_shape.py). Run it to write docs/reference/snapshot.schema.json anew."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import shape as shapes
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot_shape import SNAPSHOT
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot import json_shape as shapes
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.shape import SNAPSHOT
 
 SNAPSHOT_SCHEMA = Path(__file__).parents[2] / "docs" / "reference" / "snapshot.schema.json"
 COMMENT = (

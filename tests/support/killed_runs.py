@@ -22,8 +22,8 @@ from pathlib import Path
 import recovery
 from workspace import Run, Workspace
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils import failpoints
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.process import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes import failpoints
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes.identity import (
     is_stopped as process_is_stopped,
 )
 

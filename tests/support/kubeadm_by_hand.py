@@ -11,8 +11,8 @@ import typing as t
 
 from host_pool import NETWORK, VERSION, HostPool
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import endpoint, haproxy
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addresses import network_of
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.endpoint import haproxy, lifecycle
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import DEFAULT_DIRECTORY, Layout
 
 KUBECTL = "KUBECONFIG=/etc/kubernetes/admin.conf kubectl"
@@ -56,8 +56,8 @@ class ByHand:
     def balance(self, count: int) -> None:
         """Put the first so many hosts behind the load balancer."""
         servers = [{"name": name, "address": self.pool.addresses[name]} for name in self.hosts[:count]]
-        wanted = endpoint.Wanted("default", self.cluster, None, 6443, haproxy.servers_of(servers))
-        self.balancer = str(endpoint.ensure(Layout(DEFAULT_DIRECTORY), network_of(*NETWORK), wanted)[0]["host"])
+        wanted = lifecycle.Wanted("default", self.cluster, None, 6443, haproxy.servers_of(servers))
+        self.balancer = str(lifecycle.ensure(Layout(DEFAULT_DIRECTORY), network_of(*NETWORK), wanted)[0]["host"])
 
     def kubectl(self, arguments: str, host: str = "") -> str:
         """Run kubectl on a host, by default the first."""
@@ -65,4 +65,4 @@ class ByHand:
 
     def remove(self) -> None:
         """Remove the load balancer."""
-        endpoint.remove(Layout(DEFAULT_DIRECTORY), "default", self.cluster)
+        lifecycle.remove(Layout(DEFAULT_DIRECTORY), "default", self.cluster)

@@ -13,20 +13,31 @@ from pathlib import Path
 import yaml
 from api_server import find_binary
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.certificate_files import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates import (
+    changes as certificate_changes,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm.certificate_files import (
     AUTHORITIES,
     CA,
     KUBELET_CLIENT,
     SERVICE_ACCOUNT,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import certificate_changes
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.authority_rotation import NEW, OLD
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates, reissue
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.certificates import KeyPair
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import authority_node
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.authority_materials import Materials
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.authority_node import NodeCertificates
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rotate_certificate_authorities import (
+    one_node,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rotate_certificate_authorities.materials import (
+    Materials,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rotate_certificate_authorities.one_node import (
+    NodeCertificates,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rotate_certificate_authorities.stages import (
+    NEW,
+    OLD,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.pki import certificates, reissue
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.pki.certificates import KeyPair
 
 KUBEADM = find_binary("kubeadm")
 PKI = "/etc/kubernetes/pki"
@@ -102,7 +113,7 @@ class Node:
 
     def found(self, authorities: t.Sequence[str]) -> dict[str, t.Any]:
         """What the module node_certificates would return, of a node on which everything was restarted since."""
-        asked = authority_node.question(authorities, self.control_plane, PKI)
+        asked = one_node.question(authorities, self.control_plane, PKI)
         files = {}
         for path in asked["paths"]:
             digest = certificate_changes.digest(self.at(path))

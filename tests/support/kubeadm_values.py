@@ -13,7 +13,7 @@ from pathlib import Path
 import yaml
 from hypothesis import strategies as st
 
-GOLDEN = Path(__file__).parents[1] / "unit" / "plugins" / "module_utils" / "kubeadm" / "golden"
+GOLDEN = Path(__file__).parents[1] / "unit" / "plugins" / "plugin_utils" / "kubeadm" / "golden"
 _COMPONENTS = ("KubeletConfiguration", "KubeProxyConfiguration")
 _KINDS = {
     "init": ("InitConfiguration", "ClusterConfiguration"),

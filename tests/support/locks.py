@@ -14,7 +14,8 @@ from dataclasses import replace
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock, process
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes import identity
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import in_files
 
 BOUND_SECONDS = 20
 
@@ -22,7 +23,8 @@ BOUND_SECONDS = 20
 # Takes the lock as a run of its own, says so, and lives until told otherwise.
 HOLD = """
 import os, sys
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock, process
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import in_files as lock
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes import identity as process
 me = process.identify(os.getpid())
 lease = lock.acquire(sys.argv[1], "default", "prod", lock.this_holder(me))
 print(lease.fencing, flush=True)
@@ -82,9 +84,9 @@ def wait_for_count(folder: str, number: int, more_than: int) -> None:
         select.select([], [], [], 0.05)
 
 
-def as_run(run: subprocess.Popen[bytes], **changes: t.Any) -> lock.Holder:
+def as_run(run: subprocess.Popen[bytes], **changes: t.Any) -> in_files.Holder:
     """Describe another process as the run that takes the lock."""
-    return replace(lock.this_holder(process.identify(run.pid)), **changes)
+    return replace(in_files.this_holder(identity.identify(run.pid)), **changes)
 
 
 def in_process_namespace(command: t.Sequence[str]) -> list[str]:
@@ -96,18 +98,18 @@ def in_process_namespace(command: t.Sequence[str]) -> list[str]:
     pytest.skip("no process namespace may be made here")
 
 
-def gone() -> process.Process:
+def gone() -> identity.Process:
     """Return a process that has ended."""
     with subprocess.Popen(["sleep", "600"]) as started:
-        found = process.identify(started.pid)
+        found = identity.identify(started.pid)
         started.kill()
     return found
 
 
-def elsewhere(run_process: process.Process, **changes: t.Any) -> lock.Holder:
+def elsewhere(run_process: identity.Process, **changes: t.Any) -> in_files.Holder:
     """Describe a process as a run on another machine."""
     return replace(
-        lock.this_holder(run_process),
+        in_files.this_holder(run_process),
         boot_id="another boot",
         host="ctrl2",
         user="bob",

@@ -21,8 +21,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from etcd_cluster import free_port
 from workspace import cluster_documents
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.management import roles
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.management import roles
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import KubernetesApi
 
 Object = dict[str, t.Any]
 CLUSTER = {"cluster.x-k8s.io/cluster-name": "prod"}

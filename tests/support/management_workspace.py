@@ -16,10 +16,13 @@ from recorded_fleet import KINDS as RECORDED_KINDS
 from recorded_fleet import create_all
 from store_objects import SECRET
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore, kind_path
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.lease_lock import LeaseLocks
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import definitions
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import KubernetesApi
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import (
+    KubernetesStore,
+    kind_path,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.lease import LeaseLocks
 
 if t.TYPE_CHECKING:
     import pytest

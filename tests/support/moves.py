@@ -19,12 +19,13 @@ from killed_runs import Group
 from operator_cases import Walk, action, begun, group
 from operator_workspace import NAME, OperatorWorkspace
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils import failpoints
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import marks
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import KindRef, Object, Store
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_graph, copied_objects, stores
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_store import Executions
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.move import copied_objects, graph
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.progress import Executions
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes import failpoints
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store import opening
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import KindRef, Object, Store
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import marks
 
 CLUSTER: KindRef = ("cluster.x-k8s.io", "Cluster")
 CONTROL_PLANE: KindRef = ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane")
@@ -98,7 +99,7 @@ def _metadata(name: str) -> Object:
 def opened(options: t.Mapping[str, t.Any], password: str = "") -> Store:
     """The store of these options."""
     vault = VaultLib(vault_secrets(password)) if password else None
-    return stores.open_store(
+    return opening.open_store(
         {"encrypt_secrets": False, **options}, vault.encrypt if vault else None, vault.decrypt if vault else None
     )
 
@@ -117,7 +118,7 @@ def marked(store: Store) -> list[str]:
 
 def everything(store: Store) -> dict[t.Any, Object]:
     """Each object of the cluster, by kind and name."""
-    return cluster_graph.Graph(store, *AT).by_key()
+    return graph.Graph(store, *AT).by_key()
 
 
 def missing(store: Store, objects: t.Mapping[t.Any, Object]) -> list[str]:
@@ -144,7 +145,7 @@ def keepers(*sides: t.Mapping[str, t.Any]) -> list[int]:
     """Which of the stores a run would work with now: it gets their lock."""
     found = []
     for number, options in enumerate(sides):
-        locks = stores.open_locks(options)
+        locks = opening.open_locks(options)
         with contextlib.suppress(marks.Marked):
             locks.acquire(*AT)
             found.append(number)

@@ -13,8 +13,8 @@ import yaml
 from acme_workspace import AcmeWorkspace
 from workspace import Run, Workspace
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import stores
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import definitions
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store import opening
 
 PASSWORD = "of the copies"
 FILES, API, EXPORT = "files", "api", "export"
@@ -67,7 +67,7 @@ class Moving:
 
     def objects(self, kind: str) -> list[dict[str, t.Any]]:
         """The stored objects of a kind; no Secrets of the copy."""
-        store = stores.open_store({"encrypt_secrets": False, **self.stores[self.place], "export": None})
+        store = opening.open_store({"encrypt_secrets": False, **self.stores[self.place], "export": None})
         group = "" if kind == "Secret" else definitions.group_of(kind)
         return store.list((group, kind), "default")
 

@@ -25,9 +25,9 @@ from pathlib import Path
 
 import yaml
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.https import Unreachable
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api.api import (
     ApiClient,
     ApiError,
     own_server,

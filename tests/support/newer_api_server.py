@@ -21,7 +21,7 @@ from api_server import START_SECONDS, ApiServer, find_binary, find_newer
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from etcd_cluster import free_port, until
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.https import Unreachable
 
 PROGRAM = "newer-api-server"
 # The variable that has every test that asks an API server for objects ask a newer one.

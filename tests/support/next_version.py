@@ -20,13 +20,14 @@ from pathlib import Path
 
 from host_pool import CACHE
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import debian, image
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image_build import Request
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image_contents import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image import cache as image
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image import debian
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image.build import Request
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image.contents import (
     make_archives,
     short_name,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.kubernetes_source import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image.kubernetes_source import (
     IMAGE_BINARIES,
     NODE_BINARIES,
 )

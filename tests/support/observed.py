@@ -12,9 +12,9 @@ from pathlib import Path
 
 from builders import Builder
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer, Machine
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer, Machine
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 Observation = dict[str, t.Any]
 # What a machine answers to node_observe's arguments; None: it is not reached.

@@ -24,11 +24,14 @@ def main() -> None:
     # Not before: Ansible's loader of collections makes packages of them.
     from actions import make_action
 
-    from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.locks import FileLocks
-    from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import call_deadline
-    from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.fence import Fence
-    from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.key_file import KeyFile
-    from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Machine, MachineCaller
+    from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls import deadline as call_deadline
+    from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.fence import Fence
+    from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import (
+        Machine,
+        MachineCaller,
+    )
+    from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes.key_file import KeyFile
+    from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.any_store import FileLocks
 
     action = make_action("decide")
     task_vars: dict[str, t.Any] = {"hostvars": {}}

@@ -8,19 +8,20 @@ from __future__ import annotations
 import typing as t
 from pathlib import Path
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import flow, freeze, objects
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.flow import Step
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.matching import Execution, NodeNow
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import ClusterFacts, NodeFacts
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_records import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import actions
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import flow, freeze
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.flow import Step
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.matching import Execution, NodeNow
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner import ClusterFacts, NodeFacts
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.progress import Executions
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.records import (
     TASK,
     Secrets,
     TaskRecord,
     next_command,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_store import Executions
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import Store
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 CLUSTER = "prod"
 MASTER = "node-role.kubernetes.io/master"
@@ -50,17 +51,17 @@ def group(name: str, *commands: t.Any, selector: t.Any = None, **more: t.Any) ->
 def action(*groups: Object, name: str = "first", **spec: t.Any) -> Object:
     """A custom Action as it is written."""
     content = {"custom": {"workflow": list(groups)}} if groups else {}
-    return document(objects.ACTION, name, {**content, **spec})
+    return document(actions.ACTION, name, {**content, **spec})
 
 
 def document(kind: str, name: str, spec: Object) -> Object:
     """An object as it is written."""
-    return {"apiVersion": objects.API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
+    return {"apiVersion": actions.API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
 def hub(data: Object) -> Object:
     """A valid object in the one form."""
-    made, errors = objects.to_hub(data)
+    made, errors = actions.to_hub(data)
     assert errors == []
     return made
 
@@ -114,7 +115,7 @@ class Walk:
         record = TaskRecord(self.where.store, "default", name, Secrets())
         task = record.begin()
         where = str(task["spec"]["nodeName"])
-        group_name = (task["metadata"].get("labels") or {}).get(objects.LABEL_TASK_GROUP, "")
+        group_name = (task["metadata"].get("labels") or {}).get(actions.LABEL_TASK_GROUP, "")
         for index in range(next_command(task), len(task["spec"]["commands"])):
             (command,) = task["spec"]["commands"][index]
             record.begin_command(index, command)
@@ -127,15 +128,15 @@ class Walk:
 
     def say(self, name: str, **spec: t.Any) -> None:
         """Change an object's spec as a person does."""
-        for kind in objects.KINDS:
-            if self.where.store.get(objects.kind_ref(kind), "default", name):
-                self.where.store.modify(objects.kind_ref(kind), "default", name, lambda each: each["spec"].update(spec))
+        for kind in actions.KINDS:
+            if self.where.store.get(actions.kind_ref(kind), "default", name):
+                self.where.store.modify(actions.kind_ref(kind), "default", name, lambda each: each["spec"].update(spec))
                 return
         raise AssertionError(f"there is no {name}")
 
     def stored(self, kind: str, name: str) -> Object:
         """A stored object."""
-        found = self.where.store.get(objects.kind_ref(kind), "default", name)
+        found = self.where.store.get(actions.kind_ref(kind), "default", name)
         assert found is not None, name
         return found
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import yaml
 from acme_workspace import ROLE, AcmeWorkspace
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import read_cluster
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_records import apply_manifest
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.cluster import read_cluster
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster import apply_manifest
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 NAME = "prod"
 WORKERS = ("worker-1", "worker-2")

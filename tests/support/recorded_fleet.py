@@ -20,7 +20,7 @@ from acme_workspace import ROLE, AcmeWorkspace
 from replayed import NAME, name_of, renamed
 from workspace import Workspace
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer, Machine
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer, Machine
 
 if t.TYPE_CHECKING:
     from api_server import ApiServer

@@ -11,14 +11,15 @@ from pathlib import Path
 from explained_store import ExplainedStore
 from stored_cluster import stored_cluster
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneFailure, Waiting
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.base_classes.control_plane_action import Waiting
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.failure import ControlPlaneFailure
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer, Machine
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.machine_removal import Removal
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import (
     CONTROL_PLANE,
     MACHINE,
     ClusterObjects,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer, Machine
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_removal import Removal
 
 NAMES = ("m1", "m2", "m3")
 Object = dict[str, t.Any]

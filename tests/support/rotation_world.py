@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.certificate_files import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm.certificate_files import (
     API_SERVER,
     BUNDLE,
     CA,
@@ -28,9 +28,13 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.cert
     SCHEDULER,
     SIGNING_KEY,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import authority_rotation as rotation
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import ClusterFacts, NodeFacts
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.rotate_certificate_authorities import plan
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner import ClusterFacts, NodeFacts
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rotate_certificate_authorities import (
+    stages as rotation,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rotate_certificate_authorities.plan import (
+    plan,
+)
 
 CONTROL_PLANE = ("cp-1", "cp-2", "cp-3")
 WORKERS = ("worker-1", "worker-2")

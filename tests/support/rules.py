@@ -12,9 +12,9 @@ from typing import Any, Optional
 
 from builders import Builder, at, member_id
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.plan import plan
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.predict import predict
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.predict import predict
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.steps import plan
 
 Object = dict[str, Any]
 NEW_VERSION = "v1.21.1"

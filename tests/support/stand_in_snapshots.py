@@ -34,7 +34,7 @@ def taken(folder: Path, prefix: str, number: int) -> dict[str, Any]:
 def piece(folder: Path, arguments: dict[str, Any]) -> dict[str, Any]:
     """Hand out a piece of a file, sealed as etcd_snapshot_file does."""
     # Seldom asked for, and every answer of a machine would wait for it.
-    from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapshot_file import read_piece
+    from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapshot.transfer import read_piece
 
     offset = arguments.get("offset") or 0
     found = read_piece(arguments["name"], offset, arguments["transport_key"], directory=str(folder))

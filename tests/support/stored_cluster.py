@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 from pathlib import Path
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io"
 

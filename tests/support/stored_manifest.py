@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.errors import ManifestError, Violation
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import read_cluster
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_records
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CONTROL_PLANE
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.errors import ManifestError, Violation
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.cluster import read_cluster
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import cluster
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import CONTROL_PLANE
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "manifests"
 CONFIGURATION = "spec.kubeadmConfigSpec.clusterConfiguration"
@@ -51,7 +51,7 @@ class Kept:
         """Bring the documents into the store."""
         self.file.write_text(yaml.safe_dump_all(documents or self.documents, sort_keys=False), encoding="utf-8")
         manifest = read_cluster([str(self.file)], "default", "my-cluster")
-        return cluster_records.apply_manifest(self.store, manifest)
+        return cluster.apply_manifest(self.store, manifest)
 
     def refused(self) -> dict[str, Violation]:
         """The violations by path; the store must be as it was."""

@@ -13,12 +13,13 @@ from pathlib import Path
 from builders import Builder
 from observed import objects_of
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import catalogue, freeze, objects
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import ClusterFacts
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import operator_commands
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import Object
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer, Machine
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_context import TaskContext
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer, Machine
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import actions
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import catalogue, freeze
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner import ClusterFacts
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks import registry as operator_commands
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.context import TaskContext
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import Object
 
 # (Node, module, arguments) -> the module's result; None: the node is not reached.
 Node = t.Callable[[str, str, Object], t.Optional[Object]]
@@ -124,8 +125,8 @@ class CommandRun:
     ) -> None:
         self.action = action
         root: Object = {
-            "apiVersion": objects.API_VERSION,
-            "kind": objects.ACTION,
+            "apiVersion": actions.API_VERSION,
+            "kind": actions.ACTION,
             "metadata": {"name": "up", "namespace": "default", "uid": "u-1"},
             "spec": {"custom": {"workflow": []}},
         }
@@ -134,8 +135,8 @@ class CommandRun:
         plan = {"nodes": [freeze._node_record(each) for each in facts.nodes], "facts": _facts(facts)}
         root["status"] = {"plan": plan}
         self._task: Object = {
-            "apiVersion": objects.API_VERSION,
-            "kind": objects.TASK,
+            "apiVersion": actions.API_VERSION,
+            "kind": actions.TASK,
             "metadata": {"name": f"up-01-{node}", "namespace": "default"},
             "spec": {"nodeName": node, "commands": [descriptor]},
             "status": {"currentCommand": 1, "commands": [{"attempt": attempt}]},
@@ -153,7 +154,7 @@ class CommandRun:
 
     def notes(self) -> list[str]:
         """What the Task keeps of it in words."""
-        task = self.store.get(objects.kind_ref(objects.TASK), "default", self._task["metadata"]["name"])
+        task = self.store.get(actions.kind_ref(actions.TASK), "default", self._task["metadata"]["name"])
         assert task is not None
         return list(task["status"]["commands"][0].get("notes") or [])
 

@@ -36,11 +36,11 @@ NO_HEADER = re.compile(
 LONGEST_PYTHON_FILE = 400
 # As ansible-test has it. Ruff's own rule can't say so: with that length it would ask for longer lines elsewhere (SIM108).
 LONGEST_PYTHON_LINE = 160
-# What writes to a terminal, and the one file that may have it: there every text is made legible (module_utils/legible.py).
+# What writes to a terminal, and the one file that may have it: there every text is made legible (module_utils/common/legible.py).
 SHOWS = {
     re.compile(
         r"^\s*(from ansible\.utils\.display|import ansible\.utils\.display)", re.MULTILINE
-    ): "plugins/plugin_utils/screen.py",
+    ): "plugins/plugin_utils/calls/screen.py",
     re.compile(r"\bimport .*\bAnsibleModule\b"): "plugins/module_utils/node/module.py",
 }
 GUARD = "kubeadm.control_plane.guard"

@@ -27,27 +27,65 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, Optional, Union
 
-CODE = Path("plugins/module_utils")
-TESTS = Path("tests/unit/plugins/module_utils")
-# For each area: what is mutated, and the tests of all its files besides those of the file's own name.
+CODE = Path("plugins")
+TESTS = Path("tests/unit/plugins")
+# For each area: what is mutated, each file with its own tests, and the tests of all its files.
 # Files for a server are not here: their tests are in tests/integration.
-AREAS: dict[str, tuple[list[str], list[str]]] = {
-    "quorum": (["decision/quorum.py"], []),
+AREAS: dict[str, tuple[dict[str, str], list[str]]] = {
+    "quorum": ({"module_utils/common/quorum.py": "test_quorum.py"}, []),
     "decision": (
-        [
-            f"decision/{name}.py"
-            for name in (
-                *("deletion", "gates", "health", "leadership", "outage", "preflight", "recovery", "remediation"),
-                *("removal", "retry", "scaling", "selection", "uptodate", "decide"),
-            )
-        ],
+        {
+            f"plugin_utils/decision/{file}.py": f"test_{test}.py"
+            for file, test in {
+                "checks/outage": "outage",
+                "checks/preflight": "preflight",
+                "conditions/machine": "health",
+                "decide": "decide",
+                "remediation/replacement": "remediation",
+                "remediation/retry": "retry",
+                "remediation/second_voter": "recovery",
+                "removal/leadership": "leadership",
+                "removal/one_machine": "removal",
+                "removal/whole_control_plane": "deletion",
+                "rollout/gates": "gates",
+                "rollout/scaling": "scaling",
+                "rollout/selection": "selection",
+                "rollout/uptodate": "uptodate",
+            }.items()
+        },
         [],
     ),
-    "store": ([f"store/{name}.py" for name in ("applied", "file", "files", "journal", "view")], ["store/file"]),
-    "lock": ([f"store/{name}.py" for name in ("lock", "locks", "marks", "process", "renewal")], ["store/lock"]),
+    "store": (
+        {
+            f"plugin_utils/store/{file}.py": f"test_{test}.py"
+            for file, test in {
+                "file/disk": "disk",
+                "file/store": "objects",
+                "journal": "journal",
+                "kubernetes/applied": "applied",
+                "view": "view",
+            }.items()
+        },
+        ["plugin_utils/store/file"],
+    ),
+    "lock": (
+        {
+            "plugin_utils/processes/identity.py": "test_process.py",
+            **{
+                f"plugin_utils/store/lock/{file}.py": f"test_{test}.py"
+                for file, test in {
+                    "any_store": "holding",
+                    "in_files": "holding",
+                    "marks": "marks",
+                    "start_renewer": "renewal",
+                }.items()
+            },
+        },
+        ["plugin_utils/store/lock"],
+    ),
 }
 # Minutes each: killed at every point at which a process may be killed.
-DESELECTED = ["store/lock/test_races.py::test_killed_at_any_step_of_taking_and_releasing"]
+DESELECTED = ["plugin_utils/store/lock/test_races.py::test_killed_at_any_step_of_taking_and_releasing"]
 PAIRS = (
     *((ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.Is, ast.IsNot), (ast.In, ast.NotIn)),
     *((ast.And, ast.Or), (ast.Add, ast.Sub), (ast.Mult, ast.FloorDiv)),
@@ -150,10 +188,10 @@ def mutants_of(file: str, source: str) -> list[Mutant]:
 # --- the tests of one mutant -----------------------------------------------------------------------------------------
 
 
-def tests_of(file: str, common: list[str]) -> list[str]:
+def tests_of(file: str, own_name: str, common: list[str]) -> list[str]:
     """Return the tests that a file's mutants meet, its own first."""
-    folder, _slash, name = file.rpartition("/")
-    own = [each.as_posix() for each in sorted((TESTS / folder).rglob(f"test_{name}"))]
+    package = TESTS.joinpath(*Path(file).parts[:2])
+    own = [each.as_posix() for each in sorted(package.rglob(own_name))]
     others = [(TESTS / each).as_posix() for each in common]
     return list(dict.fromkeys(own + others)) + [f"--deselect={(TESTS / each).as_posix()}" for each in DESELECTED]
 
@@ -205,7 +243,11 @@ class Area:
     def run(self, count: int) -> None:
         """Try the first so many mutants of the shuffled list, but those whose outcome is known."""
         left = [mutant for mutant in self.mutants[:count] if mutant not in self.found]
-        tests = list(dict.fromkeys(test for mutant in left for test in tests_of(mutant.file, self.common)))
+        tests = list(
+            dict.fromkeys(
+                test for mutant in left for test in tests_of(mutant.file, self.files[mutant.file], self.common)
+            )
+        )
         begin = time.monotonic()
         status, cpu = run_tests(tests, 3600, compiled=True) if left else (0, 0)
         if status != 0:
@@ -217,7 +259,7 @@ class Area:
             source, times = self.sources[mutant.file].encode(), path.stat()
             path.write_bytes(source[: mutant.start] + mutant.becomes.encode() + source[mutant.end :])
             try:
-                status, _cpu = run_tests(tests_of(mutant.file, self.common), seconds)
+                status, _cpu = run_tests(tests_of(mutant.file, self.files[mutant.file], self.common), seconds)
             finally:
                 path.write_bytes(source)
                 # The compiled module of the first run is right again.

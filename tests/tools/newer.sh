@@ -31,7 +31,7 @@ source_of() { sha256sum <"$REPO/tests/support/newer_api_server.go"; }
 if [ -e "$NEWER/etcd" ] && [ -e "$NEWER/kubernetes" ]; then
   exit 0
 fi
-mirror="$(python -c "from ansible_collections.$FQCN.plugins.module_utils.nspawn import debian; print(debian.find_mirror())")"
+mirror="$(python -c "from ansible_collections.$FQCN.plugins.module_utils.nspawn.image import debian; print(debian.find_mirror())")"
 # What a killed run left behind, too.
 rm -rf "$work"
 trap 'rm -rf "$work"' EXIT

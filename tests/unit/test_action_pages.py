@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import objects, validate
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import actions
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import validate
 
 DOCS = Path(__file__).parents[2] / "docs"
 EXAMPLES = Path(__file__).parents[2] / "examples" / "actions"
@@ -27,12 +28,12 @@ def shown() -> list[tuple[str, Object]]:
         text = path.read_text(encoding="utf-8")
         for block in re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
             for document in yaml.safe_load_all(block):
-                if isinstance(document, dict) and objects.is_operator_object(document):
+                if isinstance(document, dict) and actions.is_operator_object(document):
                     found.append((path.name, document))
         for given in re.findall(r"-e '(\{\"operator_spec\": [^']+\})'", text):
             metadata = {"name": "shown"}
             spec = json.loads(given)["operator_spec"]
-            document = {"apiVersion": objects.API_VERSION, "kind": "Action", "metadata": metadata, "spec": spec}
+            document = {"apiVersion": actions.API_VERSION, "kind": "Action", "metadata": metadata, "spec": spec}
             found.append((path.name, document))
     for path in sorted(EXAMPLES.glob("*.yml")):
         found += [(path.name, document) for document in yaml.safe_load_all(path.read_text(encoding="utf-8"))]
@@ -45,8 +46,8 @@ SHOWN = shown()
 def test_pages_show_actions() -> None:
     """The parametrized test is about something."""
     assert {"actions.md", "upgrade_in_place.md", "renew_certificates.md"} <= {name for name, _document in SHOWN}
-    kinds = {objects.what(document) for name, document in SHOWN if name.endswith(".yml")}
-    assert kinds == set(objects.ACTIONS), "an example of each"
+    kinds = {actions.what(document) for name, document in SHOWN if name.endswith(".yml")}
+    assert kinds == set(actions.ACTIONS), "an example of each"
 
 
 @pytest.mark.parametrize(
@@ -54,5 +55,5 @@ def test_pages_show_actions() -> None:
 )
 def test_what_a_page_shows_is_valid(page: str, document: Object) -> None:
     """As somebody copies it."""
-    obj, errors = objects.to_hub(document)
+    obj, errors = actions.to_hub(document)
     assert [*errors, *validate.validate(obj)] == [], page

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import commands
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.catalogue import COMMANDS
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.plans import NodeFacts
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import commands
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.catalogue import COMMANDS
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner import NodeFacts
 
 TESTS = Path(__file__).resolve().parents[1]
-OPERATOR = "unit/plugins/module_utils/operator"
-STORE = "unit/plugins/plugin_utils/test_operator_store.py"
-RECORDS = "unit/plugins/plugin_utils/test_operator_records.py"
-CONTEXT = "unit/plugins/plugin_utils/test_operator_context.py"
+OPERATOR = "unit/plugins/plugin_utils/operator"
+STORE = "unit/plugins/plugin_utils/operator/test_stored.py"
+RECORDS = "unit/plugins/plugin_utils/operator/test_records.py"
+CONTEXT = "unit/plugins/plugin_utils/operator/test_context.py"
 ACTION = "unit/plugins/action/test_operator.py"
 PLAYBOOKS = "integration/test_operator.py"
 # Number -> (the defect, the tests that fail where it is there).
@@ -101,13 +101,13 @@ DEFECTS: dict[int, tuple[str, tuple[tuple[str, str], ...]]] = {
     ),
     12: (
         "the second of two members of a one-of is ignored",
-        ((f"{OPERATOR}/test_objects.py", "test_an_action_asks_for_exactly_one_known_thing"),),
+        (("unit/plugins/plugin_utils/objects/test_actions.py", "test_an_action_asks_for_exactly_one_known_thing"),),
     ),
     13: (
         "a stub is a success",
         (
             (
-                "unit/plugins/plugin_utils/test_operator_commands.py",
+                "unit/plugins/plugin_utils/operator/test_registry.py",
                 "test_there_is_no_command_that_succeeds_because_nobody_wrote_it",
             ),
             (ACTION, "test_a_command_of_another_release_is_no_success"),
@@ -124,7 +124,7 @@ DEFECTS: dict[int, tuple[str, tuple[tuple[str, str], ...]]] = {
     ),
     16: (
         "only one of the control plane's labels counts",
-        ((f"{OPERATOR}/test_objects.py", "test_both_labels_of_the_control_plane_mean_it"),),
+        (("unit/plugins/plugin_utils/objects/test_actions.py", "test_both_labels_of_the_control_plane_mean_it"),),
     ),
     17: (
         "what is required is looked for at the wrong place",

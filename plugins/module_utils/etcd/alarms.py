@@ -10,28 +10,12 @@ import time
 import typing as t
 from dataclasses import dataclass
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.quorum import (
-    Figures,
-    MemberState,
-    Verdict,
-    figures,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import Gateway
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.membership import (
-    Cluster,
-    MembershipError,
-    move_leader,
-    require_cluster,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import (
-    Alarm,
-    EtcdError,
-    Member,
-    Status,
-    to_hex,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.view import View
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
+from ..common.https import Unreachable
+from ..common.quorum import Figures, MemberState, Verdict, figures
+from .gateway import Gateway
+from .membership import Cluster, MembershipError, move_leader, require_cluster
+from .types import Alarm, EtcdError, Member, Status, to_hex
+from .view import View
 
 NOSPACE, CORRUPT = "NOSPACE", "CORRUPT"
 # etcd's own default of --quota-backend-bytes.

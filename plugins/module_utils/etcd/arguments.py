@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import KUBEADM_CREDENTIALS, Credentials
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.membership import Cluster
+from .gateway import KUBEADM_CREDENTIALS, Credentials
+from .membership import Cluster
 
 LOCAL_MEMBER = "https://127.0.0.1:2379"
 

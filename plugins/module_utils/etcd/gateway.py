@@ -18,24 +18,10 @@ import time
 import typing as t
 from dataclasses import dataclass
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import (
-    UNIMPLEMENTED,
-    Alarm,
-    EtcdError,
-    Member,
-    MemberList,
-    Snapshot,
-    Status,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.legible import one_line
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import (
-    HttpClient,
-    NotAsked,
-    Unreachable,
-    client_context,
-    split_url,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.bounded_yaml import read_json
+from ..common.bounded_yaml import read_json
+from ..common.https import HttpClient, NotAsked, Unreachable, client_context, split_url
+from ..common.legible import one_line
+from .types import UNIMPLEMENTED, Alarm, EtcdError, Member, MemberList, Snapshot, Status
 
 DEFAULT_TIMEOUT_SECONDS = 3.0
 SNAPSHOT_TIMEOUT_SECONDS = 30.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.membership import (
+from .membership import (
     Cluster,
     MembershipError,
     find_member,
@@ -17,8 +17,8 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.members
     require_cluster,
     silent_leader,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import Member
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.view import View
+from .types import Member
+from .view import View
 
 
 @dataclass(frozen=True)

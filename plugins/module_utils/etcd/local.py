@@ -13,17 +13,13 @@ import socket
 import typing as t
 from dataclasses import asdict, dataclass
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import database
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import (
-    KUBEADM_CREDENTIALS,
-    Credentials,
-    Gateway,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import EtcdError, Member
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import guard
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable, split_url
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import ADMIN_KUBECONFIG
+from ..common import guard
+from ..common.guard import NodeError
+from ..common.https import Unreachable, split_url
+from ..workload_api.api import ADMIN_KUBECONFIG
+from .gateway import KUBEADM_CREDENTIALS, Credentials, Gateway
+from .snapshot import database
+from .types import EtcdError, Member
 
 FLAG = "--force-new-cluster"
 _DATA_DIR = re.compile(r"^(\s*- )([\"']?)--data-dir=([^\s\"']+)", re.MULTILINE)

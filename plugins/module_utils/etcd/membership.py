@@ -13,25 +13,11 @@ import time
 import typing as t
 from dataclasses import dataclass, field
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.quorum import (
-    MemberState,
-    Verdict,
-    check_remove,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import (
-    DEFAULT_TIMEOUT_SECONDS,
-    Credentials,
-    Gateway,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import (
-    NOT_FOUND,
-    UNAVAILABLE,
-    EtcdError,
-    Member,
-    to_hex,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.view import View, look_again, members_view
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
+from ..common.https import Unreachable
+from ..common.quorum import MemberState, Verdict, check_remove
+from .gateway import DEFAULT_TIMEOUT_SECONDS, Credentials, Gateway
+from .types import NOT_FOUND, UNAVAILABLE, EtcdError, Member, to_hex
+from .view import View, look_again, members_view
 
 # The server itself gives up on a change that finds no majority after about seven seconds.
 CHANGE_TIMEOUT_SECONDS = 10.0

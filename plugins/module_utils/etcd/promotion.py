@@ -12,19 +12,12 @@ import time
 import typing as t
 from dataclasses import dataclass
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.quorum import Figures, Verdict, figures
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import Gateway
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.membership import (
-    CHANGE_TIMEOUT_SECONDS,
-    Cluster,
-    MembershipError,
-    find_member,
-    member_states,
-    require_evidence,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import EtcdError, Member, to_hex
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.view import View
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
+from ..common.https import Unreachable
+from ..common.quorum import Figures, Verdict, figures
+from .gateway import Gateway
+from .membership import CHANGE_TIMEOUT_SECONDS, Cluster, MembershipError, find_member, member_states, require_evidence
+from .types import EtcdError, Member, to_hex
+from .view import View
 
 # etcd promotes a learner whose log has this share of the leader's (server.go: readyPercentThreshold).
 IN_SYNC = 0.9

@@ -11,21 +11,9 @@ import typing as t
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import (
-    DEFAULT_TIMEOUT_SECONDS,
-    Credentials,
-    Gateway,
-    refusal,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import (
-    Alarm,
-    EtcdError,
-    Member,
-    MemberList,
-    Status,
-    to_hex,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
+from ..common.https import Unreachable
+from .gateway import DEFAULT_TIMEOUT_SECONDS, Credentials, Gateway, refusal
+from .types import Alarm, EtcdError, Member, MemberList, Status, to_hex
 
 MAX_MEMBERS = 50
 _ALARM_ERROR = re.compile(r"memberID:\d+ +alarm:")

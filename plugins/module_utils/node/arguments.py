@@ -8,13 +8,13 @@ from __future__ import annotations
 import contextlib
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import guard
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import fencing
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import ADMIN_KUBECONFIG, ApiClient
+from ..common import guard
+from ..workload_api import fencing_lease
+from ..workload_api.api import ADMIN_KUBECONFIG, ApiClient
 
 MACHINE: dict[str, dict[str, t.Any]] = {"machine_id": {"type": "str"}, "claim_id": {"type": "str"}}
 FENCING: dict[str, dict[str, t.Any]] = {"fencing": {"type": "int"}}
-# What a spec says of the static pods' images (kubeadm/bootstrap.py, image_facts).
+# What a spec says of the static pods' images (objects/bootstrap_data.py, image_facts).
 IMAGES: dict[str, t.Any] = {
     "type": "dict",
     "options": {
@@ -34,7 +34,7 @@ def check(params: t.Mapping[str, t.Any], *, check_mode: bool, ask_cluster: bool 
     Args:
         params: the module's.
         check_mode: whether nothing may be changed, the numbers that are kept included.
-        ask_cluster: whether the cluster's Lease is read and raised as well (``workload/fencing.py``).
+        ask_cluster: whether the cluster's Lease is read and raised as well (``workload_api/fencing_lease.py``).
 
     Raises:
         guard.NodeError: it is refused.
@@ -48,7 +48,7 @@ def check(params: t.Mapping[str, t.Any], *, check_mode: bool, ask_cluster: bool 
     guard.require_fencing(number, keep=not check_mode)
     if ask_cluster:
         with remembering(check_mode=check_mode):
-            fencing.require(number, write=not check_mode, kubeconfig=params.get("kubeconfig") or ADMIN_KUBECONFIG)
+            fencing_lease.require(number, write=not check_mode, kubeconfig=params.get("kubeconfig") or ADMIN_KUBECONFIG)
 
 
 def hold(client: ApiClient, params: t.Mapping[str, t.Any], *, check_mode: bool) -> None:
@@ -59,7 +59,7 @@ def hold(client: ApiClient, params: t.Mapping[str, t.Any], *, check_mode: bool) 
     """
     if params["fencing"] is not None:
         with remembering(check_mode=check_mode):
-            fencing.hold(client, params["fencing"], write=not check_mode)
+            fencing_lease.hold(client, params["fencing"], write=not check_mode)
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.legible import readable, visible
+from ..common.legible import readable, visible
 
 
 class NodeModule(AnsibleModule):  # type: ignore[misc]

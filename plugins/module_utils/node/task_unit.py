@@ -14,16 +14,9 @@ import time
 import typing as t
 from dataclasses import dataclass
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import units
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import (
-    STATE_DIRECTORY,
-    NodeError,
-    exclusive,
-    read_text,
-    sync_directory,
-    write_atomically,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki.redact import redact
+from ..common import systemd_units
+from ..common.guard import STATE_DIRECTORY, NodeError, exclusive, read_text, sync_directory, write_atomically
+from ..common.redact import redact
 
 DIRECTORY = os.path.join(STATE_DIRECTORY, "commands")
 UNIT_PREFIX = "kubeadm-control-plane-task-"
@@ -82,7 +75,7 @@ class TaskUnit:
         runner: runs systemctl and systemd-run.
     """
 
-    def __init__(self, name: str, directory: str = DIRECTORY, runner: units.Runner = units.run) -> None:
+    def __init__(self, name: str, directory: str = DIRECTORY, runner: systemd_units.Runner = systemd_units.run) -> None:
         if not _NAME.fullmatch(name):
             raise NodeError(f"{name!r} is no name of a command.", "Use letters, digits, '-', '_' and '.'.")
         if len(name) > _LONGEST_NAME:
@@ -98,7 +91,7 @@ class TaskUnit:
         started = read_text(os.path.join(self._work, "started"))
         if len(result) == 2:
             return self._told(ENDED, started, int(result[0]), result[1])
-        state = units.state(self.unit, self._runner)
+        state = systemd_units.state(self.unit, self._runner)
         if state.running:
             return Report(RUNNING, started_at=started, log_path=self._output)
         # It may have ended between the two looks.
@@ -135,8 +128,8 @@ class TaskUnit:
     def forget(self) -> bool:
         """End it and remove what it left; returns whether there was anything."""
         found = os.path.isdir(self._work)
-        if units.state(self.unit, self._runner).loaded:
-            units.stop(self.unit, self._runner)
+        if systemd_units.state(self.unit, self._runner).loaded:
+            systemd_units.stop(self.unit, self._runner)
         shutil.rmtree(self._work, ignore_errors=True)
         return found
 
@@ -146,7 +139,7 @@ class TaskUnit:
 
     def _start(self, argv: t.Sequence[str], timeout: int) -> None:
         program = argv[0] if argv else ""
-        if not program or shutil.which(program, path=units.SEARCH_PATH) is None:
+        if not program or shutil.which(program, path=systemd_units.SEARCH_PATH) is None:
             raise NodeError(f"there is no program {program!r} on this machine.", "Nothing was started. Install it.")
         shutil.rmtree(self._work, ignore_errors=True)
         os.makedirs(self._work, mode=0o700)
@@ -155,9 +148,11 @@ class TaskUnit:
         write_atomically(path, script.encode(), 0o600)
         sync_directory(self._directory)
         # A unit that failed keeps its name until it is forgotten.
-        if units.state(self.unit, self._runner).loaded:
-            units.stop(self.unit, self._runner)
-        units.start(self.unit, f"kubeadm.control_plane: {os.path.basename(program)}", ["/bin/sh", path], self._runner)
+        if systemd_units.state(self.unit, self._runner).loaded:
+            systemd_units.stop(self.unit, self._runner)
+        systemd_units.start(
+            self.unit, f"kubeadm.control_plane: {os.path.basename(program)}", ["/bin/sh", path], self._runner
+        )
 
     def _told(
         self, state: str, started: str, exit_status: t.Optional[int] = None, ended: str = "", said: str = ""

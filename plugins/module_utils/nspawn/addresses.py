@@ -10,7 +10,7 @@ import ipaddress
 import typing as t
 from dataclasses import dataclass
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
+from .errors import NspawnError
 
 DEFAULT_BRIDGE = "kcp0"
 # Outside kubeadm's default service subnet (10.96.0.0/12), the usual pod subnets (10.244.0.0/16, 192.168.0.0/16) and Docker's.

@@ -8,19 +8,9 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addresses import (
-    DEFAULT_BRIDGE,
-    DEFAULT_POD_SUBNET,
-    DEFAULT_SUBNET,
-    Network,
-    network_of,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import (
-    DEFAULT_DIRECTORY,
-    Cache,
-    Layout,
-)
+from .addresses import DEFAULT_BRIDGE, DEFAULT_POD_SUBNET, DEFAULT_SUBNET, Network, network_of
+from .errors import NspawnError
+from .layout import DEFAULT_DIRECTORY, Cache, Layout
 
 DIRECTORY_ARGUMENTS: dict[str, t.Any] = {"directory": {"type": "path", "default": DEFAULT_DIRECTORY}}
 CACHE_ARGUMENTS: dict[str, t.Any] = {"cache": {"type": "path", "default": "~/.cache/kubeadm-control-plane"}}

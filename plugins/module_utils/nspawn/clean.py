@@ -7,21 +7,14 @@ from __future__ import annotations
 
 import os
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import (
-    cgroups,
-    endpoint,
-    machine,
-    pool,
-    processes,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.files import (
-    mounts_below,
-    read_json,
-    remove_tree,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import Layout
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.network import remove_bridge
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.run import run
+from . import pool, processes
+from .endpoint import lifecycle
+from .files import mounts_below, read_json, remove_tree
+from .layout import Layout
+from .machine import cgroups
+from .machine import lifecycle as machine
+from .network import remove_bridge
+from .run import run
 
 END_SECONDS = 15
 
@@ -34,7 +27,7 @@ def everything(layout: Layout) -> dict[str, list[str]]:
         machine.remove(layout, name)
     for name in found["endpoints"]:
         namespace, _separator, cluster = name.partition("/")
-        endpoint.remove(layout, namespace, cluster)
+        lifecycle.remove(layout, namespace, cluster)
     _end_strays(layout)
     for name in {*found["bridges"], str(known.get("bridge", ""))}:
         remove_bridge(name, layout.directory)

@@ -15,7 +15,7 @@ import tempfile
 import time
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
+from .errors import NspawnError
 
 LOCK_POLL_SECONDS = 0.1
 

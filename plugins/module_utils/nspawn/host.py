@@ -9,8 +9,8 @@ import os
 import shutil
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.run import Progress, run
+from .errors import NspawnError
+from .run import Progress, run
 
 # local-machines.md, "Machines: systemd-nspawn".
 MACHINE_PACKAGES = (

@@ -13,7 +13,7 @@ import os
 import re
 from dataclasses import dataclass
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
+from .errors import NspawnError
 
 DEFAULT_DIRECTORY = "/var/lib/kubeadm-control-plane/nspawn"
 # Linux allows host names of 64 characters and Kubernetes Node names of 253; a DNS label fits both.

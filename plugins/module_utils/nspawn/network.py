@@ -9,13 +9,9 @@ import json
 import os
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addresses import (
-    Network,
-    link_address,
-    overlapping_routes,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.run import run
+from .addresses import Network, link_address, overlapping_routes
+from .errors import NspawnError
+from .run import run
 
 ALIAS = "kubeadm.control_plane"
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import network as bridges
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.addresses import Network
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.files import locked, read_json, write_json
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import Layout
+from . import network as bridges
+from .addresses import Network
+from .errors import NspawnError
+from .files import locked, read_json, write_json
+from .layout import Layout
 
 LOCK = "pool"
 LOCK_SECONDS = 60

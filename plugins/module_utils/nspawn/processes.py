@@ -12,7 +12,7 @@ import time
 import typing as t
 import uuid
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
+from .errors import NspawnError
 
 POLL_SECONDS = 0.05
 LISTEN_STATE = "0A"

@@ -12,7 +12,7 @@ import sys
 import time
 import typing as t
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
+from .errors import NspawnError
 
 # Debian keeps these outside the path that a module may be started with.
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

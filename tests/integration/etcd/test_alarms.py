@@ -11,7 +11,7 @@ import typing as t
 import pytest
 from etcd_cluster import EtcdCluster, EtcdMember, until
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.quorum import Figures
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.quorum import Figures
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.alarms import (
     CORRUPT,
     DEFAULT_QUOTA,

@@ -18,9 +18,9 @@ import pytest
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from etcd_cluster import Authority, EtcdCluster, free_port, until
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.https import Unreachable
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import Credentials, Gateway
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import Alarm, EtcdError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
 
 Make = t.Callable[..., EtcdCluster]
 

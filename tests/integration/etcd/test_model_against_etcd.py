@@ -30,8 +30,8 @@ from model.world import (
     grants_remove,
 )
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.https import Unreachable
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import EtcdError, Member
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
 
 Make = t.Callable[..., EtcdCluster]
 # How long a refusal must last to be one: etcd's members have been connected for long when it is asked.

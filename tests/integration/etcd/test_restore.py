@@ -18,15 +18,16 @@ from etcd_cluster import EtcdCluster, EtcdMember, find_etcd, until
 from static_pods import StandInKubelet, static_pod
 from systemd import StandInSystemd
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import restore_info, restore_unit
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.contents import (
-    ContentsError,
-    of_cluster,
-    revision,
-)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.https import Unreachable
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import Gateway
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore import Restore, RestorePlaces
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore_unit import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore import info
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore import unit as restore_unit
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore.from_snapshot import (
+    Restore,
+    RestorePlaces,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore.single_voter import Bounds
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore.unit import (
     FAILED,
     INTERRUPTED,
     SUCCEEDED,
@@ -35,10 +36,13 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore
     Wanted,
     fence,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.single_voter import Bounds
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.tool import Tool
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapshot.contents import (
+    ContentsError,
+    of_cluster,
+    revision,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapshot.tool import Tool
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import EtcdError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
 
 Make = t.Callable[..., EtcdCluster]
 QUICK = ("--heartbeat-interval=25", "--election-timeout=250")
@@ -171,7 +175,7 @@ def test_the_restored_cluster_is_another_one_for_the_members_of_before(node: Nod
 
 
 def test_without_a_snapshot_the_own_data_is_gone_on_with(node: Node) -> None:
-    found = restore_info.gather(node.unit(), os.path.dirname(node.snapshot))
+    found = info.gather(node.unit(), os.path.dirname(node.snapshot))
     assert found["data"] == {"revision": node.revision + 1, "message": ""}
     assert [(each["path"], each["revision"]) for each in found["snapshots"]] == [(node.snapshot, node.revision)]
     assert found["etcd"]["answers"] and found["etcd"]["leader"] is None
@@ -274,10 +278,10 @@ def test_a_fenced_machine_stays_stopped_and_can_be_restored_all_the_same(node: N
     changed, kept = fence(node.restore)
     assert changed and os.path.isdir(kept) and node.data() == ["member-before-fenced"]
     assert fence(node.restore) == (False, kept)
-    assert restore_info.gather(node.unit(), "/nonexistent")["stopped"] is True
+    assert info.gather(node.unit(), "/nonexistent")["stopped"] is True
     assert node.perform(Wanted(node.snapshot, node.revision))["state"] == SUCCEEDED
     assert node.value(b"kept") == "safe"
-    assert restore_info.gather(node.unit(), "/nonexistent")["stopped"] is False
+    assert info.gather(node.unit(), "/nonexistent")["stopped"] is False
 
 
 def test_whose_a_database_is_also_tells_cluster_info(make_cluster: Make, tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ from etcd_cluster import EtcdCluster, EtcdMember, find_etcd, free_port, until
 from static_pods import StandInKubelet, static_pod
 from systemd import StandInSystemd
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd import single_voter
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.database import stored_members
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.https import Unreachable
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.local import (
     Places,
     etcd_data,
@@ -27,15 +27,15 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.local i
     membership,
     told_members,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.single_voter import Bounds, Recovery
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.single_voter_unit import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore import single_voter
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore.single_voter import Bounds, Recovery
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.restore.single_voter_unit import (
     Looks,
     Unit,
     read_state,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapshot.database import stored_members
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import EtcdError, Member, to_hex
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
 
 Make = t.Callable[..., EtcdCluster]
 # Elections and what waits for them take a quarter of the time.

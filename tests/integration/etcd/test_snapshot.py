@@ -19,22 +19,22 @@ import pytest
 from etcd_cluster import EtcdCluster, EtcdMember, find_etcd, free_port, until
 from etcd_tool import none_here, on_this_host, own_tool
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.https import Unreachable
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import Gateway
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapshot import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapshot.take import (
     SnapshotError,
     Taken,
     Wanted,
     matches_its_hash,
     take,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.tool import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapshot.tool import (
     NoTool,
     etcd_image,
     image_tool,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import EtcdError, to_hex
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
 
 NOW = 1_800_000_000.0
 Make = t.Callable[..., EtcdCluster]

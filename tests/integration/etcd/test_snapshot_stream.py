@@ -21,7 +21,7 @@ import pytest
 from etcd_tool import none_here, on_this_host
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import Gateway
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapshot import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapshot.take import (
     SnapshotError,
     Taken,
     Wanted,

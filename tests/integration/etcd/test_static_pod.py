@@ -18,10 +18,10 @@ import pytest
 from etcd_cluster import EtcdCluster, until
 from static_pods import StandInKubelet, static_pod
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError, read_text
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.https import Unreachable
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import EtcdError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError, read_text
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import Unreachable
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.static_pod import Places, StaticPod
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.static_pod import Places, StaticPod
 
 Make = t.Callable[..., EtcdCluster]
 QUICK = ("--heartbeat-interval=25", "--election-timeout=250")

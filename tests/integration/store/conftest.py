@@ -13,11 +13,14 @@ from api_server import ApiServer
 from management_workspace import DEFINITIONS, define, empty
 from newer_api_server import start_api_server
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore, kind_path
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import definitions
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import Store
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import KubernetesApi
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import (
+    KubernetesStore,
+    kind_path,
+)
 
 NAMESPACES = "/api/v1/namespaces"
 

@@ -11,16 +11,17 @@ from pathlib import Path
 import yaml
 from hand_made import NOW, HandMade
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import check_snapshot
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import read_cluster
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import adoption_manifest
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption_writer import Writer, is_adopted
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer, Machine
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339, observe
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.status_writer import write_status
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption import manifest as adoption_manifest
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.writer import Writer, is_adopted
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer, Machine
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.view import check_snapshot
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.cluster import read_cluster
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe.observation import observe
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.status import write_status
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import Store
 
 
 class Hosts:

@@ -13,14 +13,14 @@ import yaml
 from api_server import ApiServer
 from management import Kubectl, Runs
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import stored_wishes
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_wishes
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import (
     CLUSTER,
     CONTROL_PLANE,
     MACHINE,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import KubernetesStore
 
 Object = dict[str, t.Any]
 NAME = "prod-control-plane"

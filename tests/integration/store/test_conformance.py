@@ -12,9 +12,9 @@ import typing as t
 import pytest
 from store_objects import MACHINE, SECRET, machine, secret
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import base
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.applied import RECORD
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Object, Store
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store import base
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import Object, Store
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.applied import RECORD
 
 WHERE = (MACHINE, "default", "m-1")
 

@@ -22,14 +22,14 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from etcd_cluster import Authority
 from management import Kubectl, admin_token
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import credentials
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import StoreError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import StoreError
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes import credentials
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import (
     ApiUnavailable,
     KubernetesApi,
     Refused,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.lease_lock import LeaseLocks
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.lease import LeaseLocks
 
 Document = dict[str, t.Any]
 NAMESPACES = "/api/v1/namespaces"

@@ -15,14 +15,17 @@ import yaml
 from api_server import ApiServer
 from management import Kubectl, Runs, control_plane, smallest_spec
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions, names
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore, kind_path
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import definitions, names
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import (
     CLUSTER,
     CONTROL_PLANE,
     MACHINE,
     SECRET,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import (
+    KubernetesStore,
+    kind_path,
 )
 
 Object = dict[str, t.Any]

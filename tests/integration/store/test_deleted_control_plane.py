@@ -20,19 +20,19 @@ from management_workspace import ManagementWorkspace
 from store_objects import machine
 from workspace import consent_of
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision import deleted_control_plane
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_records
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.removal import deleted_control_plane
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import cluster as cluster_records
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import (
     CLUSTER,
     CONTROL_PLANE,
     SECRET,
     ClusterObjects,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import Store
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import KubernetesApi
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import KubernetesStore
 
 Object = dict[str, t.Any]
 NAME = "prod"

@@ -18,11 +18,11 @@ from management import Kubectl, garbage_collector
 from management_workspace import KINDS
 from workspace import cluster_documents
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import stores
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import definitions
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store import opening
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import Store
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import KubernetesApi
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import KubernetesStore
 
 Object = dict[str, t.Any]
 NAMESPACE, NAME, PASSWORD = "deleted-once", "prod", "of the copies"
@@ -68,7 +68,7 @@ def api(empty_server: ApiServer, tmp_path: Path) -> Object:
     ):
         done = run(module, options, **arguments)
         assert not done.get("failed"), (module, done)
-    stores.open_locks(options).release_own(NAMESPACE, NAME)
+    opening.open_locks(options).release_own(NAMESPACE, NAME)
     return options
 
 
@@ -93,7 +93,7 @@ def test_what_goes_what_stays_and_the_way_back(api: Object, empty_server: ApiSer
 
         copy = {"type": "file", "path": api["export"]}
         assert not run("cluster_lock", copy, use_export=True).get("failed")
-        stores.open_locks(copy).release_own(NAMESPACE, NAME)
+        opening.open_locks(copy).release_own(NAMESPACE, NAME)
         assert kept(moves.opened(copy, PASSWORD)) == before
 
         for each in (f"machine/{own}", f"kcp/{NAME}-control-plane", f"cluster/{NAME}"):
@@ -107,4 +107,4 @@ def test_what_goes_what_stays_and_the_way_back(api: Object, empty_server: ApiSer
         assert not moved.get("failed"), moved
         assert kept(store) == before
         assert not run("cluster_lock", api).get("failed")
-        stores.open_locks(api).release_own(NAMESPACE, NAME)
+        opening.open_locks(api).release_own(NAMESPACE, NAME)

@@ -13,10 +13,10 @@ import pytest
 from api_server import ApiServer
 from management import Kubectl, Runs, control_plane, kubeconfig_of
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.events import LONGEST_MESSAGE
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.events import LONGEST_MESSAGE
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import KubernetesApi
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import KubernetesStore
 
 Object = dict[str, t.Any]
 EVENTS = "/api/v1/namespaces/default/events"

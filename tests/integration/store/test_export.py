@@ -15,11 +15,11 @@ from management_workspace import empty
 from moves import AT, CLUSTER, MACHINE, SECRET, everything, keepers, missing, move, opened
 from operator_workspace import NAME
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Object
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import VAULT_HEADER
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import stores
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store import opening
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import Object
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import VAULT_HEADER
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import KubernetesApi
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import KubernetesStore
 
 PASSWORD = "of the copies"
 Options = dict[str, t.Any]
@@ -41,7 +41,7 @@ def copy(tmp_path: Path) -> Options:
 
 def keep(api: Options, fencing: int = 7, password: str = PASSWORD) -> Object:
     """What a pass does in its end, under a lock with that number."""
-    locks = stores.open_locks(api)
+    locks = opening.open_locks(api)
     locks.take(*AT)
     number = locks.raise_above(*AT, fencing - 1).fencing
     try:
@@ -64,7 +64,7 @@ def test_a_run_that_lost_its_lock_copies_nothing(api: Options, copy: Options) ->
 def lock(options: Options, password: str = PASSWORD, **more: t.Any) -> Object:
     """What a run begins with."""
     result = run_action("cluster_lock", cluster=NAME, store=dict(options), vault_password=password, **more)
-    stores.open_locks(options).release_own(*AT)
+    opening.open_locks(options).release_own(*AT)
     return result
 
 

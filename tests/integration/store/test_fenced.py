@@ -13,14 +13,15 @@ from api_proxy import ApiProxy
 from api_server import ApiServer
 from store_objects import MACHINE, machine, secret
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import base, lock
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Object, Store
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.lease_lock import LeaseLocks
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.locks import FileLocks, Locks
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store import base
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import Object, Store
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import KubernetesApi
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import KubernetesStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import in_files
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.any_store import FileLocks, Locks
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.lease import LeaseLocks
 
 AT = ("default", "fenced")
 WHERE = (MACHINE, "default", "m-1")
@@ -91,7 +92,7 @@ def test_a_run_that_lost_its_lock_writes_nothing(store: Store, locks: Locks, wri
     store.modify(*WHERE, lambda found: found["spec"].update(clusterName="other"))
     before = everything(store)
     another_has_it(locks)
-    with pytest.raises(lock.LostLock, match=f"fencing number {number}, newest {number + 1}"):
+    with pytest.raises(in_files.LostLock, match=f"fencing number {number}, newest {number + 1}"):
         write(store)
     assert everything(store) == before
     store.fenced_by(lambda: locks.check(*AT, number + 1))
@@ -126,7 +127,7 @@ def test_a_request_that_is_sent_again_is_compared_again(
         store.fenced_by(fence)
         proxy.fails(503)
         assert found is not None
-        with pytest.raises(lock.LostLock):
+        with pytest.raises(in_files.LostLock):
             store.update({**found, "spec": {**found["spec"], "version": "v1.21.0"}})
         assert sent == [number] and kubernetes_store.get(*WHERE) == found
         locks.release_own(*AT)

@@ -22,10 +22,10 @@ from locks import as_run
 from recorded_fleet import FleetWorkspace, Recording, name_of
 from store_objects import machine, secret
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.lease_lock import LeaseLocks
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CONTROL_PLANE
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import CONTROL_PLANE
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import KubernetesApi
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import KubernetesStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.lease import LeaseLocks
 
 COUNT = 4
 FOREIGN = 5000

@@ -19,11 +19,17 @@ from newer_api_server import start_api_server
 from store_objects import MACHINE, machine
 from workspace import Workspace, cluster_documents
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.management import installation, recognition, roles
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import dropped
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore, kind_path
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi, Refused
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import definitions
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.management import installation, recognition, roles
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes import dropped
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import (
+    KubernetesApi,
+    Refused,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import (
+    KubernetesStore,
+    kind_path,
+)
 
 Object = dict[str, t.Any]
 WISH = installation.Wish(

@@ -13,9 +13,9 @@ from api_server import ApiServer
 from management import CLUSTER, Kubectl, control_plane, smallest_spec
 from store_objects import MACHINE, machine
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions, names
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import definitions, names
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import KubernetesStore
 
 CONTROL_PLANE = (kinds.GROUP_CONTROL_PLANE, kinds.KUBEADM_CONTROL_PLANE)
 PROD = (CONTROL_PLANE, "default", "prod")

@@ -15,20 +15,20 @@ from api_server import ApiServer
 from management_workspace import DEFINITIONS
 from store_objects import MACHINE, SECRET, machine, secret
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import definitions
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import (
     AlreadyExists,
     Conflict,
     NotFound,
     StoreError,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import PAGE, KubernetesStore
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import (
     ApiUnavailable,
     KubernetesApi,
     Refused,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.view import OF_ALL, OF_NAMESPACE
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import PAGE, KubernetesStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.view import OF_ALL, OF_NAMESPACE
 
 LABELS = {"cluster.x-k8s.io/cluster-name": "prod"}
 CONTROL_PLANE = ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane")

@@ -18,9 +18,10 @@ import pytest
 from api_server import ApiServer
 from locks import BOUND_SECONDS, as_run, elsewhere, gone, renewers, wait_for_end
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock, process
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.lease_lock import LeaseLocks, lease_path
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes import identity
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import KubernetesApi
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import in_files
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.lease import LeaseLocks, lease_path
 
 # A name of its own: tests of other files hold locks of their "prod" at the same time.
 PROD = ("default", "raced")
@@ -77,10 +78,10 @@ def test_take_and_release(locks: LeaseLocks) -> None:
     locks.check(*PROD, 1)
     assert locks.own(*PROD) == taken
     found = locks.holder(*PROD)
-    assert found is not None and found.run == taken.run and found.pid == process.find_run_process().pid
+    assert found is not None and found.run == taken.run and found.pid == identity.find_run_process().pid
     assert locks.release_own(*PROD) is True
     assert locks.holder(*PROD) is None
-    with pytest.raises(lock.LostLock, match="it is free now"):
+    with pytest.raises(in_files.LostLock, match="it is free now"):
         locks.check(*PROD, 1)
 
 
@@ -101,7 +102,7 @@ def test_the_same_run_gets_its_lock_again_and_needs_no_second_helper(locks: Leas
 
 def test_held_names_the_holder_and_what_to_do(locks: LeaseLocks, run: subprocess.Popen[bytes]) -> None:
     locks.acquire(*PROD, holder=as_run(run, user="alice", host="ctrl1", awx_job="17"))
-    with pytest.raises(lock.Held) as caught:
+    with pytest.raises(in_files.Held) as caught:
         locks.acquire(*PROD)
     said = str(caught.value)
     assert f"held by alice on host ctrl1, process {run.pid}" in said and "AWX job 17" in said
@@ -109,7 +110,7 @@ def test_held_names_the_holder_and_what_to_do(locks: LeaseLocks, run: subprocess
 
 
 def test_a_dead_holder_is_replaced_at_once(locks: LeaseLocks) -> None:
-    locks.acquire(*PROD, holder=lock.this_holder(gone()))
+    locks.acquire(*PROD, holder=in_files.this_holder(gone()))
     said: list[str] = []
     assert locks.acquire(*PROD, said.append).fencing == 2
     assert said == []
@@ -125,16 +126,16 @@ def test_a_dead_holder_elsewhere_is_replaced_when_its_lease_stands_still(locks: 
 
 
 def test_a_live_holder_elsewhere_is_seen_by_its_renewals(locks: LeaseLocks, run: subprocess.Popen[bytes]) -> None:
-    holder = replace(lock.this_holder(process.identify(run.pid)), boot_id="another boot")
+    holder = replace(in_files.this_holder(identity.identify(run.pid)), boot_id="another boot")
     locks.acquire(*PROD, holder=holder)
-    with pytest.raises(lock.Held):
+    with pytest.raises(in_files.Held):
         locks.acquire(*PROD)
 
 
 def test_a_lock_that_somebody_else_took_is_lost(locks: LeaseLocks) -> None:
-    locks.acquire(*PROD, holder=lock.this_holder(gone()))
+    locks.acquire(*PROD, holder=in_files.this_holder(gone()))
     locks.acquire(*PROD)
-    with pytest.raises(lock.LostLock, match="fencing number 1, newest 2"):
+    with pytest.raises(in_files.LostLock, match="fencing number 1, newest 2"):
         locks.check(*PROD, 1)
     locks.check(*PROD, 2)
 
@@ -162,9 +163,10 @@ def test_two_at_once_are_one(server: ApiServer, api: KubernetesApi) -> None:
     """Racing processes: each in turn is alone inside, and no number is given twice."""
     script = """
 import os, sys
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock, process
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.lease_lock import LeaseLocks
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import in_files as lock
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes import identity as process
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import KubernetesApi
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.lease import LeaseLocks
 options = {"kubeconfig": sys.argv[1]}
 locks = LeaseLocks(KubernetesApi(options), options)
 me = process.identify(os.getpid())

@@ -21,12 +21,12 @@ from moves import ACTION, AT, CLUSTER, CONTROL_PLANE, MACHINE, OLD, SECRET, ever
 from operator_cases import Walk
 from operator_workspace import NAME
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import origin
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import flow
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import marks
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Object
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import stores
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_store import Executions
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import origin
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import flow
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.progress import Executions
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store import opening
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import Object
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import marks
 
 Options = dict[str, t.Any]
 
@@ -56,7 +56,7 @@ def refused(result: Object, *said: str) -> None:
 
 def fencing(options: Options) -> int:
     """The number that the next run gets."""
-    locks = stores.open_locks(options)
+    locks = opening.open_locks(options)
     taken = locks.take(*AT)
     locks.release_own(*AT)
     return taken.fencing
@@ -134,7 +134,7 @@ def test_check_mode_moves_nothing(files: Options, api: Options) -> None:
     result = done(move(files, api, check=True))
     assert result["changed"] and f"move Cluster {NAME}" in result["changes"]
     assert everything(opened(files)) == before and everything(opened(api)) == {}
-    assert stores.open_locks(files).mark(*AT) is None and stores.open_locks(api).mark(*AT) is None
+    assert opening.open_locks(files).mark(*AT) is None and opening.open_locks(api).mark(*AT) is None
 
 
 def test_what_is_refused_changes_nothing(files: Options, api: Options, kubectl: Kubectl) -> None:
@@ -292,19 +292,19 @@ def test_another_run_at_work_in_either_store(files: Options, api: Options) -> No
     """The move leaves at once, and so does a run while it goes on."""
     for options in (files, api):
         with subprocess.Popen(["sleep", "600"]) as sleeping:
-            locks = stores.open_locks(options)
+            locks = opening.open_locks(options)
             locks.take(*AT, holder=as_run(sleeping, user="alice"))
             refused(move(files, api), "is locked by another run", "held by alice")
             sleeping.kill()
         locks.take(*AT)
         locks.release_own(*AT)
-    assert stores.open_locks(files).mark(*AT) is None
+    assert opening.open_locks(files).mark(*AT) is None
     done(move(files, api))
 
 
 def test_a_mark_that_can_not_be_read_keeps_everybody_out(files: Options) -> None:
-    path = Path(stores.open_locks(files).place(*AT)) / marks.FILE_NAME
-    stores.open_locks(files).take(*AT)
-    stores.open_locks(files).release_own(*AT)
+    path = Path(opening.open_locks(files).place(*AT)) / marks.FILE_NAME
+    opening.open_locks(files).take(*AT)
+    opening.open_locks(files).release_own(*AT)
     path.write_text("{")
     refused(run_on(files), "is being moved here")

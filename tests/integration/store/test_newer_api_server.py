@@ -18,11 +18,17 @@ from management import Kubectl, control_plane, kubeconfig_of
 from newer_api_server import NewerApiServer, missing, newer_api_server
 from rule_cases import CASES, CHANGES, EXTERNAL, ODD, SURGE, etcd, surge
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions, names, rules
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.management import installation
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore, object_path
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi, Refused
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import definitions, names, rules
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.management import installation
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import (
+    KubernetesApi,
+    Refused,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import (
+    KubernetesStore,
+    object_path,
+)
 
 pytestmark = [pytest.mark.full, pytest.mark.skipif(bool(missing()), reason=missing())]
 

@@ -13,13 +13,14 @@ from api_server import ApiServer
 from management import Kubectl
 from operator_cases import Walk, action, begun, document, executions, facts, group, hub, node
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import flow, freeze, matching, objects
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.base import Store
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import operator_records, operator_request
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import actions
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import flow, freeze, matching
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks import asked_for, records
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import Store
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import KubernetesStore
 
 Object = dict[str, t.Any]
-TASK = objects.kind_ref(objects.TASK)
+TASK = actions.kind_ref(actions.TASK)
 
 
 @pytest.fixture
@@ -35,10 +36,10 @@ def test_from_its_beginning_to_its_end(store: Store) -> None:
     one = Walk(where, begun(where, action(group("z", "pass", "pass"), group("a"), name=name)), fails={"cp-b": 1})
     assert one.until_it_ends().kind == flow.FAILED
     task = f"{name}-01-z-cp-b"
-    one.say(task, recoveryMode=objects.RETRY)
+    one.say(task, recoveryMode=actions.RETRY)
     assert one.until_it_ends().kind == flow.FAILED
     assert "recoveryMode" not in one.stored("Task", task)["spec"]
-    one.say(task, recoveryMode=objects.SKIP)
+    one.say(task, recoveryMode=actions.SKIP)
     one.fails = {}
     assert one.until_it_ends().kind == flow.COMPLETED
     assert one.stored("Task", task)["status"]["commands"][1]["skipped"] is True
@@ -62,7 +63,7 @@ def test_null_in_a_patch_is_no_absent_field(store: Store) -> None:
     root = where.begin(put, {**plan, "requestHash": freeze.request_hash(put)})
     plan["hash"] = freeze.plan_hash({**plan, "requestHash": freeze.request_hash(put)})
     where.store.modify(
-        objects.kind_ref("Action"), "default", "change", lambda each: each["status"]["plan"].update(hash=plan["hash"])
+        actions.kind_ref("Action"), "default", "change", lambda each: each["status"]["plan"].update(hash=plan["hash"])
     )
     assert matching.inconsistencies(where.load(root)) == []
     found = where.needed("change")["status"]["plan"]
@@ -79,10 +80,10 @@ def test_a_recovery_whose_run_was_killed_halfway(store: Store) -> None:
 
     def halfway(task: Object) -> None:
         whole = copy.deepcopy(task)
-        whole["spec"]["recoveryMode"] = objects.SKIP
-        operator_records.recover(whole, "2026-01-01T00:00:00Z")
+        whole["spec"]["recoveryMode"] = actions.SKIP
+        records.recover(whole, "2026-01-01T00:00:00Z")
         recovered.update(whole["status"])
-        task["status"], task["spec"]["recoveryMode"] = whole["status"], objects.SKIP
+        task["status"], task["spec"]["recoveryMode"] = whole["status"], actions.SKIP
 
     where.store.modify(TASK, "default", name, halfway)
     one.fails = {"cp-a": 1}
@@ -99,7 +100,7 @@ def test_what_kubectl_applied_in_the_proposals_form(kubectl: Kubectl, kubernetes
     spec = {"nodeName": "cp-a", "preflight": {}}
     applied = {**document("Task", "single", spec), "metadata": {"name": "single", "labels": labels}}
     kubectl.apply(applied)
-    found = operator_request.wanted({"name": "single"}, where)
+    found = asked_for.wanted({"name": "single"}, where)
     assert found["spec"] == {"nodeName": "cp-a", "commands": [{"preflight": {}}]}
     assert where.needed("single")["spec"] == found["spec"]
     freeze.freeze(found, facts(node("cp-a")))

@@ -20,9 +20,9 @@ from management import admin_token, kubeconfig_of, runner_binding_of
 from management_workspace import KINDS, ManagementWorkspace, RecordedCluster
 from workspace import Run
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.management import roles
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.lease_lock import LeaseLocks
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.management import roles
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import KubernetesApi
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock.lease import LeaseLocks
 
 NAME = "prod"
 CONSENT = ("-e", f"control_plane_delete={NAME}")

@@ -15,8 +15,8 @@ import pytest
 from etcd_cluster import until
 from locks import in_process_namespace
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import lock
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import stores
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store import opening
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import in_files
 
 AT = ("default", "prod")
 HERE = {
@@ -60,11 +60,11 @@ def test_process_one_holds_its_lock_from_task_to_task(options: dict[str, t.Any],
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as run:
         until("the run holds its lock", lambda: begun.exists() or run.poll() is not None)
         try:
-            with pytest.raises(lock.Held, match=r"process 1 \(ansible-playbook lock.yml\)"):
-                stores.open_locks(options).take(*AT)
+            with pytest.raises(in_files.Held, match=r"process 1 \(ansible-playbook lock.yml\)"):
+                opening.open_locks(options).take(*AT)
         finally:
             if run.poll() is None:
                 end.write_text("go on\n")
             said = run.communicate()[0]
     assert run.returncode == 0, said
-    assert begun.read_text() == "1\n" and stores.open_locks(options).holder(*AT) is None
+    assert begun.read_text() == "1\n" and opening.open_locks(options).holder(*AT) is None

@@ -14,10 +14,14 @@ from api_server import ApiServer
 from management import control_plane, kubeconfig_of, smallest_spec
 from store_objects import MACHINE, SECRET, secret
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.management import installation, roles
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import kubernetes_api, lease_lock
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore, kind_path
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import definitions
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.management import installation, roles
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes import requests
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import (
+    KubernetesStore,
+    kind_path,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.lock import lease
 
 WISH = installation.Wish(definitions.KINDS, ["default", "b"], [{"kind": "User", "name": "runner"}])
 
@@ -25,7 +29,7 @@ WISH = installation.Wish(definitions.KINDS, ["default", "b"], [{"kind": "User", 
 @pytest.fixture(scope="module")
 def runner(server: ApiServer) -> dict[str, t.Any]:
     """The connection options of a user who has the Role in the namespaces default and b."""
-    admin = kubernetes_api.KubernetesApi({"kubeconfig": server.kubeconfig})
+    admin = requests.KubernetesApi({"kubeconfig": server.kubeconfig})
     installation.carry_out(admin, installation.plan(admin, WISH), lambda line: None)
     return {"kubeconfig": kubeconfig_of(server, "runner")}
 
@@ -33,7 +37,7 @@ def runner(server: ApiServer) -> dict[str, t.Any]:
 @pytest.fixture
 def store(kubernetes_store: KubernetesStore, runner: dict[str, t.Any]) -> KubernetesStore:
     """The empty store, as the runner reaches it."""
-    return KubernetesStore(kubernetes_api.KubernetesApi(runner))
+    return KubernetesStore(requests.KubernetesApi(runner))
 
 
 @pytest.mark.parametrize("kind", definitions.KINDS, ids=lambda kind: kind.name)
@@ -69,7 +73,7 @@ def test_who_may_only_scale(server: ApiServer, kubernetes_store: KubernetesStore
     cluster = {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": {**plane["metadata"]}}
     kubernetes_store.create({**cluster, "spec": {**smallest_spec("Cluster"), "controlPlaneRef": reference}})
     kubernetes_store.create(plane)
-    admin = kubernetes_api.KubernetesApi({"kubeconfig": server.kubeconfig})
+    admin = requests.KubernetesApi({"kubeconfig": server.kubeconfig})
     place = "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
     named = {"metadata": {"name": "scaler", "namespace": "default"}}
     kinds_read = {
@@ -112,7 +116,7 @@ def test_secrets(store: KubernetesStore) -> None:
 
 
 def test_the_lock(runner: dict[str, t.Any]) -> None:
-    locks = lease_lock.LeaseLocks(kubernetes_api.KubernetesApi(runner), runner)
+    locks = lease.LeaseLocks(requests.KubernetesApi(runner), runner)
     taken = locks.acquire("default", "role-test")
     locks.check("default", "role-test", taken.fencing)
     assert locks.release_own("default", "role-test") is True
@@ -143,19 +147,19 @@ OTHERS = [
 def test_nothing_else(runner: dict[str, t.Any], verb: str, path: str) -> None:
     """The refusal names verb and resource and says which Role is missing."""
     body = {"metadata": {"name": "x"}} if verb == "create" else None
-    with pytest.raises(kubernetes_api.Refused, match="these credentials may not") as caught:
-        kubernetes_api.KubernetesApi(runner).send(verb, path, body)
+    with pytest.raises(requests.Refused, match="these credentials may not") as caught:
+        requests.KubernetesApi(runner).send(verb, path, body)
     assert caught.value.status == 403
     assert "kubeadm.control_plane.install" in caught.value.fix
 
 
 def test_whoever_lists_all_namespaces_is_told_to_name_them(runner: dict[str, t.Any]) -> None:
     """No Role gives that; the one of `install` is a namespace's."""
-    api = kubernetes_api.KubernetesApi(runner)
-    with pytest.raises(kubernetes_api.Refused) as everywhere:
+    api = requests.KubernetesApi(runner)
+    with pytest.raises(requests.Refused) as everywhere:
         api.send("list", kind_path(MACHINE, None))
     assert "option namespaces" in everywhere.value.fix
-    with pytest.raises(kubernetes_api.Refused) as elsewhere:
+    with pytest.raises(requests.Refused) as elsewhere:
         api.send("list", kind_path(MACHINE, "a"))
     assert "option namespaces" not in elsewhere.value.fix
 
@@ -167,7 +171,7 @@ def test_the_server_lists_the_roles_rules_and_no_others(runner: dict[str, t.Any]
         "kind": "SelfSubjectRulesReview",
         "spec": {"namespace": "default"},
     }
-    api = kubernetes_api.KubernetesApi(runner)
+    api = requests.KubernetesApi(runner)
     found = api.send("create", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", review).document["status"]
     given = roles.runner_role("default", definitions.KINDS)["rules"]
     everybodys = [

@@ -16,14 +16,21 @@ from api_server import ApiServer
 from management import Kubectl, Runs, kubeconfig_of
 from store_objects import MACHINE, SECRET, machine
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.crds import definitions
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.management import installation
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.conditions import set_condition
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store import applied, base
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes import KubernetesStore, object_path
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.kubernetes_api import KubernetesApi, Refused
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER, KUBEADM_CONFIG
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.crds import definitions
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.management import installation
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.conditions import set_condition
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import CLUSTER, KUBEADM_CONFIG
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store import base
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes import applied
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.requests import (
+    KubernetesApi,
+    Refused,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import (
+    KubernetesStore,
+    object_path,
+)
 
 Object = dict[str, t.Any]
 NOW = "2026-01-01T00:00:00Z"

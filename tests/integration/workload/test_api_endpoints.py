@@ -13,7 +13,7 @@ import yaml
 from stored_cluster import stored_cluster
 from tasks import Playbook, Task
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 from .conftest import SYSTEM, Workload
 

@@ -14,8 +14,9 @@ import yaml
 from interloper import FORWARD, REFUSE, Interloper
 from tasks import Playbook, Task
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import compare_and_swap, coredns
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.plan import Plan
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api import compare_and_swap
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.workload import coredns
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.workload.writes import Plan
 
 from .conftest import APPS, SYSTEM, Workload
 

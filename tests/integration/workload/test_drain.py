@@ -13,9 +13,9 @@ import pytest
 from etcd_cluster import until
 from systemd import StandInSystemd
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.drain_unit import DrainUnit
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.drain import Drain, Report, Wanted
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api.drain import Drain, Report, Wanted
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api.drain_unit import DrainUnit
 
 from .conftest import Workload
 

@@ -16,24 +16,25 @@ import pytest
 from etcd_cluster import free_port
 from filled_api import places
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import Fenced
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import collect, fencing, tokens
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import Fenced
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.observe import collect
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api import bootstrap_token, fencing_lease
 
 from .conftest import SYSTEM, Workload
 
-LEASE = f"{fencing.LEASES}/{fencing.NAME}"
+LEASE = f"{fencing_lease.LEASES}/{fencing_lease.NAME}"
 RBAC = "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system"
 QUICK = collect.Looks(count=1, interval=0.05, timeout=5.0)
 RACER = """
 import sys
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import Fenced
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import api, fencing
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import Fenced
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api import api, fencing_lease
 access = api.read_access(sys.argv[1], sys.argv[2])
 sys.stdin.readline()
 with api.ApiClient(access, access.server, 60.0) as client:
     for number in range(int(sys.argv[3]), 60, 3):
         try:
-            fencing.hold(client, number)
+            fencing_lease.hold(client, number)
         except Fenced as error:
             assert error.highest > number
 """
@@ -42,7 +43,7 @@ with api.ApiClient(access, access.server, 60.0) as client:
 @pytest.fixture
 def cluster(workload: Workload) -> Workload:
     """A cluster that no run has worked on."""
-    for path in (LEASE, f"{RBAC}/roles/{fencing._READER}", f"{RBAC}/rolebindings/{fencing._READER}"):
+    for path in (LEASE, f"{RBAC}/roles/{fencing_lease._READER}", f"{RBAC}/rolebindings/{fencing_lease._READER}"):
         workload.delete(path)
     return workload
 
@@ -50,7 +51,7 @@ def cluster(workload: Workload) -> Workload:
 def hold(cluster: Workload, number: int, write: bool = True, run: str = "") -> bool:
     """As a call on a control plane node does."""
     with cluster.server.client() as client:
-        return fencing.hold(client, number, write=write, run=run)
+        return fencing_lease.hold(client, number, write=write, run=run)
 
 
 def number(cluster: Workload) -> int:
@@ -93,7 +94,9 @@ def test_check_mode_compares_and_writes_nothing(cluster: Workload) -> None:
 @pytest.mark.parametrize("spec", [{}, {"leaseTransitions": 2}])
 def test_an_etcd_that_went_back_gets_the_number_again(cluster: Workload, spec: dict[str, t.Any]) -> None:
     """One that was restored has an older number, or a Lease that somebody emptied."""
-    cluster.put(fencing.LEASES, {"metadata": {"name": fencing.NAME, "namespace": "kube-system"}, "spec": spec})
+    cluster.put(
+        fencing_lease.LEASES, {"metadata": {"name": fencing_lease.NAME, "namespace": "kube-system"}, "spec": spec}
+    )
     assert hold(cluster, 8) and number(cluster) == 8
 
 
@@ -133,35 +136,35 @@ def test_a_machine_asks_by_its_own_credentials_and_does_without_an_api(
     monkeypatch.setenv("PATH", f"{os.path.dirname(cluster.server.kubectl)}:{os.environ['PATH']}")
     hold(cluster, 6)
     with pytest.raises(Fenced):
-        fencing.require(5, kubeconfig=cluster.server.kubeconfig)
-    fencing.require(7, kubeconfig=cluster.server.kubeconfig)
+        fencing_lease.require(5, kubeconfig=cluster.server.kubeconfig)
+    fencing_lease.require(7, kubeconfig=cluster.server.kubeconfig)
     assert number(cluster) == 7
     text = Path(cluster.server.kubeconfig).read_text()
     dead = tmp_path / "dead.conf"
     dead.write_text(text.replace(str(cluster.server.port), str(free_port())))
     for kubeconfig in (dead, tmp_path / "none.conf"):
-        fencing.require(1, kubeconfig=str(kubeconfig))
+        fencing_lease.require(1, kubeconfig=str(kubeconfig))
 
 
 def test_a_joining_machine_asks_with_its_token(cluster: Workload) -> None:
     """It may read this one Lease and nothing else, once the run that made the token has allowed it."""
-    token = tokens.new_token()
-    document = tokens.secret_document(token, 600, "of a test", datetime.datetime.now(datetime.timezone.utc))
+    token = bootstrap_token.new_token()
+    document = bootstrap_token.secret_document(token, 600, "of a test", datetime.datetime.now(datetime.timezone.utc))
     authority = Path(cluster.server.authority.ca_file).read_text()
     server = f"127.0.0.1:{cluster.server.port}"
     hold(cluster, 6)
     with cluster.server.client() as client:
-        tokens.create(client, document)
+        bootstrap_token.create(client, document)
         # Before: not allowed, so that nothing is compared.
-        fencing.require_as_joining(5, server, token, authority)
-        fencing.let_joining_machines_read(client)
-        fencing.let_joining_machines_read(client)
+        fencing_lease.require_as_joining(5, server, token, authority)
+        fencing_lease.let_joining_machines_read(client)
+        fencing_lease.let_joining_machines_read(client)
     with pytest.raises(Fenced):
-        fencing.require_as_joining(5, server, token, authority)
-    fencing.require_as_joining(6, server, token, authority)
-    fencing.require_as_joining(5, f"127.0.0.1:{free_port()}", token, authority)
-    rules = cluster.there(f"{RBAC}/roles/{fencing._READER}")["rules"]
+        fencing_lease.require_as_joining(5, server, token, authority)
+    fencing_lease.require_as_joining(6, server, token, authority)
+    fencing_lease.require_as_joining(5, f"127.0.0.1:{free_port()}", token, authority)
+    rules = cluster.there(f"{RBAC}/roles/{fencing_lease._READER}")["rules"]
     assert [(each["verbs"], each["resources"], each["resourceNames"]) for each in rules] == [
-        (["get"], ["leases"], [fencing.NAME])
+        (["get"], ["leases"], [fencing_lease.NAME])
     ]
     cluster.delete(f"{SYSTEM}/secrets/{document['metadata']['name']}")

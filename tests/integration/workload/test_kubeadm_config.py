@@ -13,7 +13,7 @@ import yaml
 from interloper import CUT, CUT_AFTERWARDS, FORWARD, REFUSE, Interloper
 from tasks import Playbook, Task
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import compare_and_swap
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api import compare_and_swap
 
 from .conftest import SYSTEM, Workload
 

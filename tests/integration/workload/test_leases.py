@@ -9,14 +9,14 @@ import typing as t
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import leases
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api import component_leases
 from ansible_collections.kubeadm.control_plane.plugins.modules import workload_node
 
 from .conftest import SYSTEM, Workload
 
 NODES = "/api/v1/nodes"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
-MANAGER, SCHEDULER = leases.ELECTED
+MANAGER, SCHEDULER = component_leases.ELECTED
 LABEL = "kubernetes.io/hostname"
 
 
@@ -30,7 +30,7 @@ class Election:
         self.meanwhile: t.Optional[t.Callable[[], None]] = None
         for name in ("cp-1", "cp-2"):
             self.node(name, name)
-        for component in leases.ELECTED:
+        for component in component_leases.ELECTED:
             self.lead(component, "cp-1_8f2a")
 
     def node(self, name: str, host: str) -> None:
@@ -60,7 +60,9 @@ class Election:
     def take(self, node: str = "cp-1") -> list[str]:
         """Take what ran on a machine's Node; nothing is waited for in earnest."""
         with self.workload.server.client() as client:
-            return leases.take(client, leases.hosts_of(client, node), lambda: self.seconds, self._pause)
+            return component_leases.take(
+                client, component_leases.hosts_of(client, node), lambda: self.seconds, self._pause
+            )
 
 
 @pytest.fixture
@@ -74,7 +76,7 @@ def election(workload: Workload) -> t.Iterator[Election]:
 def test_what_is_not_renewed_any_more_is_free_to_take(election: Election) -> None:
     assert election.take() == [MANAGER, SCHEDULER]
     assert election.holder(MANAGER) == election.holder(SCHEDULER) == ""
-    assert election.seconds >= leases.SILENT_SECONDS, "a holder that lives had the time to say so"
+    assert election.seconds >= component_leases.SILENT_SECONDS, "a holder that lives had the time to say so"
 
 
 def test_who_renews_lives_and_keeps_it(election: Election) -> None:
@@ -115,7 +117,7 @@ def test_an_election_that_is_kept_in_two_places_is_left_alone(election: Election
 
 def test_nothing_is_taken_in_check_mode(election: Election) -> None:
     with election.workload.server.client() as client:
-        hosts = leases.hosts_of(client, "cp-1")
+        hosts = component_leases.hosts_of(client, "cp-1")
         assert workload_node.delete_node(client, "cp-1", check=True)
         assert workload_node.take_leases(client, hosts, check=True) == [MANAGER, SCHEDULER]
     assert election.workload.get(f"{NODES}/cp-1") is not None and election.holder(MANAGER) == "cp-1_8f2a"

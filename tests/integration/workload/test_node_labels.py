@@ -12,15 +12,16 @@ from pathlib import Path
 import pytest
 from stored_cluster import stored_cluster
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import compare_and_swap, parse, trim
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import node_labels
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api import compare_and_swap, trim
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer, Machine
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe import parse
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile import node_labels
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import (
     CLUSTER,
     MACHINE,
     ClusterObjects,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer, Machine
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 from .conftest import Workload
 

@@ -16,11 +16,11 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from etcd_cluster import Authority, free_port, until
 from filled_api import PODS, SECRET, places
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload import tokens
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import ApiError, read_access
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.collect import Looks, Places, collect
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.parse import parse
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.observe.collect import Looks, Places, collect
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api import bootstrap_token
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api.api import ApiError, read_access
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe.parse import parse
 
 QUICK = Looks(count=2, interval=0.05, timeout=5.0)
 
@@ -134,26 +134,28 @@ def test_a_kubeconfig_that_can_not_be_used_is_explained(server: ApiServer, tmp_p
 
 
 def test_a_token_is_created_once_and_deleted_by_its_id(server: ApiServer) -> None:
-    token = tokens.new_token()
+    token = bootstrap_token.new_token()
     token_id = token.split(".", maxsplit=1)[0]
     with server.client() as client:
-        now = tokens.server_time(client)
-        document = tokens.secret_document(token, 900, "for a test", now)
-        assert tokens.create(client, document)
-        assert not tokens.create(client, document)
-        assert tokens.exists(client, token_id)
+        now = bootstrap_token.server_time(client)
+        document = bootstrap_token.secret_document(token, 900, "for a test", now)
+        assert bootstrap_token.create(client, document)
+        assert not bootstrap_token.create(client, document)
+        assert bootstrap_token.exists(client, token_id)
         stored = client.get(f"{PODS[:-5]}/secrets/bootstrap-token-{token_id}")
         assert stored is not None and stored["type"] == "bootstrap.kubernetes.io/token"
-        assert not tokens.wait_until_signed(client, token_id, 0)
-        assert tokens.wait_until_signed(client, "abcdef", 0)
-        assert tokens.delete(client, token_id)
-        assert not tokens.delete(client, token_id)
+        assert not bootstrap_token.wait_until_signed(client, token_id, 0)
+        assert bootstrap_token.wait_until_signed(client, "abcdef", 0)
+        assert bootstrap_token.delete(client, token_id)
+        assert not bootstrap_token.delete(client, token_id)
 
 
 def test_a_real_token_authenticates_against_the_api(server: ApiServer) -> None:
-    token = tokens.new_token()
+    token = bootstrap_token.new_token()
     with server.client() as client:
-        tokens.create(client, tokens.secret_document(token, 900, "for a test", tokens.server_time(client)))
+        bootstrap_token.create(
+            client, bootstrap_token.secret_document(token, 900, "for a test", bootstrap_token.server_time(client))
+        )
         review = "/apis/authentication.k8s.io/v1/tokenreviews"
 
         def known() -> t.Any:
@@ -161,7 +163,7 @@ def test_a_real_token_authenticates_against_the_api(server: ApiServer) -> None:
             return answer["status"] if answer["status"].get("authenticated") else None
 
         # The server learns of new Secrets from a watch.
-        assert tokens.GROUP in until("the token is known", known)["user"]["groups"]
+        assert bootstrap_token.GROUP in until("the token is known", known)["user"]["groups"]
 
 
 def test_the_api_refusing_is_an_error_with_its_words(server: ApiServer) -> None:
@@ -173,7 +175,7 @@ def test_the_api_refusing_is_an_error_with_its_words(server: ApiServer) -> None:
 
 
 def test_lists_are_read_page_by_page(server: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api._PAGE", 1)
+    monkeypatch.setattr("ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api.api._PAGE", 1)
     with server.client() as client:
         assert len(client.list("/api/v1/nodes")) == 4
         assert len(client.list(PODS, "tier=control-plane")) == 2

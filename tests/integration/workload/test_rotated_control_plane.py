@@ -27,21 +27,35 @@ from cryptography.x509.oid import NameOID
 from etcd_cluster import find_etcd, free_port
 from kubeadm_files import KUBEADM, PKI, Node, materials_of
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm.certificate_files import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.https import (
+    HttpClient,
+    Unreachable,
+    client_context,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates import proof
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates.service_account_tokens import (
+    Accounts,
+    fingerprints,
+)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api.api import ApiClient, read_access
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api.compare_and_swap import (
+    Read,
+    read,
+    write,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm.certificate_files import (
     AUTHORITIES,
     CA,
     ETCD,
     FRONT_PROXY,
     SERVICE_ACCOUNT,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import certificate_proof as proof
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import (
-    HttpClient,
-    Unreachable,
-    client_context,
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rotate_certificate_authorities import (
+    objects,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.authority_rotation import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rotate_certificate_authorities.stages import (
     DROP,
     ISSUE,
     NEW,
@@ -49,15 +63,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator.aut
     TRUST,
     trusted,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates, reissue
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import ApiClient, read_access
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.compare_and_swap import Read, read, write
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.service_account_tokens import (
-    Accounts,
-    fingerprints,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_commands import rotation_objects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.pki import certificates, reissue
 
 BINARIES = {name: find_binary(name) for name in ("kube-apiserver", "kube-controller-manager", "kubectl")}
 pytestmark = [
@@ -274,8 +280,8 @@ def test_what_a_real_control_plane_does_at_every_stage(control_plane: ControlPla
 
     def authentication(stage: str) -> bool:
         with control_plane.client() as client:
-            found = read(client, [Read(rotation_objects.AUTHENTICATION, ("data",))])
-            plan = rotation_objects.authentication(found, materials, AUTHORITIES, stage)
+            found = read(client, [Read(objects.AUTHENTICATION, ("data",))])
+            plan = objects.authentication(found, materials, AUTHORITIES, stage)
             assert stage == DROP or not plan.writes
             return bool(plan.facts["done"]) and not (plan.writes and write(client, plan.writes).count)
 
@@ -332,7 +338,7 @@ def test_what_a_real_control_plane_does_at_every_stage(control_plane: ControlPla
     assert control_plane.bearer(new_token, old_ca) == 200
     until("the controller manager has published the new one alone", lambda: published(DROP))
     with control_plane.client() as client:
-        held = client.get(rotation_objects.AUTHENTICATION)
+        held = client.get(objects.AUTHENTICATION)
     assert held is not None
     # API servers take nothing out of it, which is why it is done for them.
     both = materials.fingerprints(FRONT_PROXY, (OLD, NEW))

@@ -10,7 +10,7 @@ from pathlib import Path
 from api_server import ApiServer
 from etcd_cluster import free_port
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.settling import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.observe.settling import (
     COMPONENTS_SECONDS,
     Own,
     wait_until_up,

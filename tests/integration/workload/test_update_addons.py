@@ -14,9 +14,9 @@ from filled_api import places
 from stored_cluster import stored_cluster
 from tasks import Playbook, Task
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.decide import decide
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.collect import Looks, collect
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.parse import parse
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.observe.collect import Looks, collect
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe.parse import parse
 
 from .conftest import APPS, SYSTEM, Workload
 

@@ -16,10 +16,10 @@ from etcd_cluster import free_port
 from filled_api import SECRET, places
 from observed import Machines, objects_of
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.api import ApiClient, read_access
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.collect import Looks, collect
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.wanted import read_wanted
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import observe
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.observe.collect import Looks, collect
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api.api import ApiClient, read_access
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api.wanted import read_wanted
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe.observation import observe
 
 QUICK = Looks(count=1, interval=0.0, timeout=5.0)
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"

@@ -16,9 +16,9 @@ from etcd_cluster import EtcdCluster
 from filled_api import places
 from observed import Machines, Node, objects_of
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.decision.snapshot import check_snapshot
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload.collect import Looks, collect
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import observe
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.observe.collect import Looks, collect
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.view import check_snapshot
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe.observation import observe
 
 
 @pytest.fixture(name="etcd")

@@ -13,8 +13,10 @@ import typing as t
 
 from ansible.plugins.callback import CallbackBase
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.failpoints import failpoint
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.action_base import ControlPlaneAction
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.base_classes.control_plane_action import (
+    ControlPlaneAction,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.processes.failpoints import failpoint
 
 ACTIONS = "ansible_collections.kubeadm.control_plane.plugins.action"
 # They call no module: nothing has happened after them that hadn't before.

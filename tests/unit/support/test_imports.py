@@ -19,10 +19,10 @@ UNIT = Path(__file__).parents[1]
         # Itself, through an action plugin, through a module utility, through a fixture, by a name made up at run time.
         ("plugins/filter/test_kubeadm.py", True),
         ("plugins/action/test_plan.py", True),
-        ("plugins/plugin_utils/test_machine_connection.py", True),
+        ("plugins/plugin_utils/calls/test_machine_connection.py", True),
         ("plugins/module_utils/nspawn/test_images.py", True),
         ("test_collection.py", True),
-        ("plugins/module_utils/decision/test_decide.py", False),
+        ("plugins/plugin_utils/decision/test_decide.py", False),
         ("support/test_availability.py", False),
     ],
 )

@@ -13,14 +13,14 @@ from actions import run_action
 from stored_cluster import stored_cluster
 
 from ansible_collections.kubeadm.control_plane.plugins.action.cluster_restore import ActionModule
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects import kinds
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer, Machine
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import (
     CLUSTER,
     CONTROL_PLANE,
     MACHINE,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.machine_connection import Answer, Machine
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 CONSENT = "prod:everythingAfterRevision:90:etcdOf:b,c"
 SUCCEEDED = {"state": "Succeeded", "finishedAt": "2026-07-03T14:15:02Z", "dataBefore": "/var/lib/etcd/member-before"}

@@ -15,10 +15,10 @@ import pytest
 from actions import run_action
 from stored_manifest import EXAMPLES
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.objects.manifest import read_cluster
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import cluster_records
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import CLUSTER, CONTROL_PLANE
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.cluster import read_cluster
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import cluster
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import CLUSTER, CONTROL_PLANE
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 TIME = "2026-08-01T00:00:00Z"
 AFTER_FIELDS = {"v1alpha3": "upgradeAfter", "v1beta1": "rolloutAfter", "v1beta2": "rollout.after"}
@@ -57,7 +57,7 @@ class User:
 
     def apply(self) -> list[str]:
         """What reconcile does with the manifest."""
-        return cluster_records.apply_manifest(self.store, read_cluster([str(self.file)], "default", "my-cluster"))
+        return cluster.apply_manifest(self.store, read_cluster([str(self.file)], "default", "my-cluster"))
 
     def spec(self) -> dict[str, Any]:
         """The stored spec."""

@@ -17,14 +17,14 @@ import yaml
 from actions import run_action
 from workspace import cluster_documents
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import objects as operator
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import actions as operator
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import (
     CLUSTER,
     CONTROL_PLANE,
     MACHINE,
     SECRET,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 Object = dict[str, t.Any]
 

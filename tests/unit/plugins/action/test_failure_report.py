@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from actions import run_action
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.journal import Journal
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.journal import Journal
 
 NOTHING = "this run had not begun to change anything"
 

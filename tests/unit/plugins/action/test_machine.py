@@ -12,8 +12,8 @@ import pytest
 from actions import run_action
 from stored_cluster import stored_cluster
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import MACHINE
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import MACHINE
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 
 @pytest.fixture(name="store")

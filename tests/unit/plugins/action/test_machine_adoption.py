@@ -13,13 +13,13 @@ import yaml
 from actions import run_action
 from workspace import cluster_documents
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import (
     CONTROL_PLANE,
     KUBEADM_CONFIG,
     MACHINE,
     SECRET,
 )
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 Object = dict[str, t.Any]
 LABELS = {"cluster.x-k8s.io/cluster-name": "prod", "cluster.x-k8s.io/control-plane": ""}

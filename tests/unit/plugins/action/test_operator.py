@@ -15,11 +15,12 @@ from ansible.errors import AnsibleActionFail
 from operator_cases import action, facts, group, hub, node
 from operator_workspace import NAME, OperatorWorkspace
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.operator import freeze, objects
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.file import FileStore
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_objects import ClusterObjects
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.cluster_records import delete_records
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator_store import Executions
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import actions
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import freeze
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.progress import Executions
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster import delete_records
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import ClusterObjects
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
 Object = dict[str, t.Any]
 
@@ -58,7 +59,7 @@ class Bench:
         return run_action("operator_flow", verb=verb, **self.common, **more)
 
     def task(self, name: str) -> Object:
-        found = self.where.store.get(objects.kind_ref("Task"), "default", name)
+        found = self.where.store.get(actions.kind_ref("Task"), "default", name)
         assert found is not None
         return found
 
@@ -100,7 +101,7 @@ def test_an_index_out_of_range_is_told_and_runs_nothing(bench: Bench) -> None:
             task["status"].pop(key)
         task["status"]["currentCommand"] = 9
 
-    bench.where.store.modify(objects.kind_ref("Task"), "default", name, edit)
+    bench.where.store.modify(actions.kind_ref("Task"), "default", name, edit)
     step = bench.run()
     assert step["step"] == "failed" and "currentCommand is 9, and the Task has 1 commands" in step["msg"]
     assert bench.task(name)["status"]["errorReason"] == "IndexOutOfRange"
@@ -246,7 +247,7 @@ def test_actions_outlive_their_cluster(bench: Bench) -> None:
     found = ClusterObjects.read(bench.where.store, "default", NAME)
     assert found is not None
     delete_records(found)
-    left = {kind: len(bench.where.store.list(objects.kind_ref(kind), "default")) for kind in objects.KINDS}
+    left = {kind: len(bench.where.store.list(actions.kind_ref(kind), "default")) for kind in actions.KINDS}
     assert left == {"Action": 1, "TaskGroup": 1, "Task": 3}
 
 

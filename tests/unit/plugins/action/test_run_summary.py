@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from actions import run_action
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.store.journal import Journal
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils import run_outcomes
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile import run_outcomes
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.journal import Journal
 
 Object = dict[str, t.Any]
 DONE = {"msg": "nothing to do: 3 of 3 replicas", "decision": {"action": "none", "reasons": [{"reason": "UpToDate"}]}}

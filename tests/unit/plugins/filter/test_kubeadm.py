@@ -13,11 +13,7 @@ import pytest
 import yaml
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.kubeadm.control_plane.plugins.filter import (
-    from_kubeadm,
-    kubeadm_api_version,
-    to_kubeadm,
-)
+from ansible_collections.kubeadm.control_plane.plugins.filter import from_kubeadm, kubeadm_api_version, to_kubeadm
 
 READ = from_kubeadm.FilterModule().filters()["from_kubeadm"]
 WRITE = to_kubeadm.FilterModule().filters()["to_kubeadm"]

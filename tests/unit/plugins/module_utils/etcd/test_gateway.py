@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.https import NotAsked, Unreachable, split_url
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.gateway import Credentials, Gateway
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import EtcdError, from_hex, to_hex
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.https import NotAsked, Unreachable, split_url
 
 
 @given(st.integers(min_value=1, max_value=2**64 - 1))

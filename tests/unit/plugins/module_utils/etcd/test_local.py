@@ -15,8 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.contents import revision
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.database import stored_members
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.local import (
     FLAG,
     Membership,
@@ -26,8 +25,9 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.local i
     membership,
     with_flag,
 )
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapshot.contents import revision
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.snapshot.database import stored_members
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.types import Member
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 
 MANIFEST = """\
 apiVersion: v1

@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 from aggregated_server import FRONT_PROXY, serve, serving_pair
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import aggregated_servers
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates import aggregated_servers
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.pki import certificates
 
 NOW = now_rfc3339()
 OLD, NEW = (certificates.new_ca("front-proxy-ca", NOW, "ECDSA-P256") for _each in range(2))

@@ -14,7 +14,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.alternative_names import alternative_names
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates.alternative_names import (
+    alternative_names,
+)
 
 
 def certificate(*names: x509.GeneralName, critical: bool = False) -> str:

@@ -17,10 +17,14 @@ from pathlib import Path
 import pytest
 from systemd import StandInSystemd
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import script
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import Bootstrap, Places, read_state
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.script import Disks
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import script
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.script import Disks
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.unit import (
+    Bootstrap,
+    Places,
+    read_state,
+)
 
 TOKEN = "abcdef.0123456789abcdef"
 KUBEADM = """#!/bin/sh

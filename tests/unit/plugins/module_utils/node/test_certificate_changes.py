@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import certificate_changes as changes
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificate_changes import Change
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observation import now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import now_rfc3339
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates import changes
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates.changes import Change
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.pki import certificates
 
 OLD = "-----BEGIN CERTIFICATE-----\nT0xE\n-----END CERTIFICATE-----\n"
 NEW = "-----BEGIN CERTIFICATE-----\nTkVX\n-----END CERTIFICATE-----\n"

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import guard
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.component_age import Components
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.static_pod import Places
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import guard
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.age import Components
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.static_pod import Places
 
 
 @pytest.fixture

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.configuration_change import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.configuration_change import (
     FAILED,
     ROLLED_BACK,
     SUCCEEDED,
     Change,
     Places,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
 
 
 class Steps(Change):

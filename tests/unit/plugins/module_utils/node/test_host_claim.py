@@ -18,14 +18,14 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import host_claim, host_facts
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import Places
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import Fenced, NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host_claim import Claim, Release, Run, Unfit
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host_facts import HostPlaces
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host_fitness import Wanted
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.pki import certificates
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import kubernetes_facts
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import Fenced, NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.unit import Places
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import claim, facts
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.claim import Claim, Release, Run, Unfit
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.facts import HostPlaces
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.fitness import Wanted
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.pki import certificates
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a claim is made by root")
 
@@ -46,7 +46,7 @@ class Undo:
 
     def __call__(self, **options: t.Any) -> bool:
         self.calls.append(options)
-        for path in host_facts.traces(self.places):
+        for path in facts.traces(self.places):
             if path not in self.leaves:
                 subprocess.run(["rm", "-r", path], check=True)
         return True
@@ -59,14 +59,14 @@ def places(tmp_path: Path) -> t.Iterator[HostPlaces]:
         ("kubeadm", "v1.20.2"),
         ("kubelet", "Kubernetes v1.20.2"),
         ("kubectl", "clientVersion: gitVersion: v1.20.2"),
-        *((name, "") for name in facts.host_programs("v1.20.2")),
+        *((name, "") for name in kubernetes_facts.host_programs("v1.20.2")),
     ):
         program = tmp_path / name
         program.write_text(f"#!/bin/sh\necho '{text}'\n")
         program.chmod(0o755)
     (tmp_path / "proc/net").mkdir(parents=True)
     (tmp_path / "proc/swaps").write_text("Filename Type Size Used Priority\n")
-    for name in facts.host_sysctls("v1.20.2"):
+    for name in kubernetes_facts.host_sysctls("v1.20.2"):
         (tmp_path / "proc/sys" / name).parent.mkdir(parents=True)
         (tmp_path / "proc/sys" / name).write_text("1\n")
     (tmp_path / "machine-id").write_text("aaaa\n")
@@ -110,31 +110,31 @@ def problems(places: HostPlaces, wanted: Wanted = WANTED, mine: Claim = MINE) ->
     """What a claim is refused for, by the check's name; the host is unclaimed afterwards as before."""
     before = Path(places.claim).read_bytes() if os.path.exists(places.claim) else None
     with pytest.raises(Unfit) as error:
-        host_claim.claim(mine, wanted, check=False, places=places)
+        claim.claim(mine, wanted, check=False, places=places)
     assert (Path(places.claim).read_bytes() if os.path.exists(places.claim) else None) == before
     assert all(each.fix.endswith(".") for each in error.value.missing)
     return {each.check: each.message for each in error.value.missing}
 
 
 def test_a_claim_is_kept_on_the_host_and_made_once(places: HostPlaces) -> None:
-    made, changed = host_claim.claim(MINE, WANTED, check=False, places=places)
+    made, changed = claim.claim(MINE, WANTED, check=False, places=places)
     assert changed and made.machine_id == "aaaa"
-    assert host_claim.claim(MINE, WANTED, check=False, places=places) == (made, False)
-    assert host_claim.read_claim(places) == made
+    assert claim.claim(MINE, WANTED, check=False, places=places) == (made, False)
+    assert claim.read_claim(places) == made
     assert stat.S_IMODE(os.stat(places.claim).st_mode) == 0o600
     assert json.loads(Path(places.claim).read_text())["cluster"] == "prod"
 
 
 def test_check_mode_refuses_the_same_and_writes_nothing(places: HostPlaces) -> None:
-    assert host_claim.claim(MINE, WANTED, check=True, places=places)[1]
+    assert claim.claim(MINE, WANTED, check=True, places=places)[1]
     assert not os.path.exists(places.node.state)
     put(places, "admin.conf")
     with pytest.raises(Unfit):
-        host_claim.claim(MINE, WANTED, check=True, places=places)
+        claim.claim(MINE, WANTED, check=True, places=places)
 
 
 def test_another_cluster_s_claim_is_named(places: HostPlaces) -> None:
-    host_claim.claim(OTHERS, WANTED, check=False, places=places)
+    claim.claim(OTHERS, WANTED, check=False, places=places)
     assert "cluster team/dev, machine dev-1" in problems(places)["Claim"]
 
 
@@ -152,14 +152,14 @@ def test_of_two_claims_at_once_one_is_made(places: HostPlaces) -> None:
     def compete(mine: Claim) -> str:
         start.wait()
         try:
-            host_claim.claim(mine, WANTED, check=False, places=places)
+            claim.claim(mine, WANTED, check=False, places=places)
         except Unfit:
             return ""
         return mine.id
 
     with ThreadPoolExecutor(max_workers=len(claims)) as pool:
         won = [name for name in pool.map(compete, claims) if name]
-    found = host_claim.read_claim(places)
+    found = claim.read_claim(places)
     assert found is not None and won == [found.id]
 
 
@@ -188,7 +188,7 @@ def test_what_kubeadm_is_told_to_ignore_is_not_insisted_on(
     places: HostPlaces, tmp_path: Path, waived: list[str]
 ) -> None:
     (tmp_path / "proc/swaps").write_text("Filename\n/dev/sda2 partition 1 0 -2\n")
-    assert host_claim.claim(MINE, replace(WANTED, ignore=waived), check=True, places=places)[1]
+    assert claim.claim(MINE, replace(WANTED, ignore=waived), check=True, places=places)[1]
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_what_that_version_of_kubeadm_insists_on(
     wanted = replace(WANTED, version=version)
     if refused:
         assert set(problems(places, wanted)) == refused
-    assert host_claim.claim(MINE, replace(wanted, ignore=list(refused)), check=True, places=places)[1]
+    assert claim.claim(MINE, replace(wanted, ignore=list(refused)), check=True, places=places)[1]
 
 
 def test_a_kernel_setting_is_named_as_sysctl_does(places: HostPlaces, tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ def test_a_running_control_plane_without_files_counts(places: HostPlaces, tmp_pa
 
 def test_the_cluster_that_it_is_claimed_for_may_be_there_already(places: HostPlaces) -> None:
     digest = cluster_on(places)
-    assert host_claim.claim(MINE, replace(WANTED, ca_cert_hash=digest), check=False, places=places)[1]
+    assert claim.claim(MINE, replace(WANTED, ca_cert_hash=digest), check=False, places=places)[1]
 
 
 def test_one_machine_id_under_two_names(places: HostPlaces) -> None:
@@ -258,7 +258,7 @@ def test_one_machine_id_under_two_names(places: HostPlaces) -> None:
 
 
 def test_a_copy_of_a_claimed_host_is_no_host_of_ours(places: HostPlaces, tmp_path: Path) -> None:
-    host_claim.claim(MINE, WANTED, check=False, places=places)
+    claim.claim(MINE, WANTED, check=False, places=places)
     (tmp_path / "machine-id").write_text("bbbb\n")
     assert "copy" in problems(places)["MachineID"]
 
@@ -268,19 +268,19 @@ def test_the_ca_s_hash_is_kubeadm_s_own(places: HostPlaces, algorithm: str) -> N
     """The nodes' own reading of a certificate, against cryptography's."""
     pair = certificates.new_ca("kubernetes", NOW, algorithm)
     put(places, "pki/ca.crt", pair.crt)
-    assert host_facts.ca_cert_hash(places) == certificates.ca_cert_hash(pair.crt)
+    assert facts.ca_cert_hash(places) == certificates.ca_cert_hash(pair.crt)
     put(places, "pki/ca.crt", "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n")
-    assert host_facts.ca_cert_hash(places) == "unreadable"
+    assert facts.ca_cert_hash(places) == "unreadable"
 
 
 def release(places: HostPlaces, undo: t.Optional[Undo] = None, **options: t.Any) -> tuple[bool, str]:
     """Release the host from machine prod-1."""
     wanted = Release(**{"id": "id-1", "machine": "prod-1", **options})
-    return host_claim.release(wanted, check=False, places=places, undo=undo or Undo(places))
+    return claim.release(wanted, check=False, places=places, undo=undo or Undo(places))
 
 
 def test_a_released_host_carries_nothing_and_can_be_claimed_again(places: HostPlaces) -> None:
-    host_claim.claim(MINE, WANTED, check=False, places=places)
+    claim.claim(MINE, WANTED, check=False, places=places)
     digest = cluster_on(places)
     (Path(places.node.state) / "fencing").write_text("99\n")
     undo = Undo(places)
@@ -288,74 +288,74 @@ def test_a_released_host_carries_nothing_and_can_be_claimed_again(places: HostPl
     assert undo.calls[0]["whole_cluster"] is False
     assert sorted(os.listdir(places.node.state)) == ["lock"]
     assert release(places, ca_cert_hash=digest) == (False, "nothing of the machine was left on the host")
-    assert host_claim.claim(OTHERS, WANTED, check=False, places=places)[1]
+    assert claim.claim(OTHERS, WANTED, check=False, places=places)[1]
 
 
 def test_a_run_that_lost_its_lock_neither_claims_nor_releases(places: HostPlaces) -> None:
     """Its cluster's newest run has released the host: the number stays, for each cluster its own."""
     run, newer, other = Run("uid-1", 5), Run("uid-1", 6), Run("uid-2", 2)
-    assert host_claim.claim(MINE, WANTED, check=False, places=places, run=run)[1]
+    assert claim.claim(MINE, WANTED, check=False, places=places, run=run)[1]
     assert (Path(places.node.state) / "fencing").read_text() == "5\n"
-    host_claim.release(Release("id-1", "prod-1"), check=False, places=places, undo=Undo(places), run=newer)
+    claim.release(Release("id-1", "prod-1"), check=False, places=places, undo=Undo(places), run=newer)
     for check in (True, False):
         with pytest.raises(Fenced, match="number is 5, but of this cluster this host has seen a run with number 6"):
-            host_claim.claim(MINE, WANTED, check=check, places=places, run=run)
-    assert host_claim.read_claim(places) is None
-    assert host_claim.claim(OTHERS, WANTED, check=False, places=places, run=other)[1]
+            claim.claim(MINE, WANTED, check=check, places=places, run=run)
+    assert claim.read_claim(places) is None
+    assert claim.claim(OTHERS, WANTED, check=False, places=places, run=other)[1]
     assert (Path(places.node.state) / "fencing").read_text() == "2\n"
     with pytest.raises(Fenced):
-        host_claim.release(Release("id-1", "prod-1"), check=False, places=places, undo=Undo(places), run=run)
+        claim.release(Release("id-1", "prod-1"), check=False, places=places, undo=Undo(places), run=run)
 
 
 def test_a_host_remembers_the_newest_run_of_a_hundred_clusters(places: HostPlaces) -> None:
     """The oldest are forgotten; what is no identity is no name of a file."""
     folder = Path(places.node.state) / "clusters"
-    for number in range(host_claim.CLUSTERS_KEPT + 5):
+    for number in range(claim.CLUSTERS_KEPT + 5):
         run = Run(f"uid-{number}", 1)
-        assert host_claim.claim(MINE, WANTED, check=False, places=places, run=run)[0].id == MINE.id
+        assert claim.claim(MINE, WANTED, check=False, places=places, run=run)[0].id == MINE.id
         os.utime(folder / run.cluster_id, (number, number))
     left = {path.name for path in folder.iterdir()}
-    assert len(left) <= host_claim.CLUSTERS_KEPT + 1 and f"uid-{number}" in left and "uid-0" not in left
+    assert len(left) <= claim.CLUSTERS_KEPT + 1 and f"uid-{number}" in left and "uid-0" not in left
     with pytest.raises(NodeError, match="no identity of a cluster"):
-        host_claim.claim(MINE, WANTED, check=False, places=places, run=Run("../x", 1))
+        claim.claim(MINE, WANTED, check=False, places=places, run=Run("../x", 1))
 
 
 def test_a_release_that_was_cut_off_is_completed(places: HostPlaces) -> None:
     """kubeadm reset ran, the claim was still there."""
-    host_claim.claim(MINE, WANTED, check=False, places=places)
+    claim.claim(MINE, WANTED, check=False, places=places)
     assert release(places)[0]
-    assert host_claim.read_claim(places) is None
+    assert claim.read_claim(places) is None
 
 
 def test_what_can_t_be_wiped_keeps_its_claim(places: HostPlaces) -> None:
-    host_claim.claim(MINE, WANTED, check=False, places=places)
+    claim.claim(MINE, WANTED, check=False, places=places)
     put(places, "admin.conf")
     path = os.path.join(places.node.kubernetes, "admin.conf")
     with pytest.raises(NodeError, match=r"still on the host.*admin\.conf"):
         release(places, Undo(places, [path]))
-    assert host_claim.read_claim(places) is not None
+    assert claim.read_claim(places) is not None
 
 
 def test_another_claim_is_refused_without_consent(places: HostPlaces) -> None:
-    host_claim.claim(OTHERS, WANTED, check=False, places=places)
+    claim.claim(OTHERS, WANTED, check=False, places=places)
     cluster_on(places)
     undo = Undo(places)
     with pytest.raises(NodeError, match="claimed by cluster team/dev"):
         release(places, undo)
     assert undo.calls == []
     assert release(places, undo, consent=True)[0]
-    assert host_claim.read_claim(places) is None
+    assert claim.read_claim(places) is None
 
 
 def test_a_host_that_was_given_back_and_taken_by_another_is_left_alone(places: HostPlaces) -> None:
-    host_claim.claim(OTHERS, WANTED, check=False, places=places)
+    claim.claim(OTHERS, WANTED, check=False, places=places)
     undo = Undo(places)
     changed, message = release(places, undo, released_before=True)
     assert not changed and "cluster team/dev" in message and undo.calls == []
 
 
 def test_another_cluster_s_ca_is_refused_without_consent(places: HostPlaces) -> None:
-    host_claim.claim(MINE, WANTED, check=False, places=places)
+    claim.claim(MINE, WANTED, check=False, places=places)
     cluster_on(places)
     with pytest.raises(NodeError, match="this cluster's is sha256:00"):
         release(places, ca_cert_hash="sha256:00")
@@ -376,7 +376,7 @@ def test_a_cluster_without_a_claim_is_wiped_only_by_its_own(places: HostPlaces) 
 
 def test_that_everything_goes_is_handed_on(places: HostPlaces) -> None:
     """Members beside others are no reason to refuse where all of them go."""
-    host_claim.claim(MINE, WANTED, check=False, places=places)
+    claim.claim(MINE, WANTED, check=False, places=places)
     undo = Undo(places)
     release(places, undo, whole_cluster=True)
     assert undo.calls[0]["whole_cluster"] is True and undo.calls[0]["discard_etcd_data"] is True
@@ -384,9 +384,9 @@ def test_that_everything_goes_is_handed_on(places: HostPlaces) -> None:
 
 def test_the_address_is_the_one_towards_the_endpoint() -> None:
     """An address of somebody else's is refused; the way out is found without sending anything."""
-    assert host_facts.own_address("192.0.2.77") == ""
-    assert host_facts.own_address("127.0.0.1") == "127.0.0.1"
-    found = host_facts.own_address(towards="198.51.100.1")
-    assert found == "" or host_facts.own_address(found) == found
+    assert facts.own_address("192.0.2.77") == ""
+    assert facts.own_address("127.0.0.1") == "127.0.0.1"
+    found = facts.own_address(towards="198.51.100.1")
+    assert found == "" or facts.own_address(found) == found
     # A virtual address that is this host's own at the moment is no address to advertise.
-    assert found == "" or host_facts.own_address(towards=found) != found
+    assert found == "" or facts.own_address(towards=found) != found

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.image_check import Images, part
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.image_check import Images, part
 
 LISTED = [
     f"k8s.gcr.io/{name}"

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import host_fitness, images
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import Places
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host_facts import HostPlaces
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.image_check import Images
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.image_check import Images
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.unit import Places
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import fitness, images
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.facts import HostPlaces
 
 API, ETCD, DNS = "r.example.com/kube-apiserver:v1.20.2", "r.example.com/etcd:3.4.13-0", "r.example.com/coredns:1.7.0"
 ASKED = Images("v1.20.2", repository="r.example.com")
@@ -137,8 +137,8 @@ def test_a_host_of_a_pool_is_refused_for_them(
     places = HostPlaces(node=Places(kubeadm=str(tmp_path / "bin" / "kubeadm")))
 
     def refused(*ignore: str) -> list[str]:
-        wanted = host_fitness.Wanted("v1.20.2", ports=(), images=ASKED, ignore=ignore)
-        return [each.message for each in host_fitness.lacks(wanted, places) if each.check == "ImagePull"]
+        wanted = fitness.Wanted("v1.20.2", ports=(), images=ASKED, ignore=ignore)
+        return [each.message for each in fitness.lacks(wanted, places) if each.check == "ImagePull"]
 
     said = f"images are not there ({nobody}/etcd:3, {nobody}/coredns:1), and {nobody} can't be reached from here"
     assert refused() == [said]

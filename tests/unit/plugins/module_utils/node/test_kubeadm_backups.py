@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.kubeadm_backups import prune
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.kubeadm_backups import prune
 
 # As kubeadm 1.15 to 1.36 names them; the newest of each kind last.
 ETCD = [f"kubeadm-backup-etcd-2024-0{month}-11-21-00-07" for month in (1, 2, 3, 4)]

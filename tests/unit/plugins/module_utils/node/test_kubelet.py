@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import kubelet
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components import kubelet
 
 
 class Healthz(http.server.BaseHTTPRequestHandler):

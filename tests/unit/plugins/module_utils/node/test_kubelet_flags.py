@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import kubelet_flags
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components import kubelet_flags
 
 WORDS = [
     "--config=/var/lib/kubelet/config.yaml",

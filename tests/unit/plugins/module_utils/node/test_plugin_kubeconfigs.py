@@ -9,7 +9,7 @@ import base64
 import json
 from pathlib import Path
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import plugin_kubeconfigs
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates import plugin_kubeconfigs
 
 PEM = "-----BEGIN CERTIFICATE-----\nMTIz\n-----END CERTIFICATE-----\n"
 TOKEN = "eyJhbGciOiJSUzI1NiIsImtpZCI6Im9sZCJ9.e30.c2ln"

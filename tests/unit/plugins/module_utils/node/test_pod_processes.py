@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.pod_processes import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.pod_processes import (
     alive,
     instances,
     last_words,

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.etcd.external import ExternalEtcd
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.kubeadm import facts
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node import preflight
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap import Places
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host_facts import HostPlaces
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.preflight import Check, Wanted, look_at
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import kubernetes_facts
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.bootstrap.unit import Places
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host import preflight
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.external_etcd import ExternalEtcd
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.facts import HostPlaces
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.host.preflight import Check, Wanted, look_at
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="one of the checks is for root")
 
@@ -69,7 +69,7 @@ def _host(tmp_path: Path) -> t.Iterator[Host]:
     (proc / "swaps").write_text("Filename Type Size Used Priority\n")
     (proc / "net/tcp").write_text("  sl  local_address\n")
     (proc / "meminfo").write_text("MemTotal:        4000000 kB\n")
-    for name in facts.host_sysctls("v1.20.2"):
+    for name in kubernetes_facts.host_sysctls("v1.20.2"):
         path = proc / "sys" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("1\n")
@@ -96,7 +96,7 @@ def _host(tmp_path: Path) -> t.Iterator[Host]:
             path=(str(tmp_path),),
         )
         made = Host(tmp_path, places)
-        for name in facts.host_programs("v1.20.2"):
+        for name in kubernetes_facts.host_programs("v1.20.2"):
             made.program(name, "")
         made.program("kubeadm", "v1.20.2")
         made.program("kubelet", "Kubernetes v1.20.2")

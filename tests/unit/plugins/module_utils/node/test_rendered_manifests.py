@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.rendered_manifests import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.rendered_manifests import (
     differences,
     keep_first_start,
     missing_files,

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.served_certificate import listener, presented
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates.served import listener, presented
 
 API_SERVER = ["kube-apiserver", "--advertise-address=10.0.0.1", "--secure-port=7443", "--allow-privileged"]
 CLIENTS = "--listen-client-urls=http://127.0.0.1:2381,https://127.0.0.1:2379,https://10.0.0.1:2379"

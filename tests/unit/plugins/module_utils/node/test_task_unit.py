@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from systemd import StandInSystemd
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.guard import NodeError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.task_unit import (
     ABSENT,
     ENDED,

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import cgroups
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.machine import cgroups
 
 HYBRID = """\
 22 1 254:0 / / rw,relatime - ext4 /dev/vda rw

@@ -11,7 +11,8 @@ import json
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import addresses, errors, guest
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import addresses, errors
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.machine import guest
 
 NETWORK = addresses.network_of("kcp0", "10.222.0.0/24", "10.223.0.0/16")
 

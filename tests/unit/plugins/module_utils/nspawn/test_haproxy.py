@@ -10,9 +10,9 @@ import subprocess
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import haproxy
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.endpoint import haproxy
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.endpoint.haproxy import Server
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.haproxy import Server
 
 SERVERS = [Server("demo-1", "10.222.0.10"), Server("demo-2", "10.222.0.11", 7443)]
 STATE = """\

@@ -13,17 +13,17 @@ import tarfile
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn import (
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image import (
+    build,
+    contents,
+    crictl,
     debian,
     docker_archive,
-    image,
-    image_build,
-    image_contents,
-    image_crictl,
-    image_files,
     kubernetes_source,
+    system_files,
 )
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.errors import NspawnError
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.image import cache as image
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.nspawn.layout import Cache
 
 TARGETS = """\
@@ -83,12 +83,12 @@ def test_a_version_without_all_three_numbers_is_refused(version):
     ],
 )
 def test_an_images_short_name(name, short):
-    assert image_contents.short_name(name) == short
+    assert contents.short_name(name) == short
 
 
 def test_a_manifest_has_to_say_something_only_about_images_that_are_missing():
-    assert image_build.kubeadm_needs([]) == {"skipPhases": [], "ignorePreflightErrors": []}
-    assert image_build.kubeadm_needs(["k8s.gcr.io/coredns:1.7.0"]) == {
+    assert build.kubeadm_needs([]) == {"skipPhases": [], "ignorePreflightErrors": []}
+    assert build.kubeadm_needs(["k8s.gcr.io/coredns:1.7.0"]) == {
         "skipPhases": ["addon/coredns"],
         "ignorePreflightErrors": ["ImagePull"],
     }
@@ -96,7 +96,7 @@ def test_a_manifest_has_to_say_something_only_about_images_that_are_missing():
 
 def test_the_dynamic_loaders_listing_is_read():
     listing = "\tlinux-vdso.so.1 (0x00007ffd)\n\tlibc.so.6 => /base/lib/x/libc.so.6 (0x00007f)\n\t/lib64/ld-linux-x86-64.so.2 (0x00007f)\n"
-    assert image_contents.shared_libraries(listing) == ["/base/lib/x/libc.so.6", "/lib64/ld-linux-x86-64.so.2"]
+    assert contents.shared_libraries(listing) == ["/base/lib/x/libc.so.6", "/lib64/ld-linux-x86-64.so.2"]
 
 
 def test_a_docker_archive_is_what_it_says(tmp_path):
@@ -135,8 +135,8 @@ def test_the_same_files_give_the_same_archive(tmp_path):
 
 
 def shell_scripts():
-    yield "crictl", image_crictl.CRICTL
-    yield from ((path, text) for path, text, mode in image_files.image_files("pause:3.2") if mode == 0o755)
+    yield "crictl", crictl.CRICTL
+    yield from ((path, text) for path, text, mode in system_files.image_files("pause:3.2") if mode == 0o755)
 
 
 @pytest.mark.parametrize(("name", "text"), list(shell_scripts()))
@@ -146,7 +146,7 @@ def test_every_script_is_valid_shell(name, text):
 
 def test_the_hook_is_added_to_containerds_own_specification():
     spec = {"process": {"args": []}, "hooks": {"prestart": [{"path": "/x"}]}}
-    found = image_files.with_hook(spec)
+    found = system_files.with_hook(spec)
     assert found["process"] == {"args": []}
     assert found["hooks"]["prestart"] == [{"path": "/x"}]
     assert [each["path"] for each in found["hooks"]["createContainer"]] == [

@@ -1,0 +1,171 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a node refuses before anything else: the wrong machine, a host that was given back, and a run that lost its lock to a newer one."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import typing as t
+
+STATE_DIRECTORY = "/var/lib/kubeadm-control-plane"
+KUBERNETES_DIRECTORY = "/etc/kubernetes"
+MACHINE_ID_FILE = "/etc/machine-id"
+BOOT_ID_FILE = "/proc/sys/kernel/random/boot_id"
+
+
+class NodeError(Exception):
+    """A refusal or a failure on a node: what is wrong, why it matters, and what to do (``fix``)."""
+
+    def __init__(self, what: str, fix: str = "") -> None:
+        super().__init__(f"{what} {fix}".strip())
+        self.what = what
+        self.fix = fix
+
+
+class Fenced(NodeError):
+    """A refusal: another run has been here, or at work on this cluster, with the number ``highest``, which is greater than this run's."""
+
+    def __init__(self, number: int, highest: int, where: str) -> None:
+        super().__init__(
+            f"This run's fencing number is {number}, but {where} a run with number {highest}: this run no longer holds the cluster's lock.",
+            "Nothing was done. See who holds the lock, and run again when it is free.",
+        )
+        self.highest = highest
+
+
+def read_text(path: str) -> str:
+    """Return a small file's text without the white space around it, "" where it can't be read."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(65536).strip()
+    except OSError:
+        return ""
+
+
+def require_machine(expected: t.Optional[str], path: str = MACHINE_ID_FILE) -> str:
+    """Return this machine's ID, and refuse where it isn't the expected one (DESIGN.md, "The right machine").
+
+    Raises:
+        NodeError: another machine-id, or none although one is expected.
+    """
+    actual = read_text(path)
+    if expected and actual != expected:
+        found = f"machine-id {actual}" if actual else f"no machine-id ({path})"
+        raise NodeError(
+            f"Wrong machine: this call is for the machine with machine-id {expected}, but this one has {found}.",
+            "Nothing was done. Check ansible_connection, ansible_host and delegation, and that the machine was not"
+            " replaced or re-installed behind its address.",
+        )
+    return actual
+
+
+def require_fencing(number: t.Optional[int], directory: str = STATE_DIRECTORY, *, keep: bool = True) -> None:
+    """Refuse a number lower than the highest that this machine has seen (DESIGN.md, "Fencing").
+
+    A higher one is kept, unless ``keep`` is False (check mode).
+
+    Raises:
+        Fenced: a later run has been here: this one lost its lock.
+        NodeError: what is kept is no number.
+    """
+    if number is None:
+        return
+    if not keep and not os.path.isdir(directory):
+        return
+    with exclusive(directory):
+        compare_number(os.path.join(directory, "fencing"), number, "this machine has seen", keep=keep)
+
+
+def compare_number(path: str, number: int, where: str, *, keep: bool) -> None:
+    """Refuse a number lower than the one that a file keeps; a higher one is kept, where that is wanted. The caller holds :func:`exclusive`.
+
+    Args:
+        path: the file.
+        number: a run's number.
+        where: who has seen the higher one, for the refusal.
+        keep: whether a higher number is written to the file.
+
+    Raises:
+        Fenced: the file has a higher one.
+        NodeError: what is kept is no number.
+    """
+    text = read_text(path)
+    if text and not (text.isascii() and text.isdigit()):
+        raise NodeError(f"{path} holds {text[:40]!r} instead of a number.", "Look who changed it, then delete it.")
+    highest = int(text or 0)
+    if number < highest:
+        raise Fenced(number, highest, where)
+    if keep and number > highest:
+        write_atomically(path, f"{number}\n".encode())
+
+
+def require_claim(identity: str, directory: str = STATE_DIRECTORY, kubernetes: str = KUBERNETES_DIRECTORY) -> None:
+    """Refuse an existing host that was given back, or claimed by somebody else, since the caller learned whose it is (node/host/claim.py).
+
+    A host without a claim that carries a cluster is refused by nobody: its claim was deleted by hand.
+
+    Raises:
+        NodeError: the claim is another's, or there is none and nothing of a cluster.
+    """
+    text = read_text(os.path.join(directory, "claim.json"))
+    try:
+        found = str(json.loads(text)["id"]) if text else ""
+    except (ValueError, KeyError, TypeError):
+        found = "unreadable"
+    carried = any(
+        os.path.exists(os.path.join(kubernetes, name)) for name in ("admin.conf", "kubelet.conf", "manifests")
+    )
+    if found == identity or (not found and (carried or os.path.exists(os.path.join(directory, "bootstrap.json")))):
+        return
+    raise NodeError(
+        "This host is not the machine's any more that this call is for: it was given back"
+        + (" and has another claim by now." if found else "."),
+        "Nothing was done. Another run has released it; run again, which reads everything anew.",
+    )
+
+
+@contextlib.contextmanager
+def exclusive(directory: str = STATE_DIRECTORY) -> t.Iterator[None]:
+    """Hold this machine's own lock; the kernel takes it back when the process dies."""
+    os.makedirs(directory, mode=0o700, exist_ok=True)
+    descriptor = os.open(os.path.join(directory, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def write_atomically(path: str, content: bytes, mode: int = 0o600, uid: int = -1, gid: int = -1) -> None:
+    """Write a file so that it is there whole or not at all, even after a power cut; at no time is ``mode`` exceeded."""
+    directory = os.path.dirname(path)
+    partial = os.path.join(directory, f".{os.path.basename(path)}.{os.getpid()}.partial")
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(partial)
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fchown(file.fileno(), uid, gid)
+            os.fchmod(file.fileno(), mode)
+            os.fsync(file.fileno())
+        os.rename(partial, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(partial)
+        raise
+    sync_directory(directory)
+
+
+def sync_directory(path: str) -> None:
+    """Wait until what was renamed, made or removed in a folder outlives a power cut."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

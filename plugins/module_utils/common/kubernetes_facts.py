@@ -1,0 +1,363 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Facts that differ between Kubernetes versions, as data with their source.
+
+Nothing else decides by a Kubernetes version's number, but for the tables of fields (fields.py) and of etcd's releases (etcd_releases.py).
+
+The tables are kubeadm.md B4 to B7 (the ConfigMaps and RBAC, labels and taints, defaults, feature gates). A table lists
+(first minor of 1.x, value), the newest first; pre-releases are judged by their minor. What that document marks as not re-read in the
+sources is marked with ~ here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from .kubernetes_versions import Version, api, parse
+
+_T = TypeVar("_T")
+
+DEFAULT_CERTIFICATES_DIR = "/etc/kubernetes/pki"
+DEFAULT_ETCD_DATA_DIR = "/var/lib/etcd"
+DEFAULT_BIND_PORT = 6443
+CERTIFICATE_VALIDITY_DAYS = 365
+HEALTH_CHECK_SECONDS = 240
+# From this API version on (v1beta4) each machine's own configuration has its timeouts (kubeadm.md B2.4).
+OWN_TIMEOUTS = 4
+MINIMUM_SERVICE_ADDRESSES = 10
+MINIMUM_POD_ADDRESSES = 14
+
+# --- B4: stored objects, RBAC, files ---
+
+_KUBELET_CONFIG = "kubelet-config"
+_KUBELET_CONFIG_GATE = "UnversionedKubeletConfigMap"
+_CLUSTER_STATUS_UNTIL = 21
+# KEP-4214: since then `kubeadm init` makes super-admin.conf on its node.
+_SUPER_ADMIN_SINCE = 29
+# From this minor on every kubeadm makes ClusterRoleBinding kubeadm:apiserver-kubelet-client itself (kcp-behaviour.md §1.5).
+_KUBELET_CLIENT_BINDING_SINCE = 38
+# `kubeadm alpha certs renew` before, `kubeadm certs renew` since (A6; 1.20.2 has both).
+_CERTS_SINCE = 20
+
+# --- What may stand beside what (kubeadm.md A4.2, A4.3: the Kubernetes version skew policy) ---
+
+# How many minor versions a kubelet may be older than the API servers.
+_KUBELET_SKEW: tuple[tuple[int, int], ...] = ((28, 3), (0, 2))
+# How many minor versions a kubelet may be older than kubeadm lets an upgrade begin with.
+_KUBELET_UPGRADE_SKEW: tuple[tuple[int, int], ...] = ((28, 3), (0, 1))
+
+# --- What a machine must have ---
+
+# Programs and the kernel's settings (which have to be 1) that kubeadm insists on: from which minor to before which.
+_ALWAYS = (0, 1000)
+_HOST_PROGRAMS: dict[str, tuple[int, int]] = {
+    "ip": _ALWAYS,
+    "iptables": _ALWAYS,
+    "mount": _ALWAYS,
+    "nsenter": _ALWAYS,
+    "conntrack": (18, 32),
+    "crictl": (0, 31),
+}
+_HOST_SYSCTLS: dict[str, tuple[int, int]] = {
+    "net/ipv4/ip_forward": _ALWAYS,
+    "net/bridge/bridge-nf-call-iptables": (0, 30),
+}
+# The kubelet warns about cgroup v1 and later refuses it by default (Kubernetes release notes).
+_CGROUP_V1: tuple[tuple[int, str], ...] = ((35, "refused"), (31, "deprecated"), (0, ""))
+# Options of `kubectl drain` (kubectl's release notes).
+_DRAIN_EMPTYDIR: tuple[tuple[int, str], ...] = ((20, "--delete-emptydir-data"), (0, "--delete-local-data"))
+_DRAIN_NO_WAIT: tuple[tuple[int, str], ...] = ((18, "--skip-wait-for-delete-timeout=1"), (0, ""))
+
+# --- B5: labels and taints (KEP-2067) ---
+
+LABEL_MASTER = "node-role.kubernetes.io/master"
+LABEL_CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
+_ROLE_LABELS: tuple[tuple[int, tuple[str, ...]], ...] = (
+    (24, (LABEL_CONTROL_PLANE,)),
+    (20, (LABEL_MASTER, LABEL_CONTROL_PLANE)),
+    (0, (LABEL_MASTER,)),
+)
+_TAINT_KEYS: tuple[tuple[int, tuple[str, ...]], ...] = (
+    (25, (LABEL_CONTROL_PLANE,)),
+    (24, (LABEL_MASTER, LABEL_CONTROL_PLANE)),
+    (0, (LABEL_MASTER,)),
+)
+_DNS_TOLERATIONS: tuple[tuple[int, tuple[str, ...]], ...] = (
+    (26, (LABEL_CONTROL_PLANE,)),
+    (20, (LABEL_CONTROL_PLANE, LABEL_MASTER)),
+    (0, (LABEL_MASTER,)),
+)
+
+# --- B6: other defaults ---
+
+OLD_REGISTRY, _NEW_REGISTRY = "k8s.gcr.io", "registry.k8s.io"
+DEFAULT_REGISTRIES = (OLD_REGISTRY, _NEW_REGISTRY)
+_NEW_REGISTRY_SINCE = 25
+# Backports: minor -> first patch level with the new registry.
+_NEW_REGISTRY_PATCHES = {24: 9, 23: 15, 22: 17}
+_CRI_SOCKETS: tuple[tuple[int, str], ...] = (
+    (24, "unix:///var/run/containerd/containerd.sock"),
+    (0, "/var/run/dockershim.sock"),
+)
+ANNOTATION_CRI_SOCKET = "kubeadm.alpha.kubernetes.io/cri-socket"
+# D.2: from here on kubeadm sets the kubelet's cgroup driver to systemd where nobody says otherwise, at an upgrade too.
+_SYSTEMD_CGROUPS_SINCE = 22
+# External etcd: kubeadm 1.20 and the newest are known; in between it was not checked.
+_EXTERNAL_ETCD: tuple[tuple[int, str | None], ...] = ((35, "3.5.24"), (21, None), (0, "3.2.18"))
+# B2.1, B2.5: the flag for patches where the API has no field, and what can be patched.
+_PATCHES_FLAGS: tuple[tuple[int, str], ...] = ((22, "--patches"), (19, "--experimental-patches"), (0, ""))
+_PATCH_TARGETS: tuple[tuple[int, tuple[str, ...]], ...] = (
+    (32, ("kubeletconfiguration", "corednsdeployment")),
+    (25, ("kubeletconfiguration",)),
+    (0, ()),
+)
+_STATIC_PODS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
+
+# kubeadm.md B2.2: encryptionAlgorithm -> first minor whose kubeadm knows it.
+_ENCRYPTION_ALGORITHMS: dict[str, int] = {
+    "RSA-2048": 31,
+    "RSA-3072": 31,
+    "RSA-4096": 31,
+    "ECDSA-P256": 31,
+    "ECDSA-P384": 34,
+}
+
+# In-tree cloud providers that kubelet, kube-apiserver and kube-controller-manager of a release still accept; the components exit
+# with "unknown cloud provider" for others. Removed: openstack 1.26, aws 1.27, the rest 1.31 (Kubernetes release notes).
+_CLOUD_PROVIDERS: dict[str, int] = {"aws": 27, "azure": 31, "gce": 31, "openstack": 26, "vsphere": 31}
+_CLOUD_PROVIDERS_ALWAYS = ("", "external")
+
+# --- B7: feature gates of kubeadm ---
+
+
+@dataclass(frozen=True)
+class _Gate:
+    """Minors: `since` kubeadm knows the gate, `on` it is on by default (None = never), `ga`, `gone` its name is an error again."""
+
+    since: int
+    on: int | None = None
+    ga: int | None = None
+    gone: int | None = None
+
+
+# WaitForAllControlPlaneComponents' removal was not checked, so it stays known.
+_FEATURE_GATES: dict[str, _Gate] = {
+    "IPv6DualStack": _Gate(16, on=21, ga=23, gone=24),
+    "PublicKeysECDSA": _Gate(19, gone=37),
+    "RootlessControlPlane": _Gate(22),
+    "UnversionedKubeletConfigMap": _Gate(22, on=24, ga=25, gone=26),
+    "EtcdLearnerMode": _Gate(27, on=29, ga=32, gone=33),
+    "UpgradeAddonsBeforeControlPlane": _Gate(28, gone=31),
+    "WaitForAllControlPlaneComponents": _Gate(30, on=33, ga=34),
+    "ControlPlaneKubeletLocalMode": _Gate(31, on=33, ga=36, gone=36),
+    "NodeLocalCRISocket": _Gate(32, on=34, ga=36, gone=37),
+}
+
+# kcp-behaviour.md §1.2: Cluster API switches this gate on for 1.31 <= version < 1.36 unless the user says false.
+KUBELET_LOCAL_MODE_GATE = "ControlPlaneKubeletLocalMode"
+_KUBELET_LOCAL_MODE_MINORS = (31, 36)
+
+
+def _pick(table: Iterable[tuple[int, _T]], version: str) -> _T:
+    """Return the value of a table ((first minor of 1.x, value), the newest first) for a version."""
+    at = parse(version)
+    return next(value for minor, value in table if at.at_least(minor))
+
+
+def role_labels(version: str) -> tuple[str, ...]:
+    """The role labels kubeadm puts on a control plane node (kubeadm.md B5)."""
+    return _pick(_ROLE_LABELS, version)
+
+
+def default_taint_keys(version: str) -> tuple[str, ...]:
+    """The keys of the NoSchedule taints kubeadm puts on a control plane node (kubeadm.md B5)."""
+    return _pick(_TAINT_KEYS, version)
+
+
+def dns_toleration_keys(version: str) -> tuple[str, ...]:
+    """The keys of the control plane taints that kubeadm's CoreDNS tolerates (kubeadm.md B5)."""
+    return _pick(_DNS_TOLERATIONS, version)
+
+
+def kubelet_config_map_name(version: str, gates: Mapping[str, object] | None = None) -> str:
+    """Return the name of the kubelet ConfigMap that kubeadm of this version reads, with these feature gates (kubeadm.md B4, D.2)."""
+    at = parse(version)
+    plain = gate_on(version, _KUBELET_CONFIG_GATE, gates)
+    return _KUBELET_CONFIG if plain else f"{_KUBELET_CONFIG}-{at.major}.{at.minor}"
+
+
+def kubelet_config_map_names(version: str) -> tuple[str, ...]:
+    """Return the names that the kubelet ConfigMap may have up to this version, the likelier first (kubeadm.md B4)."""
+    at = parse(version)
+    names = [f"{_KUBELET_CONFIG}-{at.major}.{minor}" for minor in (at.minor, at.minor - 1)]
+    plain_first = _gate_default(version, _KUBELET_CONFIG_GATE)
+    return (_KUBELET_CONFIG, *names) if plain_first else (*names, _KUBELET_CONFIG)
+
+
+def has_cluster_status(version: str) -> bool:
+    """Whether kubeadm-config carries the key ClusterStatus (kubeadm.md B4: up to 1.21)."""
+    return not parse(version).at_least(_CLUSTER_STATUS_UNTIL + 1)
+
+
+def has_super_admin(version: str) -> bool:
+    """Whether `kubeadm init` makes super-admin.conf on its node (kubeadm.md B4)."""
+    return parse(version).at_least(_SUPER_ADMIN_SINCE)
+
+
+def makes_kubelet_client_binding(version: str) -> bool:
+    """Whether kubeadm itself makes the ClusterRoleBinding kubeadm:apiserver-kubelet-client (kcp-behaviour.md §1.5)."""
+    return parse(version).at_least(_KUBELET_CLIENT_BINDING_SINCE)
+
+
+def joins_have_own_timeouts(version: str) -> bool:
+    """Whether a join's timeouts are in its own configuration; before, the health check's is in kubeadm-config (kubeadm.md B3)."""
+    return parse(version).at_least(api(OWN_TIMEOUTS).written_from)
+
+
+def patches_flag(version: str) -> str:
+    """The flag of `kubeadm init|join|upgrade` for patches where the configuration has no field ("" = none) (kubeadm.md B2.1)."""
+    return _pick(_PATCHES_FLAGS, version)
+
+
+def patch_targets(version: str) -> tuple[str, ...]:
+    """What files in patches.directory may patch (kubeadm.md B2.5)."""
+    return (*_STATIC_PODS, *_pick(_PATCH_TARGETS, version)) if patches_flag(version) else ()
+
+
+def default_cri_socket(version: str) -> str:
+    """The CRI socket kubeadm takes when none is given and none is detected (kubeadm.md B6)."""
+    return _pick(_CRI_SOCKETS, version)
+
+
+def default_image_repository(version: str) -> str:
+    """kubeadm's default registry (kubeadm.md B6)."""
+    at = parse(version)
+    backported = at.patch >= _NEW_REGISTRY_PATCHES.get(at.minor, 1 << 30)
+    return _NEW_REGISTRY if at.at_least(_NEW_REGISTRY_SINCE) or backported else OLD_REGISTRY
+
+
+def minimum_external_etcd(version: str) -> str | None:
+    """The oldest external etcd that kubeadm of this version accepts; None = not known (kubeadm.md B6)."""
+    return _pick(_EXTERNAL_ETCD, version)
+
+
+def feature_gates(version: Version) -> tuple[str, ...]:
+    """Return the feature gates that kubeadm of this version is known to have (kubeadm.md B7)."""
+    return tuple(
+        name
+        for name, one in _FEATURE_GATES.items()
+        if version.at_least(one.since) and not (one.gone is not None and version.at_least(one.gone))
+    )
+
+
+def feature_gate_refused(version: Version, gate: str) -> bool:
+    """Whether kubeadm of this version fails for the feature gate's name (kubeadm.md B7).
+
+    Of a version newer than these tables only a gate that was removed is refused: it may have gates that are not in them.
+    """
+    return gate not in feature_gates(version) and (version.known or gate in _FEATURE_GATES)
+
+
+def _gate_default(version: str, gate: str) -> bool:
+    """Whether the gate is on where nobody says otherwise; what went GA stays on (kubeadm.md B7)."""
+    one = _FEATURE_GATES[gate]
+    return one.on is not None and parse(version).at_least(one.on)
+
+
+def gate_on(version: str, gate: str, gates: Mapping[str, object] | None) -> bool:
+    """Whether the gate is on with these feature gates; false for a version that has none of this name (kubeadm.md B7)."""
+    one, at = _FEATURE_GATES[gate], parse(version)
+    default = _gate_default(version, gate)
+    if not at.at_least(one.since) or (one.ga is not None and at.at_least(one.ga)):
+        return default
+    return bool((gates or {}).get(gate, default))
+
+
+def cluster_api_gates(version: str) -> dict[str, bool]:
+    """Return the feature gates that Cluster API sets unless the user says otherwise (kcp-behaviour.md §1.2)."""
+    first, gone = _KUBELET_LOCAL_MODE_MINORS
+    at = parse(version)
+    return {KUBELET_LOCAL_MODE_GATE: True} if at.at_least(first) and not at.at_least(gone) else {}
+
+
+def encryption_algorithms(version: Version) -> tuple[str, ...]:
+    """Return the values of encryptionAlgorithm that kubeadm of this version is known to have, none before v1beta4 (kubeadm.md B2.2)."""
+    return tuple(name for name, minor in _ENCRYPTION_ALGORITHMS.items() if version.at_least(minor))
+
+
+def encryption_algorithm_refused(version: Version, name: str) -> bool:
+    """Whether kubeadm of this version fails for the encryption algorithm.
+
+    Older kubeadm has no such field at all, which the conversion reports; a newer one may have algorithms that are not in the table.
+    """
+    known = encryption_algorithms(version)
+    return bool(known) and name not in known and version.known
+
+
+def unknown_names(version: Version, cluster_configuration: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return path and name of the gates and the algorithm of a ClusterConfiguration (hub) that only a newer table can tell about."""
+    if version.known:
+        return []
+    gates = cluster_configuration.get("featureGates") or {}
+    found = [(f"featureGates.{name}", str(name)) for name in gates if name not in _FEATURE_GATES]
+    algorithm = cluster_configuration.get("encryptionAlgorithm")
+    if algorithm and algorithm not in _ENCRYPTION_ALGORITHMS:
+        found.append(("encryptionAlgorithm", str(algorithm)))
+    return sorted(found)
+
+
+def cloud_providers(version: Version) -> tuple[str, ...]:
+    """Return the values of `--cloud-provider` with which the components of this version start."""
+    return (
+        *_CLOUD_PROVIDERS_ALWAYS,
+        *(name for name, gone in _CLOUD_PROVIDERS.items() if not version.at_least(gone)),
+    )
+
+
+def kubelet_skew(version: Version) -> int:
+    """Return how many minor versions a kubelet may be older than API servers of this version (kubeadm.md A4.3)."""
+    return _pick(_KUBELET_SKEW, str(version))
+
+
+def kubelet_upgrade_skew(version: Version) -> int:
+    """Return how many minor versions a kubelet may be older than an upgrade's target (kubeadm.md A4.2)."""
+    return _pick(_KUBELET_UPGRADE_SKEW, str(version))
+
+
+def certs_command(version: str) -> tuple[str, ...]:
+    """Return kubeadm's words before `renew` (kubeadm.md A6)."""
+    return ("certs",) if parse(version).at_least(_CERTS_SINCE) else ("alpha", "certs")
+
+
+def host_programs(version: str) -> tuple[str, ...]:
+    """Return the programs that kubeadm of this version insists on."""
+    return _within(_HOST_PROGRAMS, version)
+
+
+def host_sysctls(version: str) -> tuple[str, ...]:
+    """Return the kernel's settings, as paths below /proc/sys, that kubeadm of this version wants to be 1."""
+    return _within(_HOST_SYSCTLS, version)
+
+
+def cgroup_v1(version: str) -> str:
+    """Return what the kubelet of this version says of cgroup v1: "", "deprecated" or "refused"."""
+    return _pick(_CGROUP_V1, version)
+
+
+def sets_systemd_cgroups(version: str) -> bool:
+    """Whether kubeadm gives kubelets the cgroup driver systemd where nobody says otherwise (kubeadm.md B6)."""
+    return parse(version).at_least(_SYSTEMD_CGROUPS_SINCE)
+
+
+def drain_options(kubectl: str, unreachable: bool) -> tuple[str, ...]:
+    """Return the options of `kubectl drain` of this version for pods' own data, and for a Node whose kubelet is silent."""
+    quick = _pick(_DRAIN_NO_WAIT, kubectl) if unreachable else ""
+    return (_pick(_DRAIN_EMPTYDIR, kubectl), *((quick,) if quick else ()))
+
+
+def _within(table: Mapping[str, tuple[int, int]], version: str) -> tuple[str, ...]:
+    at = parse(version)
+    return tuple(name for name, (since, gone) in table.items() if at.at_least(since) and not at.at_least(gone))

@@ -1,0 +1,73 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Text as people are shown it: nothing in it can move a cursor, hide itself or pass for a line of ours (docs/architecture.md).
+
+Hosts, members of etcd, manifests and Actions say what they like. Whatever is shown has passed here: results of modules
+(``node/module.py``), results and lines of the controller's actions (``plugin_utils/calls/screen.py``), the journal, Events and conditions.
+Standard library alone: it runs on nodes, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+# Control characters but line feed and tab, lone surrogates (which JSON lets through and no encoding can write), line separators, and what
+# Unicode calls Bidi_Control and Default_Ignorable_Code_Point.
+_HIDDEN = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    r"\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+_BREAK = re.compile(r"\r?\n|\t")
+# Fields of a task's result that are for people, wherever in it they are. All others are data that something acts with or compares.
+_TEXTS = frozenset({"msg", "message", "fix", "diff", "problem", "problems", "reasons", "warnings"})
+
+
+def visible(text: str) -> str:
+    """Return a text with what a terminal would obey or hide written out (``\\x1b``, ``\\u202e``); lines and tabs stay."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _HIDDEN.sub(lambda found: ascii(found.group())[1:-1], text.replace("\r\n", "\n"))
+
+
+def one_line(text: str) -> str:
+    """Return a text as :func:`visible` does, in one line: line feeds and tabs become spaces."""
+    return text if text.isascii() and text.isprintable() else visible(_BREAK.sub(" ", text))
+
+
+def block(lines: Iterable[str]) -> str:
+    """Return lines as one text; a line feed within one of them begins no line."""
+    return "\n".join(one_line(each) for each in lines)
+
+
+def lines(text: str) -> list[str]:
+    """Return the lines of a text, each as :func:`one_line` does; nothing but a line feed ends one."""
+    return [one_line(each) for each in text.replace("\r\n", "\n").split("\n")]
+
+
+def legible(document: Any, write: Callable[[str], str] = one_line) -> Any:
+    """Return a copy of a JSON document whose every text, keys included, is written by ``write``."""
+    if isinstance(document, str):
+        return write(document)
+    if isinstance(document, Mapping):
+        return {legible(key, write): legible(value, write) for key, value in document.items()}
+    if isinstance(document, (list, tuple)):
+        return [legible(each, write) for each in document]
+    return document
+
+
+def readable(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a task's result with its texts :func:`visible`, and without lone surrogates, for which Ansible refuses a whole result."""
+    return {key: _readable(value, key in _TEXTS) for key, value in result.items()}
+
+
+def _readable(value: Any, text: bool) -> Any:
+    if isinstance(value, str):
+        if text:
+            return visible(value)
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
+    if isinstance(value, Mapping):
+        return {_readable(key, text): _readable(each, text or key in _TEXTS) for key, each in value.items()}
+    return [_readable(each, text) for each in value] if isinstance(value, (list, tuple)) else value

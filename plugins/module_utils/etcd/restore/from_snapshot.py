@@ -1,0 +1,248 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""etcd on this machine begins anew from a snapshot, as its only member (docs/backup_and_restore.md).
+
+The steps, each of which can be done again: stop the control plane by taking its static pod manifests away; restore with etcd's own tool
+beside the data; put the result in the data's place, which is moved aside and never deleted; start etcd and wait until it serves alone;
+start the rest and wait for the API server. Whatever fails before the API server is waited for is undone: the old data comes back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import typing as t
+from dataclasses import dataclass, field
+
+from ...common import guard
+from ...common.guard import NodeError
+from ...common.https import Unreachable
+from ...workload_api.api import own_server
+from ..gateway import Credentials, Gateway
+from ..local import Places, etcd_data, listens
+from ..snapshot import tool as etcd_tool
+from ..snapshot.contents import verified
+from ..snapshot.tool import Tool, ToolSource
+from ..types import EtcdError
+from .single_voter import FAILED, Recovery, make_snapshot, now, unused
+
+STATIC_PODS = ("etcd.yaml", "kube-apiserver.yaml", "kube-controller-manager.yaml", "kube-scheduler.yaml")
+# Who watches must see that time went back: revisions that were handed out since the snapshot are never used again.
+_BUMP = ("--bump-revision", "1000000000", "--mark-compacted")
+_SNAPSHOT = "snapshot.db"
+
+
+@dataclass(frozen=True)
+class RestorePlaces(Places):
+    """Where things are on a control plane node, for a restore."""
+
+    @property
+    def record(self) -> str:
+        """The durable state of the restore."""
+        return os.path.join(self.state, "etcd-restore.json")
+
+    @property
+    def cluster_ca(self) -> str:
+        """The cluster's own certificate authority."""
+        return os.path.join(self.kubernetes, "pki", "ca.crt")
+
+
+def member_identity(manifest: str) -> tuple[str, str]:
+    """Return the name and the peer URL that etcd's static pod manifest gives this machine's member. Raises NodeError."""
+    found = []
+    for flag in ("--name", "--initial-advertise-peer-urls"):
+        value = re.search(rf"\s[\"']?{flag}=([^\s\"']+)", manifest)
+        if value is None:
+            raise NodeError(f"etcd's static pod manifest has no {flag}.", "Is this etcd one of kubeadm's?")
+        found.append(value.group(1))
+    return found[0], found[1]
+
+
+@dataclass
+class Restore(Recovery):
+    """The restore of this machine's etcd, as its record tells of it. ``tool`` gives etcd's own tool for a folder."""
+
+    places: RestorePlaces = field(default_factory=RestorePlaces)
+    tool: t.Optional[ToolSource] = None
+    listens: t.Callable[[t.Iterable[tuple[str, int]]], str] = field(default=listens)
+
+    def _steps(self) -> tuple[tuple[str, t.Callable[[dict[str, t.Any]], None]], ...]:
+        return (
+            ("stop", self._stop),
+            ("restore", self._restore_data),
+            ("swap", self._swap),
+            ("start", self._start),
+            ("api", self._serve),
+        )
+
+    def _fail(self, record: dict[str, t.Any], message: str) -> None:
+        record.update(message=message)
+        # Once etcd serves what was restored, the rest comes by being called again; going back would help nobody.
+        if "start" not in record["done"]:
+            self._undo(record)
+            record.update(state=FAILED, finishedAt=now())
+        self.write(record)
+
+    def _stop(self, record: dict[str, t.Any]) -> None:
+        kept = self._manifests(record)
+        take_manifests_away(self.places.manifests, kept)
+        if not os.path.exists(os.path.join(kept, "etcd.yaml")):
+            raise NodeError(f"{self.places.manifest} is not there, and no copy of it was kept.")
+        record["dataDir"] = etcd_data(guard.read_text(os.path.join(kept, "etcd.yaml")))
+        self.wait_for("the control plane to stop", lambda: self.stopped(kept, record["dataDir"]), self.bounds.stop)
+
+    def stopped(self, kept: str, data: str) -> bool:
+        """Whether no etcd uses the data any more, and no API server listens where the manifests in ``kept`` say."""
+        return unused(os.path.join(data, "member", "snap", "db")) and not self.listens(served_address(kept))
+
+    def _restore_data(self, record: dict[str, t.Any]) -> None:
+        work = self._work(record)
+        etcd_tool.release(work)
+        shutil.rmtree(work, ignore_errors=True)
+        os.makedirs(work, mode=0o700)
+        source = os.path.join(work, _SNAPSHOT)
+        if record["snapshot"]:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(source)
+            shutil.copyfile(record["snapshot"], source)
+            os.chmod(source, 0o600)
+        else:
+            make_snapshot(os.path.join(record["dataDir"], "member", "snap", "db"), source)
+        with open(self.places.cluster_ca, "rb") as file:
+            verified(source, file.read(), record["revision"])
+        manifest = os.path.join(self._manifests(record), "etcd.yaml")
+        name, peer = member_identity(guard.read_text(manifest))
+        source_of_tool = self.tool or (lambda folder: etcd_tool.image_tool(folder, manifest))
+        with source_of_tool(work) as found:
+            done = found.run(
+                "snapshot",
+                "restore",
+                f"{found.inside}/{_SNAPSHOT}",
+                *("--data-dir", f"{found.inside}/restored"),
+                *("--name", name, "--initial-cluster", f"{name}={peer}", "--initial-advertise-peer-urls", peer),
+                # IDs come from URLs and this word: without one of its own, members of before could take this one for theirs.
+                *("--initial-cluster-token", record["token"]),
+                *self._bumps(found),
+            )
+        if done.returncode != 0 or not os.path.isfile(os.path.join(work, "restored", "member", "snap", "db")):
+            raise NodeError(
+                f"{found.name} could not restore the snapshot: {(done.stderr or done.stdout).strip()[-600:]}"
+            )
+        record["restoredBy"] = found.name
+        os.unlink(source)
+
+    def _bumps(self, found: Tool) -> tuple[str, ...]:
+        told = found.run("snapshot", "restore", "--help")
+        return _BUMP if _BUMP[0] in told.stdout + told.stderr else ()
+
+    def _swap(self, record: dict[str, t.Any]) -> None:
+        data, restored = (
+            os.path.join(record["dataDir"], "member"),
+            os.path.join(self._work(record), "restored", "member"),
+        )
+        before = aside(record["dataDir"], record["token"])
+        if os.path.isdir(restored):
+            if os.path.isdir(data) and not os.path.isdir(before):
+                os.rename(data, before)
+            os.rename(restored, data)
+        elif not os.path.isdir(data):
+            raise NodeError(f"what was restored is not in {self._work(record)}, nor in {data}.")
+        record["dataBefore"] = before if os.path.isdir(before) else ""
+        os.sync()
+
+    def _start(self, record: dict[str, t.Any]) -> None:
+        self.put_manifests(self._manifests(record), ("etcd.yaml",))
+        self.wait_for("etcd to serve as its only member", self._serves_alone, self.bounds.start, restarts=True)
+        shutil.rmtree(self._work(record), ignore_errors=True)
+
+    def _serves_alone(self) -> bool:
+        try:
+            with Gateway(self.places.etcd_url, self.places.credentials) as gateway:
+                status, listed = gateway.status(), gateway.member_list()
+                gateway.linearizable_read()
+        except (EtcdError, Unreachable) as error:
+            self._last = str(error)
+            return False
+        self._last = f"members: {', '.join(member.hex_id for member in listed.members)}"
+        return [member.id for member in listed.members] == [status.member_id] == [status.leader]
+
+    def _serve(self, record: dict[str, t.Any]) -> None:
+        record["message"] = ""
+        self.put_manifests(self._manifests(record))
+        if self.places.kubelet:
+            # It may hold what is no longer true.
+            with contextlib.suppress(NodeError):
+                self.runner(["systemctl", "restart", self.places.kubelet])
+        self._api(record)
+        if record["message"]:
+            raise NodeError(record["message"])
+
+    def put_manifests(self, kept: str, names: t.Iterable[str] = STATIC_PODS) -> None:
+        """Give the kubelet back the manifests of these names that a folder keeps, in this order."""
+        for name in names:
+            if os.path.exists(os.path.join(kept, name)):
+                with open(os.path.join(kept, name), "rb") as file:
+                    self._put(file.read(), name)
+
+    @staticmethod
+    def _manifests(record: t.Mapping[str, t.Any]) -> str:
+        return os.path.join(record["folder"], "manifests")
+
+    def _undo(self, record: dict[str, t.Any]) -> None:
+        """Put back what was there before. Where this fails too, the record still says Started and the next call goes on."""
+        data = str(record.get("dataDir") or "")
+        before = aside(data, record["token"]) if data else ""
+        if before and os.path.isdir(before):
+            self._take_away()
+            member = os.path.join(data, "member")
+            self.wait_for("etcd to stop", lambda: unused(os.path.join(member, "snap", "db")), self.bounds.stop)
+            shutil.rmtree(member, ignore_errors=True)
+            os.rename(before, member)
+        if data:
+            etcd_tool.release(self._work(record))
+            shutil.rmtree(self._work(record), ignore_errors=True)
+        self.put_manifests(self._manifests(record))
+
+    @staticmethod
+    def _work(record: t.Mapping[str, t.Any]) -> str:
+        return os.path.join(str(record["dataDir"]), f".{record['token']}")
+
+
+def aside(data: str, token: str) -> str:
+    """Return where the data of before a restore is kept, beside the data: moving it takes no time and no room."""
+    return os.path.join(data, f"member-before-{token}")
+
+
+def take_manifests_away(manifests: str, kept: str) -> list[str]:
+    """Keep the control plane's static pod manifests in a folder and take them away from the kubelet; return the names taken away."""
+    os.makedirs(kept, mode=0o700, exist_ok=True)
+    taken = []
+    for name in STATIC_PODS:
+        path = os.path.join(manifests, name)
+        if os.path.exists(path):
+            with open(path, "rb") as file:
+                guard.write_atomically(os.path.join(kept, name), file.read(), 0o600)
+            os.unlink(path)
+            taken.append(name)
+    return taken
+
+
+def served_address(folder: str) -> list[tuple[str, int]]:
+    """Return where the API server of the manifests in a folder listens, as a list of none or one."""
+    server = own_server(folder)
+    if server is None:
+        return []
+    host, _colon, port = server.rpartition("//")[2].rpartition(":")
+    return [(host.strip("[]"), int(port))]
+
+
+def perform(places: str) -> None:
+    """Carry out the restore that was started; what the unit runs. ``places`` is :meth:`Places.text`."""
+    fields = json.loads(places)
+    if fields["credentials"] is not None:
+        fields["credentials"] = Credentials(**fields["credentials"])
+    Restore(RestorePlaces(**fields)).perform()

@@ -1,0 +1,102 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is needed to decide on a restore of etcd, as one control plane node knows it; reads only."""
+
+from __future__ import annotations
+
+import json
+import os
+import typing as t
+
+from ...common import guard
+from ...common.guard import NodeError
+from ..local import etcd_data, membership
+from ..snapshot import contents
+from ..snapshot.take import DIRECTORY
+from ..types import to_hex
+from .unit import ABSENT, Unit, fence_folder
+
+MOST_SNAPSHOTS = 100
+
+
+def gather(unit: t.Optional[Unit] = None, directory: str = DIRECTORY) -> dict[str, t.Any]:
+    """Return ``etcd`` (who answers, leads and listens), ``data`` (its revision), ``snapshots`` (newest first), ``restore`` and ``stopped``."""
+    found = unit or Unit()
+    places = found.restore.places
+    kept = os.path.join(fence_folder(found.restore), "manifests", "etcd.yaml")
+    report = found.look()
+    return {
+        "etcd": _etcd(found),
+        "data": _data(places.manifest),
+        "snapshots": snapshots(directory),
+        "restore": None if report.state == ABSENT else found.document(report),
+        "stopped": os.path.exists(kept) and not os.path.exists(places.manifest),
+    }
+
+
+def _etcd(unit: Unit) -> dict[str, t.Any]:
+    places = unit.restore.places
+    try:
+        seen = membership(places)
+    except NodeError as error:
+        nothing: dict[str, t.Any] = {
+            "answers": False,
+            "leader": None,
+            "memberID": None,
+            "clusterID": None,
+            "members": [],
+        }
+        return {**nothing, "message": str(error)}
+    listening = unit.listening(seen)
+    return {
+        "answers": seen.answered,
+        "leader": to_hex(seen.leader) if seen.leader else None,
+        "memberID": to_hex(seen.own) if seen.own else None,
+        "clusterID": to_hex(seen.cluster_id) if seen.cluster_id else None,
+        "members": [{**each.document(), "listens": listening.get(each.id, "")} for each in seen.members],
+        "message": "" if seen.answered else "it does not answer; this is what its database holds",
+    }
+
+
+def _data(manifest: str) -> dict[str, t.Any]:
+    try:
+        path = os.path.join(etcd_data(guard.read_text(manifest)), "member", "snap", "db")
+        return {"revision": contents.revision(path), "message": ""}
+    except NodeError as error:
+        return {"revision": None, "message": str(error)}
+
+
+def snapshots(directory: str) -> list[dict[str, t.Any]]:
+    """Return the snapshots of a folder, the one with the highest revision first; of each its path, revision, time, size and hash.
+
+    What can't be read has a message and no revision.
+    """
+    names = sorted(os.listdir(directory), reverse=True) if os.path.isdir(directory) else []
+    found = [snapshot(os.path.join(directory, name)) for name in names if name.endswith(".db")]
+    return sorted(found[:MOST_SNAPSHOTS], key=lambda each: -(each["revision"] or 0))
+
+
+def snapshot(path: str) -> dict[str, t.Any]:
+    """Return what is known of one snapshot."""
+    facts: dict[str, t.Any] = {}
+    try:
+        with open(f"{path[: -len('.db')]}.json", encoding="utf-8") as file:
+            read = json.load(file)
+        facts = read if isinstance(read, dict) else {}
+    except (OSError, ValueError):
+        # The facts are beside it for people; the file tells the rest itself.
+        facts = {}
+    answer: dict[str, t.Any] = {
+        "path": path,
+        "bytes": os.path.getsize(path),
+        "taken_at": str(facts.get("taken_at") or ""),
+        "sha256": str(facts.get("sha256") or ""),
+        "revision": None,
+        "message": "",
+    }
+    try:
+        answer["revision"] = contents.revision(path)
+    except NodeError as error:
+        answer["message"] = str(error)
+    return answer

@@ -1,0 +1,258 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The restore of from_snapshot.py started once as a transient systemd unit; and the fence: etcd of a machine stopped so that it can't come back."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import typing as t
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from ...common import guard
+from ...common.guard import NodeError
+from ...common.quorum import Figures
+from ..local import Membership, etcd_data, flagged, membership
+from ..snapshot.contents import Contents, revision, verified
+from ..types import to_hex
+from .from_snapshot import STATIC_PODS, Restore, aside, take_manifests_away
+from .recorded_unit import ABSENT, INTERRUPTED, RUNNING, RecordedUnit, Report
+from .single_voter import FAILED, STARTED, SUCCEEDED, now, stamp
+
+UNIT = "kubeadm-control-plane-etcd-restore"
+FOLDER = "etcd-restore"
+FENCED = "fenced"
+# The restored database, and a log whose file is allocated whole (64 MB); what is there already stays.
+_RESERVE_BYTES = 256 * 1024 * 1024
+
+
+class RestoreError(NodeError):
+    """Refused. ``reason`` is a stable name: QuorumWorks, OthersAlive, NoEtcd, NoSpace, UnderWay."""
+
+    def __init__(self, reason: str, what: str, fix: str = "") -> None:
+        super().__init__(what, fix)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be restored: a file on this machine ("": this machine's own data) of exactly that revision.
+
+    ``replace_working``: also where etcd has its quorum and nothing had to be restored.
+    """
+
+    snapshot: str
+    revision: int
+    replace_working: bool = False
+
+
+@dataclass
+class Unit(RecordedUnit):
+    """The unit of this machine's restore."""
+
+    PROGRAM = "etcd.restore.from_snapshot"
+    DESCRIPTION = "restore etcd from a snapshot"
+    restore: Restore = field(default_factory=Restore)
+
+    @property
+    def work(self) -> Restore:
+        """The restore."""
+        return self.restore
+
+    def unit_name(self, record: t.Mapping[str, t.Any]) -> str:
+        """One for all: a machine has one restore at a time."""
+        return UNIT
+
+    def document(self, report: Report) -> dict[str, t.Any]:
+        """Return a report with JSON names."""
+        texts = report.texts("stage", "message", "snapshot", "startedAt", "finishedAt", "dataBefore", "restoredBy")
+        return {**texts, "revision": int(report.record.get("revision") or 0)}
+
+    def start(self, wanted: Wanted, *, check: bool = False) -> tuple[Report, bool]:
+        """Start the restore, or go on with the one that was begun; return what is known and whether this call started anything.
+
+        Raises:
+            RestoreError, ContentsError, NodeError: refused; nothing was changed.
+        """
+        with contextlib.nullcontext() if check else guard.exclusive(self.restore.places.state):
+            report = self.look()
+            same = (report.record.get("snapshot"), report.record.get("revision")) == (wanted.snapshot, wanted.revision)
+            if report.state in (RUNNING, INTERRUPTED) and not same:
+                raise RestoreError(
+                    "UnderWay",
+                    f"A restore of {report.record['snapshot'] or 'the data of this machine'} (revision {report.record['revision']})"
+                    f" is under way on this machine ({report.state}).",
+                    "Let it end first.",
+                )
+            if same and report.state in (RUNNING, SUCCEEDED):
+                return report, False
+            if report.state == INTERRUPTED:
+                return self.run(dict(report.record), check), True
+            self.refuse_alive(wanted.replace_working)
+            self._refuse_unfit(wanted)
+            return self._begin(wanted, check), True
+
+    def refuse_alive(self, replace_working: bool) -> None:
+        """Refuse where etcd has its quorum, or another member of it is alive (it could be one of a quorum that this machine can't see).
+
+        Raises:
+            RestoreError: QuorumWorks, OthersAlive.
+        """
+        seen = self.seen()
+        if seen is None:
+            return
+        if seen.answered and seen.leader and not replace_working:
+            raise RestoreError(
+                "QuorumWorks",
+                f"etcd has its quorum: member {to_hex(seen.own)} knows the leader {to_hex(seen.leader)} ({_figures(seen, 0)}).",
+                "Nothing was changed. What etcd holds would be lost for what the snapshot holds; if that is meant, set replace_working.",
+            )
+        listening = self.listening(seen)
+        for member in seen.members:
+            where = listening.get(member.id, "")
+            if where:
+                raise RestoreError(
+                    "OthersAlive",
+                    f"The etcd member {member.name or member.hex_id} listens at {where}: it is not lost, and beside what is restored"
+                    f" here it could go on as a second cluster ({_figures(seen, 1)}).",
+                    "Nothing was changed. Stop it first (state=stopped on its machine), or cut its machine's power.",
+                )
+
+    def listening(self, seen: Membership) -> dict[int, str]:
+        """Where each other member listens, "" for one that does not; all are asked at once, for a dead one takes its time."""
+        others = [member.id for member in seen.members if member.id != seen.own]
+        with ThreadPoolExecutor(max_workers=max(1, len(others))) as pool:
+            return dict(zip(others, pool.map(lambda each: self.restore.listens(seen.addresses(each)), others)))
+
+    def seen(self) -> t.Optional[Membership]:
+        """Whom etcd on this machine counts among its members; None where it was stopped and its data moved aside."""
+        try:
+            return membership(self.restore.places)
+        except NodeError:
+            return None
+
+    def _refuse_unfit(self, wanted: Wanted) -> Contents:
+        places = self.restore.places
+        manifest = guard.read_text(self._manifest())
+        if not manifest or flagged(manifest):
+            raise RestoreError(
+                "NoEtcd",
+                f"{places.manifest} is missing or starts etcd with --force-new-cluster: no etcd of kubeadm's runs on this machine.",
+                "Nothing was changed.",
+            )
+        data = etcd_data(manifest)
+        path = wanted.snapshot or os.path.join(data, "member", "snap", "db")
+        size = os.path.getsize(path) if os.path.isfile(path) else 0
+        disk = os.statvfs(data)
+        free, needed = disk.f_bavail * disk.f_frsize, 2 * size + _RESERVE_BYTES
+        if free < needed:
+            raise RestoreError(
+                "NoSpace",
+                f"Restoring {size >> 20} MiB needs {needed >> 20} MiB in {data}, and {free >> 20} MiB are free.",
+                "Nothing was changed. Make room first.",
+            )
+        if not wanted.snapshot:
+            # The data is made a snapshot of, and verified, when etcd has stopped.
+            return Contents(revision(path), ())
+        with open(places.cluster_ca, "rb") as file:
+            return verified(wanted.snapshot, file.read(), wanted.revision)
+
+    def _manifest(self) -> str:
+        """etcd's manifest: where it is, or where the fence keeps it."""
+        places = self.restore.places
+        if os.path.exists(places.manifest):
+            return places.manifest
+        return os.path.join(fence_folder(self.restore), "manifests", "etcd.yaml")
+
+    def _begin(self, wanted: Wanted, check: bool) -> Report:
+        begun = now()
+        token = f"restored-{stamp(begun)}"
+        folder = os.path.join(self.restore.places.state, FOLDER, token)
+        record = {
+            "state": STARTED,
+            "snapshot": wanted.snapshot,
+            "revision": wanted.revision,
+            "token": token,
+            "folder": folder,
+            "done": [],
+            "stage": "start",
+            "message": "",
+            "startedAt": begun,
+        }
+        if not check:
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+            unfence(self.restore)
+            self.restore.write(record)
+        return self.run(record, check)
+
+
+def fence_folder(restore: Restore) -> str:
+    """Where a fenced machine's manifests are kept."""
+    return os.path.join(restore.places.state, FOLDER, FENCED)
+
+
+def fence(restore: Restore, *, replace_working: bool = False, check: bool = False) -> tuple[bool, str]:
+    """Stop this machine's control plane so that its etcd can't come back; return whether anything changed, and where its data is kept.
+
+    Raises:
+        RestoreError: etcd has its quorum, which stopping this member may cost, and nobody said that this is meant.
+    """
+    folder = fence_folder(restore)
+    kept = os.path.join(folder, "manifests")
+    with contextlib.nullcontext() if check else guard.exclusive(restore.places.state):
+        manifest = restore.places.manifest
+        if not os.path.exists(manifest):
+            manifest = os.path.join(kept, "etcd.yaml")
+        text = guard.read_text(manifest)
+        if not text:
+            return False, ""
+        data = etcd_data(text)
+        member = os.path.join(data, "member")
+        running = os.path.exists(restore.places.manifest)
+        before = aside(data, FENCED)
+        if not running and not os.path.isdir(member):
+            return False, before
+        seen = Unit(restore).seen()
+        if seen is not None and seen.answered and seen.leader and not replace_working:
+            raise RestoreError(
+                "QuorumWorks",
+                f"etcd has its quorum, and this machine's member {to_hex(seen.own)} is one of it ({_figures(seen, 1)}).",
+                "Nothing was changed. If it is to be stopped all the same, set replace_working.",
+            )
+        if os.path.isdir(before):
+            # Of an earlier time; nothing that was moved aside is ever deleted.
+            before = aside(data, f"{FENCED}-{stamp(now())}")
+        if check:
+            return True, before
+        take_manifests_away(restore.places.manifests, kept)
+        restore.wait_for("the control plane to stop", lambda: restore.stopped(kept, data), restore.bounds.stop)
+        if os.path.isdir(member):
+            os.rename(member, before)
+        return True, before
+
+
+def unfence(restore: Restore) -> None:
+    """Take a fence of this machine back, for a restore on it: its manifests and its data are where they were. No error where there is none."""
+    kept = os.path.join(fence_folder(restore), "manifests")
+    manifest = os.path.join(kept, "etcd.yaml")
+    if os.path.exists(manifest) and not os.path.exists(restore.places.manifest):
+        data = etcd_data(guard.read_text(manifest))
+        if os.path.isdir(aside(data, FENCED)) and not os.path.isdir(os.path.join(data, "member")):
+            os.rename(aside(data, FENCED), os.path.join(data, "member"))
+        # The restore takes them away again as its first step, and keeps them as its own.
+        # etcd's last: while it is missing, a call that was killed here is done again.
+        restore.put_manifests(kept, reversed(STATIC_PODS))
+    shutil.rmtree(fence_folder(restore), ignore_errors=True)
+
+
+def _figures(seen: Membership, lost: int) -> str:
+    voters = sum(1 for member in seen.members if not member.is_learner)
+    figures = Figures(voters, max(0, voters - lost))
+    text = f"{voters} voter{'' if voters == 1 else 's'}, quorum {figures.quorum}"
+    return f"{text}; without this one {figures.healthy} at most" if lost else text
+
+
+__all__ = ["ABSENT", "FAILED", "INTERRUPTED", "RUNNING", "SUCCEEDED", "Report", "Unit", "Wanted", "fence"]

@@ -1,0 +1,106 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Snapshots on their way between node and controller: in pieces, compressed and sealed, so that no output of Ansible's shows a Secret."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import typing as t
+import zlib
+
+from ...common.guard import NodeError, exclusive
+from ...common.sealed import SealError, seal, unseal
+from .take import DIRECTORY, matches_its_hash
+
+PIECE_BYTES = 8 * 1024 * 1024
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,250}\.db")
+
+
+def path_of(name: str, directory: str = DIRECTORY) -> str:
+    """Return a snapshot's path. Raises NodeError for what can't be the name of one: nothing else is ever read or written."""
+    if not _NAME.fullmatch(name) or ".." in name:
+        raise NodeError(
+            f"{name!r} is no name of a snapshot's file: letters, digits, '.', '_' and '-', ending with .db."
+        )
+    return os.path.join(directory, name)
+
+
+def read_piece(name: str, offset: int, key: str, directory: str = DIRECTORY) -> dict[str, t.Any]:
+    """Return one piece of a snapshot: ``content`` (sealed), ``bytes`` of the whole file and the ``next`` offset.
+
+    Raises:
+        NodeError: there is no such snapshot, or the key is none.
+    """
+    path = path_of(name, directory)
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            file.seek(offset)
+            piece = file.read(PIECE_BYTES)
+        return {"content": pack(piece, key), "bytes": size, "next": offset + len(piece)}
+    except OSError as error:
+        raise NodeError(f"{path} can't be read: {error.strerror or error}.") from error
+    except SealError as error:
+        raise NodeError(f"{error}.") from error
+
+
+def write_piece(name: str, offset: int, content: str, key: str, sha256: str, directory: str = DIRECTORY) -> bool:
+    """Write one piece of a snapshot; with ``sha256``, the hash of the whole, it was the last and the file gets its name. Returns whether it was.
+
+    Raises:
+        NodeError: the piece is not the next one, was changed on its way, or the whole is not what it should be; nothing of it is kept.
+    """
+    path = path_of(name, directory)
+    partial = f"{path}.partial"
+    try:
+        piece = unpack(content, key)
+    except (SealError, zlib.error) as error:
+        raise NodeError(f"{error}.", "Nothing was written.") from error
+    with exclusive(directory):
+        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | (os.O_TRUNC if offset == 0 else 0)
+        with os.fdopen(os.open(partial, flags, 0o600), "wb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size != offset:
+                raise NodeError(f"{partial} has {size} bytes, and the piece begins at {offset}.", "Begin again.")
+            file.seek(offset)
+            file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+        if not sha256:
+            return False
+        if digest(partial) != sha256 or not matches_its_hash(partial):
+            os.unlink(partial)
+            raise NodeError(f"{path} did not come whole: its hash is not the one of what was sent.", "Send it again.")
+        os.rename(partial, path)
+        return True
+
+
+def pack(piece: bytes, key: str) -> str:
+    """Return a piece compressed and sealed. Raises SealError."""
+    return seal(key, zlib.compress(piece, 1))
+
+
+def unpack(content: str, key: str) -> bytes:
+    """Return what was packed, at most PIECE_BYTES. Raises SealError, also for more than that, and zlib.error."""
+    # What doesn't compress grows a little; base64 makes four characters of three bytes.
+    if len(content) > PIECE_BYTES * 3 // 2 + 4096:
+        raise SealError(f"a piece is larger than {PIECE_BYTES} bytes")
+    inflater = zlib.decompressobj()
+    piece = inflater.decompress(unseal(key, content), PIECE_BYTES + 1)
+    if len(piece) > PIECE_BYTES:
+        raise SealError(f"a piece is larger than {PIECE_BYTES} bytes")
+    if not inflater.eof or inflater.unused_data:
+        raise SealError("a piece did not come whole")
+    return piece
+
+
+def digest(path: str) -> str:
+    """Return the SHA-256 of a file, as sha256sum prints it."""
+    found = hashlib.sha256()
+    with open(path, "rb") as file:
+        for chunk in iter(lambda: file.read(1 << 20), b""):
+            found.update(chunk)
+    return found.hexdigest()

@@ -1,0 +1,108 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The API servers behind this one (APIServices), asked with a front proxy's certificate as an API server asks them.
+
+They learn whom to trust from the ConfigMap extension-apiserver-authentication; some read it when they start, and never again. So it is
+asked of themselves. A front proxy may act as anybody: its certificate is shown to nobody who is not verified first, as an API server itself
+does where an APIService says insecureSkipTLSVerify.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import http.client
+import socket
+import typing as t
+from dataclasses import dataclass
+
+from ...common.https import bound, client_context
+from ...workload_api import untrusted
+from ...workload_api.api import ApiClient
+
+API_SERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
+TIMEOUT_SECONDS = 5.0
+# With these an API server asks whether another one is there (kube-aggregator: available_controller.go).
+HEADERS = {"X-Remote-User": "system:kube-aggregator", "X-Remote-Group": "system:masters"}
+
+
+@dataclass(frozen=True)
+class AggregatedServer:
+    """An API server behind this one: the APIService's ``name``, the path of its API, the address and the name that its certificate has.
+
+    ``authorities`` are its caBundle in PEM; "" where it has none, and the system's authorities verify it, as an API server's do.
+    ``verified`` is False where its APIService wants it not to be verified.
+    """
+
+    name: str
+    path: str
+    address: str
+    port: int
+    host: str
+    authorities: str
+    verified: bool = True
+
+    def status(self, certificate: str, key: str) -> int:
+        """Return the HTTP status that it answers to somebody who shows a certificate, both in PEM; 0 where nothing comes, or it isn't asked."""
+        if not self.verified:
+            return 0
+        try:
+            context = client_context(ca_pem=self.authorities or None, certificate_and_key_pem=f"{certificate}\n{key}")
+            with (
+                socket.create_connection((self.address, self.port), TIMEOUT_SECONDS) as plain,
+                context.wrap_socket(plain, server_hostname=self.host) as secure,
+            ):
+                connection = http.client.HTTPConnection(self.host, timeout=TIMEOUT_SECONDS)
+                connection.sock = secure
+                bound(connection, TIMEOUT_SECONDS, TIMEOUT_SECONDS)
+                connection.request("GET", self.path, headers=HEADERS)
+                return connection.getresponse().status
+        except (OSError, ValueError, http.client.HTTPException):
+            return 0
+
+
+def find(client: ApiClient) -> list[AggregatedServer]:
+    """Return those that the API knows and that are reached by a cluster IP. Raises ApiError, Unreachable."""
+    found = []
+    for item in client.list(API_SERVICES):
+        spec = untrusted.mapping(item.get("spec"))
+        service = untrusted.mapping(spec.get("service"))
+        namespace, name = untrusted.text(service.get("namespace")), untrusted.text(service.get("name"))
+        if not (namespace and name):
+            continue
+        known = (client.get(f"/api/v1/namespaces/{namespace}/services/{name}") or {}).get("spec") or {}
+        address = str(known.get("clusterIP") or "None")
+        if address == "None":
+            continue
+        server = AggregatedServer(
+            untrusted.text(untrusted.mapping(item.get("metadata")).get("name")),
+            f"/apis/{untrusted.text(spec.get('group'))}/{untrusted.text(spec.get('version'))}",
+            address,
+            untrusted.integer(service.get("port")) or 443,
+            f"{name}.{namespace}.svc",
+            _text(spec.get("caBundle")),
+            not spec.get("insecureSkipTLSVerify"),
+        )
+        found.append(server)
+    return found
+
+
+def answers(client: ApiClient, current: tuple[str, str], other: tuple[str, str]) -> list[dict[str, t.Any]]:
+    """Return what each answers to two certificates with their keys: ``{name, verified, current, other}``, HTTP statuses, 0 where nothing came."""
+    return [
+        {
+            "name": each.name,
+            "verified": each.verified,
+            "current": each.status(*current),
+            "other": each.status(*other),
+        }
+        for each in find(client)
+    ]
+
+
+def _text(value: t.Any) -> str:
+    try:
+        return base64.b64decode(str(value or "")).decode()
+    except (ValueError, binascii.Error):
+        return ""

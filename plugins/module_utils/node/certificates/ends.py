@@ -1,0 +1,92 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""When the public certificates on a machine end, those inside its kubeconfigs too, read with the standard library alone."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+import re
+import time
+
+from .der import element
+
+PKI_DIRECTORY = "/etc/kubernetes/pki"
+# kubeadm's own names (kubeadm.md A6).
+FILES = (
+    "apiserver.crt",
+    "apiserver-kubelet-client.crt",
+    "apiserver-etcd-client.crt",
+    "front-proxy-client.crt",
+    "ca.crt",
+    "front-proxy-ca.crt",
+    "etcd/ca.crt",
+    "etcd/server.crt",
+    "etcd/peer.crt",
+    "etcd/healthcheck-client.crt",
+)
+# Kubeconfigs with a client certificate inside, in the folder above; the kubelet's own is another one's, and renews itself.
+KUBECONFIGS = ("admin.conf", "controller-manager.conf", "scheduler.conf")
+_CLIENT = re.compile(r"^\s*client-certificate-data:\s*([A-Za-z0-9+/=]+)\s*$", re.MULTILINE)
+_LONGEST = 1 << 20
+_BLOCK = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
+_SEQUENCE, _UTC_TIME, _GENERALIZED_TIME, _EXPLICIT_VERSION = 0x30, 0x17, 0x18, 0xA0
+
+
+def expiry(directory: str = PKI_DIRECTORY) -> dict[str, str]:
+    """Return, for each of kubeadm's certificates that is there and can be read, its end (RFC 3339, UTC), by file name.
+
+    ``directory`` is kubeadm's certificatesDir; the kubeconfigs are in the folder above it.
+    """
+    found = {}
+    for name in FILES:
+        try:
+            with open(os.path.join(directory, name), encoding="ascii") as file:
+                found[name] = not_after(file.read(_LONGEST))
+        except (OSError, ValueError):
+            continue
+    for name in KUBECONFIGS:
+        try:
+            with open(os.path.join(os.path.dirname(directory.rstrip("/")), name), encoding="utf-8") as file:
+                inside = _CLIENT.search(file.read(_LONGEST))
+            if inside is not None:
+                found[name] = not_after(base64.b64decode(inside.group(1), validate=True).decode("ascii"))
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+def not_after(pem: str) -> str:
+    """Return the end of the first certificate in PEM text, as RFC 3339 in UTC.
+
+    Raises:
+        ValueError: there is no certificate, or it isn't X.509 (RFC 5280 §4.1).
+    """
+    block = _BLOCK.search(pem)
+    if block is None:
+        raise ValueError("no PEM certificate")
+    try:
+        der = base64.b64decode(re.sub(r"\s", "", block.group(1)), validate=True)
+        _tag, certificate, _rest = element(der)
+        _tag, fields, _rest = element(certificate)
+        tag, _value, rest = element(fields)
+        if tag == _EXPLICIT_VERSION:
+            _tag, _serial, rest = element(rest)
+        _tag, _algorithm, rest = element(rest)
+        _tag, _issuer, rest = element(rest)
+        tag, validity, _rest = element(rest)
+        if tag != _SEQUENCE:
+            raise ValueError("no validity where it should be")
+        _tag, _begin, rest = element(validity)
+        tag, end, _rest = element(rest)
+        text = end.decode("ascii")
+        if tag == _UTC_TIME:
+            # RFC 5280 §4.1.2.5.1: years 50 to 99 are of the last century.
+            text = ("19" if int(text[:2]) >= 50 else "20") + text
+        elif tag != _GENERALIZED_TIME:
+            raise ValueError("no time where it should be")
+        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.strptime(text, "%Y%m%d%H%M%SZ"))
+    except (IndexError, UnicodeDecodeError, binascii.Error) as error:
+        raise ValueError(f"not an X.509 certificate: {error}") from error

@@ -1,0 +1,322 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A changed configuration on this machine: a work that is begun once, goes on without its caller, and rolls back by itself.
+
+The record tells how far it is. What was in use is kept before anything is changed; where a component does not become healthy, all that
+this work has changed is put back, and that has to become healthy too (kubeadm.md A8).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import sys
+import time
+import typing as t
+from dataclasses import asdict, dataclass, field
+
+from ...common import carried, guard, systemd_units
+from ...common.guard import NodeError
+from ...common.redact import redact
+from . import static_pod
+from .rendered_manifests import Tools
+
+ABSENT, RUNNING, SUCCEEDED, ROLLED_BACK, FAILED = "Absent", "Running", "Succeeded", "RolledBack", "Failed"
+_STARTED = "Started"
+UNIT_PREFIX = "kubeadm-control-plane-configuration-"
+_POLL_SECONDS = 0.2
+_END_SECONDS = 30.0
+# Of works that have ended, so many stay for people to look at, with what was in use before.
+_KEPT = 3
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where things are on a machine; the tests put them elsewhere. ``unit_of_kubelet`` is "" where systemd runs none."""
+
+    state: str = os.path.join(guard.STATE_DIRECTORY, "configuration")
+    kubernetes: str = "/etc/kubernetes"
+    kubelet: str = "/var/lib/kubelet"
+    proc: str = "/proc"
+    pod_logs: str = "/var/log/pods"
+    kubelet_health: str = "http://127.0.0.1:10248"
+    etcd_url: str = "https://127.0.0.1:2379"
+    unit_of_kubelet: str = "kubelet"
+    tools: Tools = field(default_factory=Tools)
+
+    def text(self) -> str:
+        """The places as text, for the unit's program."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def of(cls, text: str) -> Places:
+        """The places of :meth:`text`."""
+        fields = json.loads(text)
+        return cls(**{**fields, "tools": Tools(**fields["tools"])})
+
+    def static_pods(self) -> static_pod.Places:
+        """The same for a single static pod."""
+        return static_pod.Places(
+            kubernetes=self.kubernetes,
+            state=os.path.join(self.state, "static-pods"),
+            proc=self.proc,
+            pod_logs=self.pod_logs,
+            etcd_url=self.etcd_url,
+            kubelet=self.unit_of_kubelet,
+        )
+
+
+@dataclass(frozen=True)
+class Report:
+    """What is known of a work. ``changed`` lists what differs from before, in words."""
+
+    state: str
+    stage: str = ""
+    message: str = ""
+    started_at: str = ""
+    finished_at: str = ""
+    changed: tuple[str, ...] = ()
+    folder: str = ""
+
+
+class Change:
+    """The record of one work, and the steps that every kind of work has. A kind gives ``PROGRAM`` and ``steps``."""
+
+    PROGRAM: t.ClassVar[str]
+
+    def __init__(self, places: Places, folder: str, runner: systemd_units.Runner = systemd_units.run) -> None:
+        self.places = places
+        self.folder = folder
+        self.runner = runner
+
+    @property
+    def backup(self) -> str:
+        """Where what was in use is kept."""
+        return os.path.join(self.folder, "backup")
+
+    @property
+    def begun(self) -> str:
+        """Where it is noted what has begun, for the unit that goes on after one that was killed."""
+        return os.path.join(self.folder, "begun")
+
+    def request(self) -> dict[str, t.Any]:
+        """What is wanted. Raises NodeError."""
+        return _read(os.path.join(self.folder, "request.json"))
+
+    def record(self) -> dict[str, t.Any]:
+        """How far it is. Raises NodeError."""
+        return _read(os.path.join(self.folder, "record.json"))
+
+    def keep(self, record: t.Mapping[str, t.Any]) -> None:
+        """Keep the record."""
+        text = json.dumps(record, indent=2, sort_keys=True) + "\n"
+        guard.write_atomically(os.path.join(self.folder, "record.json"), text.encode(), 0o600)
+
+    def steps(self) -> t.Iterator[tuple[str, t.Callable[[], None], t.Callable[[], None]]]:
+        """The steps, in their order: what it is, what does it unless it is done, what takes it back. Raises NodeError."""
+        raise NotImplementedError
+
+    def perform(self) -> dict[str, t.Any]:
+        """Carry out what is missing; where a step fails take everything back, the last first. Returns the record."""
+        record = self.record()
+        if record.get("state") != _STARTED:
+            return record
+        undo: list[tuple[str, t.Callable[[], None]]] = []
+        try:
+            steps = list(self.steps())
+        except Exception as error:  # pylint: disable=broad-except
+            # What an earlier unit has changed nobody can tell then.
+            state = FAILED if record.get("stage") else ROLLED_BACK
+            record.update(state=state, message=_told(error), finishedAt=now())
+            self.keep(record)
+            return record
+        try:
+            for stage, do, back in steps:
+                undo.append((stage, back))
+                if not record.get("failedAt"):
+                    record["stage"] = stage
+                    self.keep(record)
+                    do()
+            if not record.get("failedAt"):
+                record.update(state=SUCCEEDED, stage="done", finishedAt=now())
+                self.keep(record)
+                return record
+        except Exception as error:  # pylint: disable=broad-except
+            # A mistake in this code, too, must not leave the machine half changed.
+            record.update(message=_told(error), failedAt=record["stage"])
+            self.keep(record)
+        left = self._take_back(record, undo)
+        record.update(state=FAILED if left else ROLLED_BACK, finishedAt=now())
+        if left:
+            record["message"] += f" Then it could not be taken back: {'; '.join(left)}"
+        self.keep(record)
+        return record
+
+    def _take_back(self, record: dict[str, t.Any], undo: t.Sequence[tuple[str, t.Callable[[], None]]]) -> list[str]:
+        left = []
+        for stage, back in reversed(undo):
+            record["stage"] = f"rollback of {stage}"
+            self.keep(record)
+            try:
+                back()
+            except Exception as error:  # pylint: disable=broad-except
+                left.append(f"{stage}: {_told(error)}")
+        return left
+
+
+@dataclass(frozen=True)
+class Works:
+    """The works of this machine, by the names of their steps.
+
+    Args:
+        kinds: by the name of a kind, its class.
+    """
+
+    kinds: t.Mapping[str, type[Change]]
+    places: Places = field(default_factory=Places)
+    runner: systemd_units.Runner = systemd_units.run
+
+    def look(self, step: str) -> Report:
+        """What is known of a work."""
+        folder = self._folder(step)
+        if not os.path.exists(os.path.join(folder, "record.json")):
+            return Report(ABSENT)
+        record = _read(os.path.join(folder, "record.json"))
+        state = str(record.get("state"))
+        if state == _STARTED:
+            state = RUNNING
+        texts = {name: str(record.get(name) or "") for name in ("stage", "message", "startedAt", "finishedAt")}
+        changed = tuple(str(each) for each in record.get("changed") or [])
+        return Report(state, texts["stage"], texts["message"], texts["startedAt"], texts["finishedAt"], changed, folder)
+
+    def start(self, step: str, kind: str, request: t.Mapping[str, t.Any], changed: t.Sequence[str]) -> Report:
+        """Begin a work, or go on with one that is under way: its unit is started where none runs.
+
+        Raises:
+            NodeError: another work is under way on this machine, or systemd refused.
+        """
+        with guard.exclusive(self.places.state):
+            report = self.look(step)
+            if report.state == ABSENT or self.may_begin_again(step):
+                self._refuse_second(step)
+                self._await_end(UNIT_PREFIX + step)
+                self._forget_old()
+                self._prepare(step, kind, request, changed)
+            elif report.state != RUNNING:
+                return report
+            unit = UNIT_PREFIX + step
+            if not systemd_units.state(unit, self.runner).running and self.look(step).state == RUNNING:
+                folder = self._folder(step)
+                program = carried.carry(
+                    os.path.join(folder, "code"), self.kinds[kind].PROGRAM, "perform", folder, self.places.text()
+                )
+                # One that failed is still known by its name.
+                self.runner(["systemctl", "reset-failed", f"{unit}.service"])
+                systemd_units.start(
+                    unit, f"changed configuration ({step})", [sys.executable, "-I", program], self.runner
+                )
+            return self.look(step)
+
+    def wait(self, step: str, seconds: float, clock: t.Callable[[], float] = time.monotonic) -> Report:
+        """Wait until a work has ended, at most so long. Raises NodeError where its unit died on the way."""
+        deadline = clock() + seconds
+        while True:
+            report = self.look(step)
+            if report.state != RUNNING or clock() >= deadline:
+                return report
+            if not systemd_units.state(UNIT_PREFIX + step, self.runner).running:
+                report = self.look(step)
+                if report.state == RUNNING:
+                    said = guard.read_text(os.path.join(self._folder(step), "code", "output"))[-600:]
+                    raise NodeError(
+                        f"the unit {UNIT_PREFIX}{step} ended at {report.stage or 'its start'} without a result: {redact(said)}",
+                        f"What was in use is kept in {self._folder(step)}/backup. Retry: it goes on where it stopped.",
+                    )
+                return report
+            time.sleep(_POLL_SECONDS)
+
+    def tell(self, step: str) -> None:
+        """Note that the caller has the outcome: the same step called again is a new attempt, or nothing where it succeeded."""
+        with guard.exclusive(self.places.state):
+            folder = self._folder(step)
+            record = _read(os.path.join(folder, "record.json"))
+            guard.write_atomically(
+                os.path.join(folder, "record.json"), json.dumps({**record, "told": True}).encode(), 0o600
+            )
+            for name in ("request.json", "kubeadm.yaml", "environment"):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(os.path.join(folder, name))
+            for name in ("code", "new", "old", "begun"):
+                shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
+
+    def _await_end(self, unit: str) -> None:
+        """The unit of an attempt before has left its outcome a moment before it ends. Raises NodeError where it does not."""
+        deadline = time.monotonic() + _END_SECONDS
+        while systemd_units.state(unit, self.runner).running:
+            if time.monotonic() > deadline:
+                raise NodeError(f"the unit {unit} of an attempt before does not end.", "Nothing was changed. Stop it.")
+            time.sleep(_POLL_SECONDS)
+
+    def _prepare(self, step: str, kind: str, request: t.Mapping[str, t.Any], changed: t.Sequence[str]) -> None:
+        folder = self._folder(step)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder, mode=0o700)
+        guard.write_atomically(os.path.join(folder, "request.json"), json.dumps(dict(request)).encode(), 0o600)
+        record = {
+            "state": _STARTED,
+            "kind": kind,
+            "stage": "",
+            "message": "",
+            "startedAt": now(),
+            "changed": list(changed),
+        }
+        guard.write_atomically(os.path.join(folder, "record.json"), json.dumps(record).encode(), 0o600)
+
+    def _refuse_second(self, step: str) -> None:
+        for name in sorted(os.listdir(self.places.state)):
+            if name == step or not os.path.exists(os.path.join(self.places.state, name, "record.json")):
+                continue
+            if self.look(name).state == RUNNING and systemd_units.state(UNIT_PREFIX + name, self.runner).running:
+                raise NodeError(
+                    f"another change of the configuration is under way on this machine: {name}.",
+                    "Nothing was changed. Let it end; its Action tells its outcome.",
+                )
+
+    def _forget_old(self) -> None:
+        folders = [os.path.join(self.places.state, name) for name in os.listdir(self.places.state)]
+        ended = [each for each in folders if os.path.exists(os.path.join(each, "record.json"))]
+        ended.sort(key=lambda each: os.stat(os.path.join(each, "record.json")).st_mtime)
+        for each in ended[: max(0, len(ended) - _KEPT + 1)]:
+            if self.look(os.path.basename(each)).state != RUNNING:
+                shutil.rmtree(each, ignore_errors=True)
+
+    def may_begin_again(self, step: str) -> bool:
+        """Whether a work of that name was rolled back or failed, and a caller has been told."""
+        if self.look(step).state not in (ROLLED_BACK, FAILED):
+            return False
+        return bool(_read(os.path.join(self._folder(step), "record.json")).get("told"))
+
+    def _folder(self, step: str) -> str:
+        return os.path.join(self.places.state, step)
+
+
+def now() -> str:
+    """This machine's time, RFC 3339."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def _told(error: Exception) -> str:
+    known = isinstance(error, (NodeError, OSError))
+    return redact(str(error) if known else f"unexpected {type(error).__name__}: {error}")
+
+
+def _read(path: str) -> dict[str, t.Any]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            document = json.load(file)
+    except (OSError, ValueError) as error:
+        raise NodeError(f"{path} can't be read: {error}.", "Look at it before anything else.") from error
+    return document if isinstance(document, dict) else {}

@@ -1,0 +1,379 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A changed ClusterConfiguration on this control plane machine: certificates and static pods, one after the other, or as before."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+import typing as t
+from dataclasses import dataclass, field
+
+from ...common import guard
+from ...common.guard import NodeError
+from ...common.redact import redact
+from ..certificates.alternative_names import alternative_names, certificate_bytes
+from ..certificates.served import listener, presented
+from . import pod_processes
+from .configuration_change import Change, Places
+from .rendered_manifests import (
+    CERTIFICATES,
+    COMPONENTS,
+    Renderer,
+    differences,
+    keep_first_start,
+    missing_files,
+    words_of,
+)
+from .static_pod import StaticPod
+
+REFUSE, OVERWRITE = "Refuse", "Overwrite"
+OWNERS: t.Mapping[str, str] = {"apiserver": "kube-apiserver", "etcd-server": "etcd", "etcd-peer": "etcd"}
+_POLL_SECONDS = 0.2
+# A component that was started so often and ended each time will not do better.
+_STARTS = 3
+# The kubelet waits longer and longer before it starts what failed again and again; it forgets that when it is restarted.
+_BACK_OFF_SECONDS = 20.0
+_WHY = re.compile(r'(error|panic|fatal|F\d{4} |\{"level":"fatal")', re.IGNORECASE)
+_LOG_BYTES = 16 * 1024
+_LONGEST = 600
+
+
+@dataclass
+class Comparison:
+    """What a configuration would change here. ``components`` are those with another manifest, ``certificates`` those with other names."""
+
+    components: list[str] = field(default_factory=list)
+    certificates: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    manual: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+
+    def require(self, manual_changes: str) -> None:
+        """Refuse what can't go well. Raises NodeError."""
+        if self.missing:
+            raise NodeError(
+                f"The new configuration needs what this machine does not have: {'; '.join(self.missing)}.",
+                "Nothing was changed. Put it on every control plane machine, and in the manifest's files for those to come.",
+            )
+        if self.manual and manual_changes == REFUSE:
+            raise NodeError(
+                f"Static pods of this machine differ from what kubeadm-config says: {'; '.join(self.manual)}. "
+                "kubeadm makes them anew, and that would be lost.",
+                "Nothing was changed. Add it to the patch where it is to stay, or set manualChanges: Overwrite where it is not.",
+            )
+
+
+def renderer(request: t.Mapping[str, t.Any], places: Places) -> Renderer:
+    """What makes manifests and certificates of a request's configurations."""
+    certificates = str(request["configuration"].get("certificatesDir") or os.path.join(places.kubernetes, "pki"))
+    return Renderer(
+        places.kubernetes, certificates, str(request["node"]), str(request.get("patches") or ""), places.tools
+    )
+
+
+def compare(request: t.Mapping[str, t.Any], places: Places, folder: str) -> Comparison:
+    """What a request would change on this machine, and what keeps it from that; changes nothing but the folder.
+
+    Raises:
+        NodeError: kubeadm refused the configuration, or a manifest in use can't be read.
+    """
+    make = renderer(request, places)
+    new_folder, old_folder = os.path.join(folder, "new"), os.path.join(folder, "old")
+    new = make.manifests_of(request["configuration"], new_folder)
+    old: dict[str, str] = {}
+    found = Comparison()
+    for component in COMPONENTS:
+        if component not in request["components"] or component not in new:
+            continue
+        path = os.path.join(make.manifests, f"{component}.yaml")
+        if not os.path.exists(path):
+            found.missing.append(f"{path}, the static pod that is to change")
+            continue
+        current = make.read(path)
+        after = make.read(os.path.join(new_folder, "manifests", f"{component}.yaml"))
+        lines = differences(current, after)
+        if lines:
+            found.components.append(component)
+            found.lines += [f"{component} {line}" for line in lines]
+            old = old or make.manifests_of(request["previous"], old_folder)
+            before = make.read(os.path.join(old_folder, "manifests", f"{component}.yaml"))
+            # What is neither as the old configuration says nor as the new one, and is the same in both, somebody has changed by hand.
+            wanted = {_subject(line) for line in lines} - {_subject(line) for line in differences(before, after)}
+            by_hand = [line for line in differences(current, before) if _subject(line) in wanted]
+            found.manual += [f"{component} {_reversed(line)}" for line in by_hand]
+            found.missing += [f"{component}: {each}" for each in missing_files(after, current)]
+    for name in request["certificates"]:
+        certificate, _key = make.certificate(name, request["configuration"], new_folder)
+        wanted_names = alternative_names(_text(certificate))
+        present = alternative_names(_text(os.path.join(make.certificates, f"{CERTIFICATES[name][0]}.crt")))
+        if wanted_names != present:
+            found.certificates.append(name)
+            added, gone = sorted(wanted_names - present), sorted(present - wanted_names)
+            texts = ([f"with {', '.join(added)}"] if added else []) + ([f"without {', '.join(gone)}"] if gone else [])
+            found.lines.append(f"certificate {name}: a new one {' and '.join(texts)}")
+    return found
+
+
+class ControlPlaneChange(Change):
+    """The work of bringing a ClusterConfiguration to this machine. The request is compare's, narrowed to what differs, with ``timeout``."""
+
+    PROGRAM = "node.components.control_plane_change"
+
+    def steps(self) -> t.Iterator[tuple[str, t.Callable[[], None], t.Callable[[], None]]]:
+        """One component after the other, etcd first."""
+        request = self.request()
+        make = renderer(request, self.places)
+        for component in COMPONENTS:
+            certificates = [name for name in request["certificates"] if OWNERS[name] == component]
+            if component in request["components"] or certificates:
+                part = _Part(self, make, component, certificates, float(request["timeout"]))
+                yield component, part.change, part.back
+
+
+@dataclass
+class _Part:
+    """One component's part of the work."""
+
+    work: ControlPlaneChange
+    make: Renderer
+    component: str
+    certificates: list[str]
+    seconds: float
+
+    @property
+    def manifest(self) -> str:
+        return os.path.join(self.make.manifests, f"{self.component}.yaml")
+
+    @property
+    def kept(self) -> str:
+        return os.path.join(self.work.backup, f"{self.component}.yaml")
+
+    def change(self) -> None:
+        """Put certificates and manifest in their places and wait until the component is well. Raises NodeError."""
+        request = self.work.request()
+        folder = os.path.join(self.work.folder, "new")
+        texts = self.make.manifests_of(request["configuration"], folder)
+        os.makedirs(self.work.backup, mode=0o700, exist_ok=True)
+        if self.component == "etcd" and not os.path.exists(self.kept):
+            # The gate before this node may be old: an Action can have been paused since.
+            try:
+                self._pod().require_quorum()
+            except NodeError as error:
+                raise NodeError(error.what, "etcd was not touched here. Mend the members first, then retry.") from error
+        self._keep(self.manifest, self.kept)
+        for name in self.certificates:
+            made = self.make.certificate(name, request["configuration"], folder)
+            for source, (place, kept) in zip(made, self._certificate_files(name)):
+                self._keep(place, kept)
+                _copy(source, place)
+        if self.component in request["components"]:
+            text = texts[self.component]
+            self._put(keep_first_start(text, _text(self.kept)) if self.component == "etcd" else text, "change")
+        else:
+            self._restart("changed", force=False)
+        for name in self.certificates:
+            self._require_served(name)
+
+    def back(self) -> None:
+        """Put back what was there before, and wait until the component is well. Raises NodeError."""
+        if not os.path.exists(self.kept):
+            return
+        files = [
+            pair for name in self.certificates for pair in self._certificate_files(name) if os.path.exists(pair[1])
+        ]
+        changed = [(place, kept) for place, kept in files if _bytes(place) != _bytes(kept)]
+        if changed:
+            # Killed after the files are back, the next unit must still see that a process is to follow.
+            self._begun("restart")
+        for place, kept in changed:
+            _copy(kept, place)
+        if self._has_begun("back") or not os.path.exists(self.manifest) or _text(self.manifest) != _text(self.kept):
+            self._put(_text(self.kept), "back")
+        elif self._has_begun("restart"):
+            self._restart("back", force=True)
+
+    def _certificate_files(self, name: str) -> tuple[tuple[str, str], ...]:
+        """Of the certificate and of its key: its place, and where the one in use is kept."""
+        file = CERTIFICATES[name][0]
+        return tuple(
+            (
+                os.path.join(self.make.certificates, f"{file}.{suffix}"),
+                os.path.join(self.work.backup, f"{file.replace('/', '-')}.{suffix}"),
+            )
+            for suffix in ("crt", "key")
+        )
+
+    @staticmethod
+    def _keep(source: str, kept: str) -> None:
+        if not os.path.exists(kept):
+            guard.write_atomically(kept, _bytes(source), 0o600)
+
+    def _begun(self, what: str) -> set[pod_processes.Instance]:
+        """Note that this begins, with the processes that there are; where it had begun, those that there were then."""
+        path = os.path.join(self.work.begun, f"{self.component}.{what}")
+        if not os.path.exists(path):
+            os.makedirs(self.work.begun, mode=0o700, exist_ok=True)
+            guard.write_atomically(path, json.dumps(sorted(self._instances())).encode(), 0o600)
+        return {(int(pid), int(started)) for pid, started in json.loads(_text(path))}
+
+    def _has_begun(self, what: str) -> bool:
+        return os.path.exists(os.path.join(self.work.begun, f"{self.component}.{what}"))
+
+    def _put(self, text: str, why: str) -> None:
+        """Put a manifest in its place, unless it is there, and wait for the process that the kubelet makes of it."""
+        before = self._begun(why)
+        # On the way back starts in vain don't count, for they may still be those of the manifest before.
+        starts = None if why == "back" else self._starts()
+        partial = os.path.join(self.work.places.kubernetes, f".{self.component}.yaml.kubeadm-control-plane")
+        guard.write_atomically(partial, text.encode(), 0o600)
+        words = words_of(self.make.read(partial))
+        if os.path.exists(self.manifest) and _text(self.manifest) == text:
+            # Interrupted after this was done: the process may be there already.
+            os.unlink(partial)
+        else:
+            # The kubelet takes whatever appears in its folder for a manifest: it appears whole.
+            os.rename(partial, self.manifest)
+            guard.sync_directory(self.make.manifests)
+        self._wait(words, before, starts)
+
+    def _pod(self) -> StaticPod:
+        return StaticPod(self.component, self.work.places.static_pods(), self.work.runner)
+
+    def _restart(self, why: str, *, force: bool) -> None:
+        once = f"{os.path.basename(self.work.folder)}-{why}"
+        self._pod().restart(once=once, seconds=self.seconds, force=force)
+
+    def _wait(
+        self, words: list[str], before: set[pod_processes.Instance], starts: t.Optional[t.Mapping[str, int]]
+    ) -> None:
+        pod = self._pod()
+        begun = time.monotonic()
+        nudged = False
+        seen: set[pod_processes.Instance] = set()
+        while True:
+            present = self._instances()
+            new = present - before
+            seen |= new
+            running = {each for each in new if self._runs(each, words)}
+            if pod_processes.alive(before, self.work.places.proc):
+                # The kubelet may start the new one beside it, and whoever answers may be the old one.
+                problem = "the process before it still runs"
+            else:
+                problem = pod.unhealthy() if running else "no process of it is there"
+                if not problem and running & self._instances():
+                    return
+            tries = 0
+            if starts is not None:
+                logged = sum(max(0, number - starts.get(path, -1)) for path, number in self._starts().items())
+                tries = max(logged, len(seen))
+            waited = time.monotonic() - begun
+            # One that runs may still become well: the first ones may have ended because the old one still had the port.
+            if tries >= _STARTS and not running:
+                raise NodeError(f"{self.component} was started {tries} times and ended each time. {self._why()}")
+            if waited >= self.seconds:
+                raise NodeError(f"{self.component} is not well after {waited:.0f} s: {problem}. {self._why()}")
+            unit = self.work.places.unit_of_kubelet
+            if not running and not nudged and not tries and waited >= _BACK_OFF_SECONDS and unit:
+                nudged = True
+                self.work.runner(["systemctl", "restart", f"{unit}.service"])
+            time.sleep(_POLL_SECONDS)
+
+    def _instances(self) -> set[pod_processes.Instance]:
+        return pod_processes.instances(self.component, self.work.places.proc, self.work.places.pod_logs)
+
+    def _runs(self, instance: pod_processes.Instance, words: list[str]) -> bool:
+        """Whether a process was started with a manifest's flags; where a shell starts it, nobody can say."""
+        if os.path.basename(words[0] if words else "") != self.component:
+            return True
+        try:
+            with open(os.path.join(self.work.places.proc, str(instance[0]), "cmdline"), "rb") as file:
+                own = file.read().rstrip(b"\0").decode(errors="replace").split("\0")
+        except OSError:
+            return False
+        # The kubelet fills in $(VARIABLES).
+        wanted = {word for word in words[1:] if "$(" not in word}
+        return os.path.basename(own[0]) == self.component and wanted <= set(own[1:])
+
+    def _starts(self) -> dict[str, int]:
+        """How often the kubelet has started the container of each of the component's pods, by the logs that it numbers."""
+        found: dict[str, int] = {}
+        root = self.work.places.pod_logs
+        for name in os.listdir(root) if os.path.isdir(root) else []:
+            if name.startswith(f"kube-system_{self.component}-"):
+                folder = os.path.join(root, name, self.component)
+                numbers = [int(each[:-4]) for each in _listed(folder) if re.fullmatch(r"\d+\.log", each)]
+                if numbers:
+                    found[folder] = max(numbers)
+        return found
+
+    def _why(self) -> str:
+        """The line of the newest log that says why it ended."""
+        logs = [os.path.join(folder, each) for folder in self._starts() for each in _listed(folder)]
+        logs.sort(key=lambda path: os.stat(path).st_mtime if os.path.exists(path) else 0.0)
+        for path in reversed(logs):
+            text = _tail(path)
+            # Each line begins with its time, its stream and a flag.
+            lines = [line.split(" ", 3)[-1].strip() for line in text.splitlines() if line.strip()]
+            told = [line for line in lines if _WHY.match(line)] or lines[-2:]
+            if told:
+                return f"It says: {redact(' | '.join(told[-2:]))[:_LONGEST]}"
+        return f"It left no log in {self.work.places.pod_logs}; look at journalctl -u kubelet."
+
+    def _require_served(self, name: str) -> None:
+        """Wait until the component answers with the certificate that is in its place. Raises NodeError."""
+        place = self._certificate_files(name)[0][0]
+        wanted = certificate_bytes(_text(place))
+        words = words_of(self.make.read(self.manifest))
+        host, port = listener(name, words)
+        deadline = time.monotonic() + self.seconds
+        while presented(host, port, self.make.certificates if name != "apiserver" else "") != wanted:
+            if time.monotonic() > deadline:
+                raise NodeError(f"{self.component} at {host}:{port} does not present the certificate of {place}.")
+            time.sleep(_POLL_SECONDS)
+
+
+def perform(folder: str, places: str) -> None:
+    """Carry a work out; what the unit runs. ``places`` is :meth:`Places.text`."""
+    ControlPlaneChange(Places.of(places), folder).perform()
+
+
+def _subject(line: str) -> str:
+    return line.partition(": ")[0]
+
+
+def _reversed(line: str) -> str:
+    """A difference from the present to the old configuration, told the other way round."""
+    subject, _colon, texts = line.partition(": ")
+    present, _arrow, old = texts.partition(" -> ")
+    return f"{subject} is {present} here, and {old} by kubeadm-config"
+
+
+def _copy(source: str, place: str) -> None:
+    present = os.stat(place)
+    guard.write_atomically(place, _bytes(source), present.st_mode & 0o777, present.st_uid, present.st_gid)
+
+
+def _bytes(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _text(path: str) -> str:
+    return _bytes(path).decode("utf-8", "replace")
+
+
+def _listed(folder: str) -> list[str]:
+    return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+
+
+def _tail(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _LOG_BYTES))
+            return file.read().decode(errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,65 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The kubelet's unit restarted, and the kubelet asked whether it is well. Containers run on meanwhile."""
+
+from __future__ import annotations
+
+import re
+import time
+import typing as t
+
+from ...common import systemd_units
+from ...common.guard import NodeError, read_text
+from ...common.https import HttpClient, Unreachable
+
+UNIT = "kubelet"
+CONFIG = "/var/lib/kubelet/config.yaml"
+_PORT = 10248
+_EVERYWHERE = ("0.0.0.0", "::")
+_POLL_SECONDS = 0.2
+
+
+def restart(runner: systemd_units.Runner = systemd_units.run, unit: str = UNIT) -> None:
+    """Restart it, with the unit's files read anew. Raises NodeError where systemd could not."""
+    for words in (["systemctl", "daemon-reload"], ["systemctl", "restart", f"{unit}.service"]):
+        done = runner(words)
+        if done.returncode != 0:
+            said = (done.stderr.strip() or done.stdout.strip())[:400]
+            raise NodeError(f"{' '.join(words)} failed: {said}", "Look at journalctl -u kubelet.")
+
+
+def wait_until_well(seconds: float = 120.0, config: str = CONFIG) -> None:
+    """Wait until it answers on its health port; where its configuration has none, nobody can ask it.
+
+    Raises:
+        NodeError: it did not answer in time.
+    """
+    text = read_text(config)
+    found = re.search(r"^healthzPort:\s*(\d+)", text, re.MULTILINE)
+    port = int(found.group(1)) if found else _PORT
+    if port == 0:
+        return
+    bound = re.search(r"^healthzBindAddress:\s*[\"']?([0-9A-Fa-f.:]+)", text, re.MULTILINE)
+    host = bound.group(1) if bound and bound.group(1) not in _EVERYWHERE else "127.0.0.1"
+    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    deadline = time.monotonic() + seconds
+    while True:
+        problem = _problem(url)
+        if not problem:
+            return
+        if time.monotonic() > deadline:
+            raise NodeError(
+                f"The kubelet was restarted and is not well after {seconds:g} s: {problem}.",
+                "Look at journalctl -u kubelet.",
+            )
+        time.sleep(_POLL_SECONDS)
+
+
+def _problem(url: str) -> t.Optional[str]:
+    try:
+        with HttpClient(url, None, 2.0) as client:
+            answer = client.request("GET", "/healthz", None, {})
+    except Unreachable as error:
+        return str(error)
+    return None if answer.status == 200 else f"it says HTTP {answer.status}"

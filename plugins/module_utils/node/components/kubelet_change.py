@@ -1,0 +1,180 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The kubelet's configuration on this machine as its ConfigMap has it now, or as before (kubeadm.md A8).
+
+kubeadm itself writes the file, with what it adds for this machine (patches, the container runtime's socket).
+"""
+
+from __future__ import annotations
+
+import calendar
+import os
+import re
+import shutil
+import time
+import typing as t
+
+from ...common import command, guard
+from ...common.guard import NodeError
+from ...common.https import HttpClient, Unreachable
+from ...common.redact import redact
+from ...workload_api.api import ApiClient, ApiError, read_access
+from .configuration_change import Change, Places
+
+# What `kubeadm upgrade node phase kubelet-config` may write (kubeadm.md B4).
+FILES = ("config.yaml", "kubeadm-flags.env", "instance-config.yaml")
+_POLL_SECONDS = 0.3
+_RESTARTS = 2
+_WRITE_SECONDS = 120.0
+# A kubelet that gives up writes the stacks of all its goroutines after its reason.
+_LINES = 5000
+_FATAL = re.compile(r"(F\d{4} |Error: |panic: )")
+_ERROR = re.compile(r"E\d{4} |error", re.IGNORECASE)
+_SYSTEMD = re.compile(
+    r"(Start|Stop)(ed|ping|ing) |kubelet\.service: |Scheduled restart job|Main process exited|Failed with result"
+)
+
+
+def rehearse(places: Places, kubeconfig: str) -> None:
+    """Have kubeadm tell whether it could write the kubelet's configuration from its ConfigMap. Raises NodeError.
+
+    What kubeadm writes for that beside what is in use is taken away again.
+    """
+    folder = os.path.join(places.kubernetes, "tmp")
+    before = set(os.listdir(folder)) if os.path.isdir(folder) else None
+    words = [places.tools.kubeadm, "upgrade", "node", "phase", "kubelet-config", "--dry-run"]
+    try:
+        done = command.run([*words, f"--kubeconfig={kubeconfig}"], seconds=_WRITE_SECONDS)
+    finally:
+        for name in sorted(set(os.listdir(folder)) - (before or set())) if os.path.isdir(folder) else ():
+            if "dryrun" in name:
+                shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
+        if before is None and os.path.isdir(folder) and not os.listdir(folder):
+            os.rmdir(folder)
+    if done.returncode != 0:
+        raise NodeError(f"kubeadm refuses: {redact(done.stderr.strip())[-600:]}", "Nothing was changed.")
+
+
+class KubeletChange(Change):
+    """The work of bringing the kubelets' ConfigMap to this machine. The request has ``node``, ``kubeconfig``, ``patches``, ``timeout``."""
+
+    PROGRAM = "node.components.kubelet_change"
+
+    def steps(self) -> t.Iterator[tuple[str, t.Callable[[], None], t.Callable[[], None]]]:
+        """One step: file, restart, proof."""
+        yield "kubelet", self._change, self._back
+
+    def _change(self) -> None:
+        request = self.request()
+        os.makedirs(self.backup, mode=0o700, exist_ok=True)
+        if not os.path.exists(os.path.join(self.backup, FILES[0])):
+            # The first of them is kept last: with it all of them are.
+            for name in reversed(FILES):
+                source = os.path.join(self.places.kubelet, name)
+                if os.path.exists(source):
+                    guard.write_atomically(os.path.join(self.backup, name), _bytes(source), 0o600)
+        words = [self.places.tools.kubeadm, "upgrade", "node", "phase", "kubelet-config"]
+        words += [f"--kubeconfig={request['kubeconfig']}"]
+        words += [f"--patches={request['patches']}"] if request.get("patches") else []
+        done = command.run(words, seconds=_WRITE_SECONDS)
+        if done.returncode != 0:
+            said = redact(f"{done.stdout}\n{done.stderr}".strip())[-600:]
+            raise NodeError(f"kubeadm did not write the kubelet's configuration: {said}")
+        self._restart(request)
+
+    def _back(self) -> None:
+        changed = False
+        begun = os.path.exists(os.path.join(self.backup, FILES[0]))
+        for name in FILES if begun else ():
+            kept, place = os.path.join(self.backup, name), os.path.join(self.places.kubelet, name)
+            there = os.path.exists(place)
+            if not os.path.exists(kept):
+                if there:
+                    os.unlink(place)
+                    changed = True
+            elif not there or _bytes(kept) != _bytes(place):
+                guard.write_atomically(place, _bytes(kept), os.stat(place).st_mode & 0o777 if there else 0o644)
+                changed = True
+        if changed or os.path.exists(self._mark):
+            self._restart(self.request())
+
+    def _restart(self, request: t.Mapping[str, t.Any]) -> None:
+        """Restart the kubelet and wait until it runs, answers, and its Node is Ready by its own new word. Raises NodeError."""
+        guard.write_atomically(self._mark, b"")
+        begun = int(time.time())
+        # It may have failed so often that systemd does not start it any more.
+        unit = f"{self.places.unit_of_kubelet}.service"
+        self.runner(["systemctl", "reset-failed", unit])
+        done = self.runner(["systemctl", "restart", unit])
+        if done.returncode != 0:
+            raise NodeError(f"systemd did not restart the kubelet: {done.stderr.strip()[:300]}")
+        deadline = time.monotonic() + float(request["timeout"])
+        first = self._restarts(unit)
+        while True:
+            problem = self._problem(request, begun)
+            if not problem:
+                return
+            ended = self._restarts(unit) - first
+            if ended >= _RESTARTS or time.monotonic() > deadline:
+                what = f"ended {ended} times with it" if ended >= _RESTARTS else f"is not well with it: {problem}"
+                raise NodeError(f"the kubelet {what}. {self._why(unit, begun)}")
+            time.sleep(_POLL_SECONDS)
+
+    @property
+    def _mark(self) -> str:
+        """There once the kubelet was restarted, were it with a configuration that has since been put back."""
+        return os.path.join(self.folder, "restarted")
+
+    def _problem(self, request: t.Mapping[str, t.Any], begun: int) -> str:
+        try:
+            with HttpClient(self.places.kubelet_health, None, 2.0) as client:
+                answer = client.request("GET", "/healthz")
+            if answer.status != 200:
+                return f"its own health is HTTP {answer.status}"
+            access = read_access(str(request["kubeconfig"]), self.places.tools.kubectl)
+            with ApiClient(access, access.server) as api:
+                node = api.get(f"/api/v1/nodes/{request['node']}")
+        except (Unreachable, ApiError, NodeError) as error:
+            return str(error)
+        if node is None:
+            return f"the Node {request['node']} is not registered"
+        conditions = {each.get("type"): each for each in (node.get("status") or {}).get("conditions") or []}
+        ready = conditions.get("Ready") or {}
+        if _seconds(str(ready.get("lastHeartbeatTime") or "")) < begun:
+            return f"the Node {request['node']} has not been heard of since"
+        if ready.get("status") != "True":
+            return f"the Node {request['node']} is not Ready: {ready.get('message') or ready.get('reason')}"
+        return ""
+
+    def _restarts(self, unit: str) -> int:
+        done = self.runner(["systemctl", "show", unit, "--property=NRestarts"])
+        text = done.stdout.strip().partition("=")[2]
+        return int(text) if text.isdecimal() else 0
+
+    def _why(self, unit: str, begun: int) -> str:
+        """The kubelet's own last words since it was restarted."""
+        words = ["journalctl", f"--unit={unit}", f"--since=@{begun}", f"--lines={_LINES}", "--no-pager", "--output=cat"]
+        lines = [line.strip() for line in self.runner(words).stdout.splitlines() if line.strip()]
+        lines = [line for line in lines if not _SYSTEMD.match(line)]
+        told = [line for line in lines if _FATAL.match(line)][-1:] or [line for line in lines if _ERROR.match(line)][
+            -2:
+        ]
+        return f"It says: {redact(' | '.join(told or lines[-2:]))[:600]}" if lines else ""
+
+
+def perform(folder: str, places: str) -> None:
+    """Carry a work out; what the unit runs. ``places`` is :meth:`Places.text`."""
+    KubeletChange(Places.of(places), folder).perform()
+
+
+def _seconds(moment: str) -> int:
+    try:
+        return calendar.timegm(time.strptime(moment, "%Y-%m-%dT%H:%M:%SZ"))
+    except ValueError:
+        return 0
+
+
+def _bytes(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()

@@ -1,0 +1,193 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""kubeadm, kubelet and kubectl brought to a version, from packages or from files; the kubelet restarted where its program changed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+import typing as t
+from dataclasses import dataclass, field
+
+from ...common import systemd_units
+from ...common.guard import NodeError, sync_directory
+from ..components import kubelet
+from . import facts, packages
+
+PROGRAMS = ("kubeadm", "kubelet", "kubectl")
+PACKAGES, FILES = "packages", "files"
+_VERSION_WORDS: t.Mapping[str, tuple[str, ...]] = {
+    "kubeadm": ("version", "--output=short"),
+    "kubelet": ("--version",),
+    "kubectl": ("version", "--client", "--output=json"),
+}
+_FOLDER = "/usr/bin"
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is wanted: which programs at which version, and where they come from.
+
+    ``path`` is the folder with the programs (FILES), in which ``{version}`` stands for the version; ``checksums`` are
+    "sha256:…" by program; ``package_version`` is the packages' own version, with wildcards, "" for any build.
+    """
+
+    names: tuple[str, ...]
+    version: str
+    source: str = PACKAGES
+    path: str = ""
+    package_version: str = ""
+    checksums: t.Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Done:
+    """Versions by program before and after ("" where it is not installed), what was done, and whether the kubelet was restarted."""
+
+    before: t.Mapping[str, str]
+    after: t.Mapping[str, str]
+    changed: bool
+    restarted: bool
+    message: str
+
+
+@dataclass(frozen=True)
+class Binaries:
+    """The programs of this machine.
+
+    ``folders`` is where they are looked for; ``kubelet_config`` tells where the kubelet says that it is well, "" for nowhere. The
+    tests give others.
+    """
+
+    folders: tuple[str, ...] = facts.PATH
+    runner: systemd_units.Runner = systemd_units.run
+    package_runner: packages.Runner = packages.run
+    root: str = "/"
+    proc: str = "/proc"
+    kubelet_config: str = kubelet.CONFIG
+
+    def ensure(
+        self,
+        wanted: Wanted,
+        *,
+        restart_kubelet: bool = True,
+        check: bool = False,
+        before_change: t.Callable[[], None] = lambda: None,
+    ) -> Done:
+        """Bring the programs to the version; those that have it are left alone.
+
+        The kubelet is restarted where it is among them and runs another program than the one on the disk, also where an
+        earlier call was killed before it did so.
+
+        Raises:
+            NodeError: the version can't be had, a file is not what it should be, or the kubelet did not start.
+        """
+        before = {name: self.version_of(name) for name in wanted.names}
+        old = [name for name in wanted.names if before[name] != wanted.version]
+        origins = {name: self._origin(name, wanted) for name in old} if wanted.source == FILES else {}
+        stale = restart_kubelet and "kubelet" in wanted.names and (("kubelet" in old) or self._kubelet_is_stale())
+        if check:
+            after = {**before, **dict.fromkeys(old, wanted.version)}
+            return Done(before, after, bool(old) or stale, stale, _message(wanted, before, after, stale))
+        if old or stale:
+            before_change()
+        for name, origin in origins.items():
+            self._put(origin, name)
+        if old and not origins:
+            packages.manager_of(old[0], self.package_runner, self.root).install(
+                old, wanted.version, wanted.package_version
+            )
+        after = {name: self.version_of(name) for name in wanted.names}
+        for name in old:
+            if after[name] != wanted.version:
+                raise NodeError(
+                    f"{name} is {after[name] or 'not there'} after it was installed, {wanted.version} is wanted.",
+                    f"Look which {name} comes first on PATH ({', '.join(self.folders)}).",
+                )
+        restarted = restart_kubelet and "kubelet" in wanted.names and (bool(stale) or self._kubelet_is_stale())
+        if restarted:
+            kubelet.restart(self.runner)
+            if self.kubelet_config:
+                kubelet.wait_until_well(config=self.kubelet_config)
+        return Done(before, after, bool(old) or restarted, restarted, _message(wanted, before, after, restarted))
+
+    def version_of(self, name: str) -> str:
+        """The version that a program on this machine says it has, "" where it is not there."""
+        path = self.path_of(name)
+        return facts.version_of([path, *_VERSION_WORDS[name]]) if path else ""
+
+    def path_of(self, name: str) -> str:
+        """Where a program of this machine is, "" where it is not there."""
+        return shutil.which(name, path=os.pathsep.join(self.folders)) or ""
+
+    def _origin(self, name: str, wanted: Wanted) -> str:
+        path = os.path.join(wanted.path.replace("{version}", wanted.version), name)
+        fix = "Nothing was changed. Put the right file there on every node first."
+        try:
+            if not stat.S_ISREG(os.stat(path).st_mode):
+                raise NodeError(f"{path} is no file.", fix)
+            expected = wanted.checksums.get(name, "")
+            if expected and _digest(path) != expected:
+                raise NodeError(f"{path} has the checksum {_digest(path)}, {expected} is wanted.", fix)
+        except OSError as error:
+            raise NodeError(f"{path} can't be read: {error.strerror or error}.", fix) from error
+        version = facts.version_of([path, *_VERSION_WORDS[name]]) if os.access(path, os.X_OK) else ""
+        if not version:
+            # Unpacked without its mode, or on a file system without executables: judged where it is going to be.
+            return path
+        if version != wanted.version:
+            raise NodeError(f"{path} is {version}, {wanted.version} is wanted.", fix)
+        return path
+
+    def _put(self, origin: str, name: str) -> None:
+        """Put a file in a program's place, whole or not at all; what runs keeps the old one."""
+        target = self.path_of(name) or os.path.join(_FOLDER, name)
+        partial = os.path.join(os.path.dirname(target), f".{name}.kubeadm-control-plane")
+        try:
+            with open(origin, "rb") as source, open(partial, "wb") as copy:
+                shutil.copyfileobj(source, copy, _CHUNK)
+                copy.flush()
+                os.fchmod(copy.fileno(), 0o755)
+                os.fsync(copy.fileno())
+            os.rename(partial, target)
+        except OSError as error:
+            raise NodeError(f"{origin} could not be put to {target}: {error.strerror or error}.") from error
+        finally:
+            if os.path.exists(partial):
+                os.unlink(partial)
+        sync_directory(os.path.dirname(target))
+
+    def _kubelet_is_stale(self) -> bool:
+        """Whether the kubelet runs a program that has been replaced on the disk, or does not run."""
+        done = self.runner(["systemctl", "show", "kubelet.service", "--property=MainPID"])
+        pid = done.stdout.strip().rpartition("=")[2]
+        if not pid.isdigit() or pid == "0":
+            return True
+        try:
+            return os.readlink(os.path.join(self.proc, pid, "exe")).endswith(" (deleted)")
+        except OSError:
+            return True
+
+
+def _digest(path: str) -> str:
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        for block in iter(lambda: file.read(_CHUNK), b""):
+            digest.update(block)
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _message(wanted: Wanted, before: t.Mapping[str, str], after: t.Mapping[str, str], restarted: bool) -> str:
+    changes = [
+        f"{name} {before[name] or 'none'} → {after[name]}" for name in wanted.names if before[name] != after[name]
+    ]
+    if restarted:
+        changes.append("kubelet restarted")
+    return (
+        ", ".join(changes)
+        or f"{', '.join(wanted.names)} already {'is' if len(wanted.names) == 1 else 'are'} {wanted.version}"
+    )

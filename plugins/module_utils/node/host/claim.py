@@ -1,0 +1,303 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whose an existing host is: a small file on the host, so that no two clusters, in whatever stores, ever take the same one.
+
+The host itself is the judge. A claim is made under the host's own lock, only on a host that has everything and carries nothing,
+and given up only together with everything that kubeadm made there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import socket
+import time
+import typing as t
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...common import guard
+from ...common.guard import NodeError
+from ..bootstrap import reset
+from . import facts, fitness
+from .facts import HostPlaces
+from .fitness import Missing, Wanted
+
+# Of so many clusters that it served a host remembers the number of the newest run.
+CLUSTERS_KEPT = 100
+END_SECONDS = 30.0
+POLL_SECONDS = 0.25
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Whose a host is. ``id`` is the claim's own; ``machine_id`` the host's when it was claimed."""
+
+    id: str
+    cluster: str
+    namespace: str
+    machine: str
+    machine_id: str = ""
+    claimed_at: str = ""
+
+    def document(self) -> dict[str, str]:
+        """Return the claim with JSON names."""
+        return {
+            "id": self.id,
+            "cluster": self.cluster,
+            "namespace": self.namespace,
+            "machine": self.machine,
+            "machineID": self.machine_id,
+            "claimedAt": self.claimed_at,
+        }
+
+    def owner(self) -> str:
+        """Return whose it is, for people."""
+        return f"cluster {self.namespace}/{self.cluster}, machine {self.machine}"
+
+
+@dataclass(frozen=True)
+class Run:
+    """Who asks: the number of a run's lock, and the cluster that it is of, by the identity that it has for life; "" and None for nobody's."""
+
+    cluster_id: str = ""
+    fencing: t.Optional[int] = None
+
+
+NOBODY = Run()
+_CLUSTER_ID = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9])?")
+
+
+class Unfit(NodeError):
+    """A host that can't be claimed; ``missing`` lists everything that is in the way."""
+
+    def __init__(self, missing: t.Sequence[Missing]) -> None:
+        super().__init__("; ".join(f"{each.message} ({each.check})" for each in missing))
+        self.missing = missing
+
+
+def read_claim(places: HostPlaces) -> t.Optional[Claim]:
+    """Return this host's claim, None where nobody has claimed it.
+
+    Raises:
+        NodeError: the file is there and can't be understood: nobody may take the host for a free one.
+    """
+    try:
+        with open(places.claim, encoding="utf-8") as file:
+            found = json.load(file)
+        names = {"machine_id": "machineID", "claimed_at": "claimedAt"}
+        values = {name: found[names.get(name, name)] for name in Claim.__dataclass_fields__}
+        if not all(isinstance(value, str) for value in values.values()):
+            raise ValueError("a field is no text")
+        return Claim(**values)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise NodeError(
+            f"{places.claim}, which says whose this host is, can't be read: {error}.",
+            "Find out whose it is; delete the file only where nothing on the host is needed.",
+        ) from error
+
+
+def claim(
+    mine: Claim, wanted: Wanted, *, check: bool, places: t.Optional[HostPlaces] = None, run: Run = NOBODY
+) -> tuple[Claim, bool]:
+    """Claim this host and return the claim, and whether this call made it. One that it has of the same id is left as it is.
+
+    Raises:
+        Unfit: the host is somebody else's, or something is missing.
+        Fenced: a later run of the same cluster has been here.
+    """
+    where = places or HostPlaces()
+    if check:
+        return _claim(mine, wanted, where, run, check=True)
+    with guard.exclusive(where.node.state):
+        return _claim(mine, wanted, where, run, check=False)
+
+
+def _compare(run: Run, where: HostPlaces, *, keep: bool) -> None:
+    """Refuse a run that lost its lock. Its cluster's number outlives the release: a claim of that run's may still be under way."""
+    if run.fencing is None or not run.cluster_id:
+        return
+    if not _CLUSTER_ID.fullmatch(run.cluster_id):
+        raise NodeError(f"{run.cluster_id[:80]!r} is no identity of a cluster.", "It is the uid of its Cluster object.")
+    folder = os.path.join(where.node.state, "clusters")
+    if keep:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        for path in sorted(Path(folder).iterdir(), key=os.path.getmtime, reverse=True)[CLUSTERS_KEPT:]:
+            path.unlink()
+    guard.compare_number(
+        os.path.join(folder, run.cluster_id), run.fencing, "of this cluster this host has seen", keep=keep
+    )
+
+
+def _claim(mine: Claim, wanted: Wanted, where: HostPlaces, run: Run, *, check: bool) -> tuple[Claim, bool]:
+    _compare(run, where, keep=not check)
+    present = _claim_if_readable(where)
+    identity = guard.read_text(where.machine_id)
+    if present is not None and present.id == mine.id:
+        if present.machine_id != identity:
+            raise Unfit([_other_machine(present, identity)])
+        return present, False
+    missing = _whose(wanted, where) + fitness.lacks(wanted, where)
+    if missing:
+        raise Unfit(missing)
+    made = Claim(
+        mine.id,
+        mine.cluster,
+        mine.namespace,
+        mine.machine,
+        identity,
+        time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    )
+    if not check:
+        # The number of a cluster that this host served before means nothing to the next.
+        _unlink(os.path.join(where.node.state, "fencing"))
+        if run.fencing is not None:
+            guard.compare_number(os.path.join(where.node.state, "fencing"), run.fencing, "", keep=True)
+        text = json.dumps(made.document(), indent=2, sort_keys=True) + "\n"
+        guard.write_atomically(where.claim, text.encode())
+    return made, True
+
+
+def _other_machine(present: Claim, identity: str) -> Missing:
+    return Missing(
+        "MachineID",
+        f"the host carries a claim of {present.owner()} made for machine-id {present.machine_id}, but its machine-id is"
+        f" {identity or 'missing'}: it is a copy of another host, or was installed anew around the file",
+        "Give each host a machine-id of its own (systemd-machine-id-setup) before it joins the pool.",
+    )
+
+
+def _whose(wanted: Wanted, places: HostPlaces) -> list[Missing]:
+    try:
+        present = read_claim(places)
+    except NodeError as error:
+        return [Missing("Claim", error.what, error.fix)]
+    if present is not None:
+        fix = "Take another host, or delete that machine in its own store."
+        return [Missing("Claim", f"claimed by {present.owner()} since {present.claimed_at}", fix)]
+    found = facts.traces(places)
+    at_work = facts.running(places)
+    carried = facts.ca_cert_hash(places)
+    if not found and not at_work:
+        return []
+    if wanted.ca_cert_hash and carried == wanted.ca_cert_hash:
+        return []
+    evidence = [*found, *(f"a running {name}" for name in at_work)]
+    whose = f" with the CA {carried}" if carried else ""
+    return [
+        Missing(
+            "ForeignCluster",
+            f"the host carries a cluster{whose} that is not this one's: {', '.join(evidence)}",
+            "Take another host, adopt that cluster, or run kubeadm reset there yourself if nobody needs it.",
+        )
+    ]
+
+
+@dataclass(frozen=True)
+class Release:
+    """What is to be given up: the claim's id ("" where none was ever recorded), whose, and with what consent.
+
+    ``released_before``: an earlier call began this release, so that a host that is somebody else's by now is no contradiction.
+    """
+
+    id: str
+    machine: str
+    ca_cert_hash: str = ""
+    released_before: bool = False
+    whole_cluster: bool = False
+    consent: bool = False
+
+
+def release(
+    wanted: Release,
+    *,
+    check: bool,
+    places: t.Optional[HostPlaces] = None,
+    undo: t.Callable[..., bool] = reset.reset,
+    run: Run = NOBODY,
+) -> tuple[bool, str]:
+    """Undo what kubeadm made on this host and give the claim up; return whether anything changed, and what was done in words.
+
+    Raises:
+        NodeError: the host carries something else than what was claimed, or is still an etcd member beside others.
+        Fenced: a later run of the same cluster has been here.
+    """
+    where = places or HostPlaces()
+    with guard.exclusive(where.node.state) if not check else contextlib.nullcontext():
+        _compare(run, where, keep=not check)
+    present = read_claim(where) if not wanted.consent else _claim_if_readable(where)
+    found = [*facts.traces(where), *(f"a running {name}" for name in facts.running(where))]
+    if present is not None and present.id != wanted.id and wanted.released_before and not wanted.consent:
+        return False, f"the host was released before and is {present.owner()}'s by now"
+    if not wanted.consent:
+        _refuse_other(wanted, present, found, where)
+    if not found and present is None and not os.path.exists(where.claim):
+        return False, "nothing of the machine was left on the host"
+    if check:
+        return True, "the host would be reset and released"
+    undo(discard_etcd_data=True, check=False, whole_cluster=wanted.whole_cluster, places=where.node)
+    _wait_for_the_end(where)
+    with guard.exclusive(where.node.state):
+        left = [*facts.traces(where), *(f"a running {name}" for name in facts.running(where))]
+        if left:
+            raise NodeError(
+                f"After kubeadm reset this is still on the host: {', '.join(left)}.",
+                "The claim was kept, so that nobody takes the host. Look what holds it, and run again.",
+            )
+        _unlink(os.path.join(where.node.state, "fencing"))
+        _unlink(where.claim)
+    return True, "the host was reset and released"
+
+
+def _wait_for_the_end(where: HostPlaces) -> None:
+    # Their containers were removed; a large etcd or API server still takes a moment to go.
+    deadline = time.monotonic() + END_SECONDS
+    while facts.running(where) and time.monotonic() < deadline:
+        time.sleep(POLL_SECONDS)
+
+
+def _claim_if_readable(where: HostPlaces) -> t.Optional[Claim]:
+    try:
+        return read_claim(where)
+    except NodeError:
+        return None
+
+
+def _refuse_other(wanted: Release, present: t.Optional[Claim], found: t.Sequence[str], where: HostPlaces) -> None:
+    carried = facts.ca_cert_hash(where)
+    if present is not None and present.id != wanted.id:
+        reason = f"it is claimed by {present.owner()} since {present.claimed_at}, not by machine {wanted.machine}"
+    elif carried and wanted.ca_cert_hash and carried != wanted.ca_cert_hash:
+        reason = f"it carries a cluster with the CA {carried}, and this cluster's is {wanted.ca_cert_hash}"
+    elif present is None and found and not (carried and carried == wanted.ca_cert_hash) and not _started(wanted, where):
+        reason = f"it carries {', '.join(found)}, and nothing on it says that it is machine {wanted.machine}'s"
+    else:
+        return
+    raise NodeError(
+        f"This host carries something else than what was claimed: {reason}.",
+        "Nothing on it was changed. Wiping it loses what it carries for ever; that needs consent.",
+    )
+
+
+def _started(wanted: Release, where: HostPlaces) -> bool:
+    # The record of the bootstrap that this collection began there for this machine.
+    try:
+        with open(where.node.record, encoding="utf-8") as file:
+            return bool(json.load(file).get("step") == f"bootstrap-{wanted.machine}")
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def hostname() -> str:
+    """Return this host's own name."""
+    return socket.gethostname()
+
+
+def _unlink(path: str) -> None:
+    if os.path.exists(path):
+        os.unlink(path)

@@ -1,0 +1,211 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an existing host is and has: versions, swap, ports, addresses, and what kubeadm left or runs on it."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+import socket
+import stat
+import typing as t
+from dataclasses import dataclass, field
+
+from ...common import command, guard
+from ...common.guard import NodeError
+from ..bootstrap.unit import Places
+from ..certificates.der import element
+
+# kubeadm's own list of container runtimes (kubeadm.md B6).
+CRI_SOCKETS = ("/run/containerd/containerd.sock", "/var/run/crio/crio.sock", "/var/run/cri-dockerd.sock")
+STATIC_PODS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
+# Where systemd looks for programs, and so the units that run kubeadm.
+PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
+# The kernel shows 15 characters of a program's name.
+_COMM_LENGTH = 15
+_LISTEN = "0A"
+_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----(.+?)-----END CERTIFICATE-----", re.DOTALL)
+# Without what follows it in JSON.
+_VERSION = re.compile(r"v\d+\.\d+\.\d+[-+.0-9A-Za-z]*")
+_PROBES = (("192.0.2.1", socket.AF_INET), ("2001:db8::1", socket.AF_INET6))
+
+
+@dataclass(frozen=True)
+class HostPlaces:
+    """Where things are on a host; the tests put them elsewhere."""
+
+    node: Places = field(default_factory=Places)
+    machine_id: str = guard.MACHINE_ID_FILE
+    kubelet_state: str = "/var/lib/kubelet"
+    proc: str = "/proc"
+    kubelet: str = "kubelet"
+    kubectl: str = "kubectl"
+    cri_sockets: tuple[str, ...] = CRI_SOCKETS
+    path: tuple[str, ...] = PATH
+
+    @property
+    def claim(self) -> str:
+        """The file that says whose this host is."""
+        return os.path.join(self.node.state, "claim.json")
+
+
+def traces(places: HostPlaces) -> list[str]:
+    """Return what a cluster left on this host: kubeadm's and the kubelet's files, etcd's data. Empty folders don't count."""
+    kubernetes = places.node.kubernetes
+    found = [os.path.join(kubernetes, "manifests", f"{name}.yaml") for name in STATIC_PODS]
+    found += [
+        os.path.join(kubernetes, name) for name in ("admin.conf", "kubelet.conf", "bootstrap-kubelet.conf", "pki")
+    ]
+    found += [os.path.join(places.node.etcd_data, "member"), os.path.join(places.kubelet_state, "config.yaml")]
+    found.append(places.node.record)
+    return [path for path in found if os.path.isfile(path) or (os.path.isdir(path) and _holds_files(path))]
+
+
+def _holds_files(path: str) -> bool:
+    return any(files for _folder, _folders, files in os.walk(path))
+
+
+def running(places: HostPlaces) -> list[str]:
+    """Return the parts of a control plane that run on this host, in containers or not."""
+    wanted = {name[:_COMM_LENGTH]: name for name in STATIC_PODS}
+    found = set()
+    for entry in os.listdir(places.proc):
+        if entry.isdigit():
+            name = guard.read_text(os.path.join(places.proc, entry, "comm"))
+            if name in wanted:
+                found.add(wanted[name])
+    return sorted(found)
+
+
+def ca_cert_hash(places: HostPlaces) -> str:
+    """Return kubeadm's hash of this host's cluster CA (``sha256:…`` of its public key), "" where it has none.
+
+    The public key is cut out of the certificate by hand: a node has no library that reads one.
+    """
+    text = guard.read_text(os.path.join(places.node.kubernetes, "pki", "ca.crt"))
+    found = _CERTIFICATE.search(text)
+    if not found:
+        return ""
+    try:
+        return f"sha256:{hashlib.sha256(_public_key_info(base64.b64decode(found.group(1)))).hexdigest()}"
+    except (ValueError, IndexError):
+        return "unreadable"
+
+
+def _public_key_info(certificate: bytes) -> bytes:
+    _tag, signed, _after = element(certificate)
+    _tag, rest, _after = element(signed)
+    skipped = 0
+    while True:
+        tag, _content, after = element(rest)
+        # [0] version is optional; serial, signature, issuer, validity and subject come before the key.
+        if tag != 0xA0:
+            if skipped == 5:
+                return rest[: len(rest) - len(after)]
+            skipped += 1
+        rest = after
+
+
+def version_of(words: t.Sequence[str]) -> str:
+    """Return the version that a Kubernetes program says it has, "" where it is not there or says none."""
+    try:
+        done = command.run(words)
+    except NodeError:
+        return ""
+    found = _VERSION.search(done.stdout)
+    return found.group() if done.returncode == 0 and found else ""
+
+
+def program(name: str, places: HostPlaces) -> str:
+    """Return the path of a program, "" where there is none, also where root's own folders are not in this process's PATH."""
+    return shutil.which(name, path=os.pathsep.join(places.path)) or ""
+
+
+def sysctl(name: str, places: HostPlaces) -> str:
+    """Return a setting of the kernel by its path, such as ``net/ipv4/ip_forward``, "" where there is none."""
+    return guard.read_text(os.path.join(places.proc, "sys", name))
+
+
+def swap_devices(places: HostPlaces) -> list[str]:
+    """Return what this host swaps to."""
+    lines = guard.read_text(os.path.join(places.proc, "swaps")).splitlines()[1:]
+    return [line.split()[0] for line in lines if line.split()]
+
+
+def listening(places: HostPlaces) -> set[int]:
+    """Return the TCP ports that something on this host listens on, on whatever address."""
+    ports = set()
+    for name in ("tcp", "tcp6"):
+        with contextlib.suppress(FileNotFoundError), open(os.path.join(places.proc, "net", name), "rb") as table:
+            for line in table:
+                fields = line.decode(errors="replace").split()
+                if len(fields) > 3 and fields[3] == _LISTEN:
+                    ports.add(int(fields[1].rpartition(":")[2], 16))
+    return ports
+
+
+def runtime_problem(places: HostPlaces, wanted: str = "") -> str:
+    """Return why no container runtime answers on its socket, "" where one does."""
+    candidates = [wanted.replace("unix://", "")] if wanted else list(places.cri_sockets)
+    reasons = []
+    for path in candidates:
+        try:
+            if not stat.S_ISSOCK(os.stat(path).st_mode):
+                reasons.append(f"{path} is no socket")
+                continue
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+                connection.settimeout(3)
+                connection.connect(path)
+            return ""
+        except OSError as error:
+            reasons.append(f"{path}: {error.strerror or error}")
+    return "; ".join(reasons)
+
+
+def own_address(wanted: str = "", towards: str = "") -> str:
+    """Return the address of this host that a cluster is to use, "" where it has none.
+
+    Args:
+        wanted: the address that somebody chose; it must be this host's own.
+        towards: the endpoint's host; the address that this host would talk to it from is taken. Where the endpoint's
+            address is this host's own at the moment (a virtual address), the one of the default route is.
+    """
+    if wanted:
+        return wanted if _is_own(wanted) else ""
+    endpoints = set()
+    with contextlib.suppress(OSError):
+        for family, _kind, _protocol, _name, address in socket.getaddrinfo(towards, 6443, type=socket.SOCK_DGRAM):
+            endpoints.add(str(address[0]))
+            source = _source(str(address[0]), family)
+            if source and source not in endpoints:
+                return source
+    for probe, probe_family in _PROBES:
+        source = _source(probe, probe_family)
+        if source and source not in endpoints:
+            return source
+    return ""
+
+
+def _source(target: str, family: int) -> str:
+    # Connecting a datagram socket sends nothing: the kernel only looks up the route.
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((target, 6443))
+            address = str(probe.getsockname()[0])
+    except OSError:
+        return ""
+    return "" if address.startswith("127.") or address == "::1" else address
+
+
+def _is_own(address: str) -> bool:
+    try:
+        with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.bind((address, 0))
+        return True
+    except OSError:
+        return False

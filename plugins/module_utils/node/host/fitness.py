@@ -1,0 +1,169 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an existing host must have and be to become a control plane machine, by the names that kubeadm gives its preflight checks.
+
+Never stricter than the kubeadm of the wanted version (cmd/kubeadm/app/preflight): a host is refused here for what kubeadm would refuse it for
+later, when it is claimed already.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import typing as t
+from dataclasses import dataclass, field
+
+from ...common import guard, kubernetes_facts
+from ...common.kubernetes_versions import read_version
+from ..bootstrap.image_check import Images
+from . import facts, images
+from .facts import HostPlaces
+
+CLOCK_SKEW_SECONDS = 30.0
+# What may be waived, by the names that kubeadm gives its preflight checks.
+IGNORABLE = ("Swap", "CRI", "Port-", "FileContent-", "FileExisting-")
+# By kubeadm's name for what it does about them.
+IMAGES = "ImagePull"
+# This collection's own need, which no preflight error of kubeadm's stands for.
+KUBECTL = "FileExisting-kubectl"
+DEFAULT_PORTS = (6443, 10250, 10257, 10259, 2379, 2380)
+
+
+@dataclass(frozen=True)
+class Missing:
+    """One thing that keeps a host from being used: the check's name, what was found, and what to do."""
+
+    check: str
+    message: str
+    fix: str
+
+    def document(self) -> dict[str, str]:
+        """Return it with JSON names."""
+        return {"check": self.check, "message": self.message, "fix": self.fix}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a host must have and be.
+
+    ``now`` is the controller's time in seconds since the epoch; ``known_machine_ids`` are those of other machines, by name;
+    ``ca_cert_hash`` names the cluster that the host may already carry, "" for none. ``images``: those that have to be there or to be
+    pulled; None to leave that out. Where ImagePull is ignored these are the static pods' alone.
+    """
+
+    version: str
+    ports: t.Sequence[int] = DEFAULT_PORTS
+    cri_socket: str = ""
+    address: str = ""
+    towards: str = ""
+    now: t.Optional[float] = None
+    known_machine_ids: t.Mapping[str, str] = field(default_factory=dict)
+    ca_cert_hash: str = ""
+    ignore: t.Sequence[str] = ()
+    images: t.Optional[Images] = None
+
+
+def lacks(wanted: Wanted, places: HostPlaces) -> list[Missing]:
+    """Return everything that this host lacks or has too much of, [] where it is fit. Whose it is is another question."""
+    found = []
+    if os.geteuid() != 0:
+        text = f"the module runs as user {os.geteuid()}, not as root"
+        found.append(Missing("IsPrivilegedUser", text, "Set ansible_become: true for the host in the inventory."))
+    found += _identity(wanted, places) + _versions(wanted, places)
+    if not wanted.ca_cert_hash:
+        found += _kubeadm_needs(wanted, places) + _room(wanted, places)
+    problem = facts.runtime_problem(places, wanted.cri_socket)
+    if problem:
+        fix = "Install and start a container runtime, or set nodeRegistration.criSocket."
+        found.append(Missing("CRI", f"no container runtime answers ({problem})", fix))
+    if wanted.now is not None and abs(time.time() - wanted.now) > CLOCK_SKEW_SECONDS:
+        text = (
+            f"the clock is {time.time() - wanted.now:+.0f} s off the controller's, more than {CLOCK_SKEW_SECONDS:.0f} s"
+        )
+        found.append(Missing("ClockSkew", text, "Synchronise both clocks (chrony, systemd-timesyncd)."))
+    if not facts.own_address(wanted.address, wanted.towards):
+        text = f"{wanted.address} is not an address of this host" if wanted.address else "the host has no route outside"
+        found.append(
+            Missing("Address", text, "Configure the address, or correct the variable that addressVariable names.")
+        )
+    if wanted.images is not None and not any(each.check == "KubeadmVersion" for each in found):
+        found += _images(wanted.images, wanted.ignore, places)
+    return [each for each in found if not _waived(each.check, wanted.ignore)]
+
+
+def _images(asked: Images, ignore: t.Sequence[str], places: HostPlaces) -> list[Missing]:
+    where = images.ImagePlaces(kubeadm=places.node.kubeadm)
+    ignored = {name.lower() for name in ignore}
+    lacking = images.missing(asked, only_static_pods=bool(ignored & {IMAGES.lower(), "all"}), places=where)
+    why = images.out_of_reach(lacking, asked.pull, where)
+    if not why:
+        return []
+    fix = "Load them: kubeadm config images pull where the registry can be reached, then ctr -n k8s.io images export and import."
+    return [Missing(IMAGES, f"images are not there ({', '.join(lacking)}), and {why}", fix)]
+
+
+def _waived(check: str, ignore: t.Sequence[str]) -> bool:
+    ignored = {name.lower() for name in ignore}
+    return check != KUBECTL and check.startswith(IGNORABLE) and (check.lower() in ignored or "all" in ignored)
+
+
+def _identity(wanted: Wanted, places: HostPlaces) -> list[Missing]:
+    identity = guard.read_text(places.machine_id)
+    if not identity:
+        return [Missing("MachineID", f"{places.machine_id} is empty", "Run systemd-machine-id-setup.")]
+    other = wanted.known_machine_ids.get(identity)
+    if other:
+        fix = "Give each host a machine-id of its own: empty /etc/machine-id and run systemd-machine-id-setup."
+        return [Missing("MachineID", f"it has the machine-id of {other}: one host under two names, or a copy", fix)]
+    return []
+
+
+def _versions(wanted: Wanted, places: HostPlaces) -> list[Missing]:
+    found = []
+    fix = f"Install {wanted.version} of kubeadm and kubelet, and kubectl."
+    asked = (
+        ("kubeadm", "KubeadmVersion", [places.node.kubeadm, "version", "-o", "short"]),
+        ("kubelet", "KubeletVersion", [places.kubelet, "--version"]),
+    )
+    for name, check, words in asked:
+        version = facts.version_of(words)
+        if not version:
+            found.append(Missing(check, f"{name} is not there or doesn't run", fix))
+        elif version != wanted.version:
+            found.append(Missing(check, f"{name} is {version}, and {wanted.version} is wanted", fix))
+    if not facts.version_of([places.kubectl, "version", "--client", "-o", "yaml"]):
+        found.append(Missing(KUBECTL, "kubectl is not there or doesn't run", fix))
+    return found
+
+
+def _kubeadm_needs(wanted: Wanted, places: HostPlaces) -> list[Missing]:
+    if read_version(wanted.version) is None:
+        # An unknown version's kubeadm says itself what it needs.
+        return []
+    found = []
+    for name in kubernetes_facts.host_programs(wanted.version):
+        if not facts.program(name, places):
+            fix = f"Install the package that has {name} (iproute2, iptables, util-linux, conntrack, cri-tools)."
+            found.append(Missing(f"FileExisting-{name}", f"{name} is not there", fix))
+    for name in kubernetes_facts.host_sysctls(wanted.version):
+        value = facts.sysctl(name, places)
+        if value != "1":
+            check = f"FileContent--proc-sys-{name.replace('/', '-')}"
+            text = f"{name.replace('/', '.')} is {value or 'not there'}, and has to be 1"
+            module = " with the module br_netfilter in /etc/modules-load.d" if "bridge" in name else ""
+            found.append(Missing(check, text, f"Set it in /etc/sysctl.d{module}, and now: sysctl --system."))
+    return found
+
+
+def _room(wanted: Wanted, places: HostPlaces) -> list[Missing]:
+    found = []
+    swap = facts.swap_devices(places)
+    if swap:
+        fix = "Run swapoff -a and take it out of /etc/fstab, or give Swap in kubeadm.ignorePreflightErrors of the template."
+        found.append(Missing("Swap", f"swap is on: {', '.join(swap)}", fix))
+    taken = facts.listening(places)
+    for port in sorted(set(wanted.ports)):
+        if port in taken:
+            found.append(Missing(f"Port-{port}", f"something listens on port {port}", "Stop it, or take another host."))
+    return found

@@ -1,0 +1,219 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""kubeadm, kubelet and kubectl from this machine's own package manager, at an exact version (kubeadm.md A4 #1, #2, #7)."""
+
+from __future__ import annotations
+
+import fnmatch
+import glob
+import os
+import re
+import subprocess
+import typing as t
+from dataclasses import dataclass
+
+from ...common import command
+from ...common.guard import NodeError, read_text, write_atomically
+
+_SECONDS = 900.0
+# Another process may hold the package manager's lock: an upgrade by the distribution, or a call that was killed and goes on.
+_LOCK_SECONDS = 300
+# The community's repositories have one folder for each minor version.
+_REPOSITORY = re.compile(r"(/core:/stable:/v)(\d+\.\d+)(/)")
+_LAST_WORDS = 600
+
+Runner = t.Callable[[t.Sequence[str]], "subprocess.CompletedProcess[str]"]
+
+
+def run(words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run a package manager, without questions and in its plain language."""
+    plain = ["env", "DEBIAN_FRONTEND=noninteractive", "NEEDRESTART_SUSPEND=1", "LC_ALL=C.UTF-8"]
+    return command.run([*plain, *words], seconds=_SECONDS)
+
+
+@dataclass(frozen=True)
+class PackageManager:
+    """One of the families. ``root`` is where its configuration lies; the tests put it elsewhere.
+
+    A family gives the words of its commands; what is done with them is the same for all.
+    """
+
+    runner: Runner = run
+    root: str = "/"
+
+    NAME: t.ClassVar[str]
+    REPOSITORIES: t.ClassVar[tuple[str, ...]]
+
+    def has(self, name: str) -> bool:
+        """Whether the program is installed as a package of that name."""
+        raise NotImplementedError
+
+    def refresh(self) -> None:
+        """Ask the repositories what they have."""
+        raise NotImplementedError
+
+    def versions(self, name: str) -> list[str]:
+        """The versions of a package that can be installed, the newest first."""
+        raise NotImplementedError
+
+    def put(self, wanted: t.Mapping[str, str]) -> None:
+        """Install these packages at these versions, and keep them from being upgraded by anything else."""
+        raise NotImplementedError
+
+    def install(self, names: t.Sequence[str], version: str, pattern: str) -> dict[str, str]:
+        """Install packages at a Kubernetes version and return their own versions.
+
+        Args:
+            names: the packages.
+            version: of Kubernetes, such as v1.30.2.
+            pattern: the packages' version, with ``*`` and ``?``; "" for any build of the Kubernetes version.
+
+        Raises:
+            NodeError: the version can't be had, or the package manager failed.
+        """
+        wanted = pattern or f"{version.lstrip('v')}-*"
+        moved = self.point_to(version)
+        found = {name: self._candidate(name, wanted) for name in names}
+        if moved or not all(found.values()):
+            self.refresh()
+            found = {name: self._candidate(name, wanted) for name in names}
+        for name, each in found.items():
+            if not each:
+                there = ", ".join(self.versions(name)[:8]) or "none at all"
+                raise NodeError(
+                    f"No package {name} {wanted} can be installed here; {self.NAME} knows of {there}.",
+                    f"Nothing was installed. Give this machine a repository of v{'.'.join(version.lstrip('v').split('.')[:2])}, "
+                    "or another packageVersion, or use binaries from files.",
+                )
+        self.put(found)
+        return found
+
+    def point_to(self, version: str) -> bool:
+        """Let the community's repository be the one of this version's minor; returns whether a file was changed.
+
+        A person edits the same line by hand for each minor version. Other repositories are left alone.
+        """
+        minor = ".".join(version.lstrip("v").split(".")[:2])
+        changed = False
+        for pattern in self.REPOSITORIES:
+            for path in sorted(glob.glob(os.path.join(self.root, pattern))):
+                with open(path, encoding="utf-8", errors="surrogateescape") as file:
+                    text = file.read()
+                lines = [
+                    line if line.lstrip().startswith("#") else _REPOSITORY.sub(rf"\g<1>{minor}\g<3>", line)
+                    for line in text.splitlines(keepends=True)
+                ]
+                if "".join(lines) != text:
+                    mode = os.stat(path).st_mode & 0o777
+                    write_atomically(path, "".join(lines).encode(errors="surrogateescape"), mode)
+                    changed = True
+        return changed
+
+    def _candidate(self, name: str, wanted: str) -> str:
+        return next((each for each in self.versions(name) if fnmatch.fnmatchcase(each, wanted)), "")
+
+    def _checked(self, words: t.Sequence[str], what: str) -> str:
+        done = self.runner(words)
+        if done.returncode != 0:
+            said = (done.stderr.strip() or done.stdout.strip())[-_LAST_WORDS:]
+            raise NodeError(f"{what} failed ({words[0]}, exit status {done.returncode}): {said}", "Run it by hand.")
+        return done.stdout
+
+
+class Apt(PackageManager):
+    """Debian's and Ubuntu's."""
+
+    NAME = "apt"
+    REPOSITORIES = (
+        "etc/apt/sources.list",
+        "etc/apt/sources.list.d/*.list",
+        "etc/apt/sources.list.d/*.sources",
+    )
+    _LOCK = ("-o", f"DPkg::Lock::Timeout={_LOCK_SECONDS}")
+
+    def has(self, name: str) -> bool:
+        """See the base class."""
+        done = self.runner(["dpkg-query", "--show", "--showformat=${db:Status-Status}", name])
+        return done.returncode == 0 and done.stdout.strip() == "installed"
+
+    def refresh(self) -> None:
+        """See the base class."""
+        self._checked(["apt-get", *self._LOCK, "update"], "Reading the package lists")
+
+    def versions(self, name: str) -> list[str]:
+        """See the base class; `apt-cache madison` lists the newest first."""
+        lines = self.runner(["apt-cache", "madison", name]).stdout.splitlines()
+        fields = [line.split("|") for line in lines]
+        return list(dict.fromkeys(each[1].strip() for each in fields if len(each) > 1))
+
+    def put(self, wanted: t.Mapping[str, str]) -> None:
+        """See the base class; a held package is let go meanwhile, and held in any case afterwards."""
+        names = list(wanted)
+        keep = ["-o", "Dpkg::Options::=--force-confold"]
+        self._checked(["apt-mark", "unhold", *names], "Letting the packages go")
+        try:
+            packages = [f"{name}={version}" for name, version in wanted.items()]
+            words = ["apt-get", *self._LOCK, *keep, "install", "--yes", "--no-install-recommends", *packages]
+            self._checked(words, f"Installing {' '.join(packages)}")
+        finally:
+            self._checked(["apt-mark", "hold", *names], "Holding the packages")
+
+
+class Dnf(PackageManager):
+    """Fedora's and Red Hat's; ``yum`` takes the same words."""
+
+    NAME = "dnf"
+    REPOSITORIES = ("etc/yum.repos.d/*.repo",)
+    # The repository's own file keeps these packages from being upgraded by accident.
+    _ALL = "--disableexcludes=all"
+
+    def has(self, name: str) -> bool:
+        """See the base class."""
+        return self.runner(["rpm", "--query", name]).returncode == 0
+
+    def refresh(self) -> None:
+        """See the base class."""
+        self._checked([self._program(), "makecache"], "Reading the package lists")
+
+    def versions(self, name: str) -> list[str]:
+        """See the base class; what is installed is listed as well."""
+        words = [self._program(), "--quiet", "list", "--showduplicates", self._ALL, name]
+        fields = [line.split() for line in self.runner(words).stdout.splitlines()]
+        found = [each[1] for each in fields if len(each) >= 2 and each[0].partition(".")[0] == name]
+        return list(dict.fromkeys(each.partition(":")[2] or each for each in reversed(found)))
+
+    def put(self, wanted: t.Mapping[str, str]) -> None:
+        """See the base class."""
+        packages = [f"{name}-{version}" for name, version in wanted.items()]
+        words = [self._program(), "install", "--assumeyes", self._ALL, *packages]
+        self._checked(words, f"Installing {' '.join(packages)}")
+
+    def _program(self) -> str:
+        for name in ("dnf", "yum"):
+            try:
+                if self.runner([name, "--version"]).returncode == 0:
+                    return name
+            except NodeError:
+                continue
+        raise NodeError("Neither dnf nor yum is on this machine.", "Use binaries from files.")
+
+
+def manager_of(name: str, runner: Runner = run, root: str = "/") -> PackageManager:
+    """The package manager that installed a program. Raises NodeError where none did."""
+    for manager in (Apt(runner, root), Dnf(runner, root)):
+        try:
+            if manager.has(name):
+                return manager
+        except NodeError:
+            continue
+    raise NodeError(
+        f"{name} on this machine is of no package that apt or dnf installed.",
+        "Nothing was changed. Give binaries from files: {source: files, path: a folder on the nodes}.",
+    )
+
+
+def repositories(root: str = "/") -> str:
+    """The text of all of this machine's repository files, for messages and tests."""
+    paths = [path for each in (*Apt.REPOSITORIES, *Dnf.REPOSITORIES) for path in glob.glob(os.path.join(root, each))]
+    return "\n".join(read_text(path) for path in sorted(paths))

@@ -1,0 +1,371 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether a machine is fit to become, or to be, a control plane node of a Kubernetes version; everything at once, reads only.
+
+What fitness.py refuses a host of a pool for is asked by the same code here. Names are those of kubeadm's own preflight checks
+where it has one (cmd/kubeadm/app/preflight); limits and severities are kubeadm's then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import socket
+import sys
+import typing as t
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from ...common import guard, kubernetes_facts
+from ...common.kubernetes_versions import read_version
+from ..bootstrap import image_check, script
+from . import facts, fitness, images
+from .external_etcd import ExternalEtcd, look
+from .facts import HostPlaces
+
+ERROR, WARNING = "error", "warning"
+MINIMUM_PYTHON = (3, 9)
+MINIMUM_CPUS, MINIMUM_MEMORY_MB = 2, 1700
+# etcd's default quota; below the second, its log alone (64 MB a file) has no room.
+ETCD_BYTES, ETCD_LEAST_BYTES = 2 << 30, script.LEAST_ROOM_BYTES
+# The kubelet evicts pods below this share of the disk (nodefs.available).
+KUBELET_SHARE = 0.10
+CONTROLLERS = ("cpu", "cpuset", "memory", "pids")
+HOLDERS = {
+    6443: "kube-apiserver",
+    2379: "etcd",
+    2380: "etcd",
+    10250: "kubelet",
+    10257: "kube-controller-manager",
+    10259: "kube-scheduler",
+}
+# RFC 1123 as Kubernetes wants it of a Node's name.
+_NODE_NAME = re.compile(r"(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_COMM_LENGTH = 15
+_CONTAINERD = "/etc/containerd/config.toml"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at; ``message`` says what was found, ``remedy`` what to do ("" where it is well)."""
+
+    name: str
+    ok: bool
+    severity: str
+    message: str = ""
+    remedy: str = ""
+
+    def document(self) -> dict[str, t.Any]:
+        """Return it with JSON names."""
+        return {
+            "name": self.name,
+            "ok": self.ok,
+            "severity": self.severity,
+            "message": self.message,
+            "remedy": self.remedy,
+        }
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the machine is to be fit for.
+
+    Args:
+        version: of Kubernetes; "" for that of its own kubeadm.
+        existing: it is a control plane node already, so that what it runs is no obstacle but has to be there.
+        node_name: the Node's name; "" for the host's.
+        endpoint: ``host:port`` of the control plane, which has to answer; "" to leave that out.
+        etcd: an external etcd that has to serve; None for a stacked one.
+        image_repository: where kubeadm gets its images; "" for its default.
+        now: the controller's time, seconds since the epoch; None to leave that out.
+        cri_socket, ports, ignore: as kubeadm knows them; what is ignored is a warning.
+    """
+
+    version: str = ""
+    existing: bool = False
+    node_name: str = ""
+    endpoint: str = ""
+    etcd: t.Optional[ExternalEtcd] = None
+    image_repository: str = ""
+    now: t.Optional[float] = None
+    cri_socket: str = ""
+    ports: t.Sequence[int] = fitness.DEFAULT_PORTS
+    ignore: t.Sequence[str] = ()
+    timeout: float = 1.0
+
+
+def look_at(wanted: Wanted, places: t.Optional[HostPlaces] = None) -> list[Check]:
+    """Return every check with its outcome, in a stable order."""
+    where = places or HostPlaces()
+    version = wanted.version or facts.version_of([where.node.kubeadm, "version", "-o", "short"])
+    # No etcd of its own listens where etcd is external.
+    ports = tuple(port for port in wanted.ports if not (wanted.etcd and HOLDERS.get(port) == "etcd"))
+    wanted = replace(wanted, version=version, ports=ports)
+    # Each group waits for programs or for other hosts: together they take as long as the slowest.
+    groups: list[t.Callable[[], list[Check]]] = [
+        lambda: [_python(), *_fitness(wanted, where)],
+        lambda: _whose(wanted, where),
+        lambda: _cgroups(version, where) + _size(where) + _disks(where) + _names(wanted),
+        lambda: [] if wanted.existing else _images(wanted, where),
+        lambda: [_endpoint(wanted)] if wanted.endpoint else [],
+        lambda: [] if wanted.etcd is None else [_external_etcd(wanted.etcd, wanted.timeout)],
+    ]
+    with ThreadPoolExecutor(max_workers=len(groups)) as pool:
+        found = [check for checks in pool.map(lambda group: group(), groups) for check in checks]
+    ignored = {name.lower() for name in wanted.ignore}
+    return [replace(each, severity=WARNING) if _ignored(each, ignored) else each for each in found]
+
+
+def _ignored(check: Check, ignored: set[str]) -> bool:
+    return check.name.lower() in ignored or "all" in ignored
+
+
+def _ok(name: str, message: str = "", severity: str = ERROR) -> Check:
+    return Check(name, True, severity, message)
+
+
+def _python() -> Check:
+    has = ".".join(str(number) for number in sys.version_info[:3])
+    if sys.version_info[:2] < MINIMUM_PYTHON:
+        least = ".".join(str(number) for number in MINIMUM_PYTHON)
+        return Check(
+            "Python", False, ERROR, f"Python is {has}, and {least} is needed", "Set ansible_python_interpreter."
+        )
+    return _ok("Python", has)
+
+
+def _fitness(wanted: Wanted, where: HostPlaces) -> list[Check]:
+    """What a host of a pool is looked at for as well."""
+    own = facts.ca_cert_hash(where) if wanted.existing else ""
+    asked = fitness.Wanted(
+        version=wanted.version,
+        ports=wanted.ports,
+        cri_socket=wanted.cri_socket,
+        now=wanted.now,
+        ca_cert_hash=own or ("none" if wanted.existing else ""),
+    )
+    missing = {each.check: each for each in fitness.lacks(asked, where)}
+    names = [
+        "IsPrivilegedUser",
+        "MachineID",
+        "KubeadmVersion",
+        "KubeletVersion",
+        fitness.KUBECTL,
+        "CRI",
+        "Address",
+    ]
+    names += ["ClockSkew"] if wanted.now is not None else []
+    if not wanted.existing:
+        names += ["Swap", *(f"Port-{port}" for port in sorted(set(wanted.ports)))]
+    found = [_ok(name) for name in names if name not in missing]
+    for each in missing.values():
+        message = each.message
+        if each.check.startswith("Port-"):
+            holder = _holder(int(each.check[len("Port-") :]), where)
+            message = f"{holder} listens on port {each.check[len('Port-') :]}" if holder else message
+        found.append(Check(each.check, False, ERROR, message, each.fix))
+    return sorted(found, key=lambda each: each.name)
+
+
+def _whose(wanted: Wanted, where: HostPlaces) -> list[Check]:
+    """What a cluster left on the machine, or, of a control plane node, whether its parts are there and hold their ports."""
+    traces, running = facts.traces(where), facts.running(where)
+    if not wanted.existing:
+        found = [*traces, *(f"a running {name}" for name in running)]
+        if not found:
+            return [_ok("Leftovers")]
+        authority = facts.ca_cert_hash(where)
+        whose = f" (its CA is {authority})" if authority else ""
+        fix = "Look whose it is. If nobody needs it, run kubeadm reset there; never where its etcd is still a member."
+        return [Check("Leftovers", False, ERROR, f"the machine carries a cluster{whose}: {', '.join(found)}", fix)]
+    checks = []
+    wants = [name for name in facts.STATIC_PODS if name != "etcd" or wanted.etcd is None]
+    silent = [name for name in wants if name not in running]
+    if silent:
+        fix = "Look at the kubelet's journal and at the manifests in /etc/kubernetes/manifests."
+        checks.append(Check("ControlPlane", False, ERROR, f"{', '.join(silent)} does not run", fix))
+    else:
+        checks.append(_ok("ControlPlane", ", ".join(running)))
+    taken = facts.listening(where)
+    for port in sorted(set(wanted.ports)):
+        wants_it, name = HOLDERS.get(port, ""), f"Port-{port}"
+        holder = _holder(port, where) if port in taken else ""
+        if port not in taken:
+            checks.append(
+                Check(name, False, ERROR, f"nothing listens on port {port}", f"Look why {wants_it} does not.")
+            )
+        elif holder and wants_it and holder.partition(" ")[0] != wants_it[:_COMM_LENGTH]:
+            text = f"{holder} listens on port {port}, which is {wants_it}'s"
+            checks.append(Check(name, False, ERROR, text, "Stop it: the control plane needs the port."))
+        else:
+            checks.append(_ok(name, holder))
+    return checks
+
+
+def _holder(port: int, where: HostPlaces) -> str:
+    """Return the program that listens on a port and its process, "" where that can't be seen."""
+    inodes = set()
+    for name in ("tcp", "tcp6"):
+        with contextlib.suppress(OSError), open(os.path.join(where.proc, "net", name), encoding="ascii") as table:
+            for line in table:
+                fields = line.split()
+                if len(fields) > 9 and fields[3] == "0A" and int(fields[1].rpartition(":")[2], 16) == port:
+                    inodes.add(f"socket:[{fields[9]}]")
+    for entry in os.listdir(where.proc) if inodes else ():
+        if not entry.isdigit():
+            continue
+        folder = os.path.join(where.proc, entry, "fd")
+        try:
+            links = (os.readlink(os.path.join(folder, name)) for name in os.listdir(folder))
+            if any(link in inodes for link in links):
+                return f"{guard.read_text(os.path.join(where.proc, entry, 'comm'))} (process {entry})"
+        except OSError:
+            continue
+    return ""
+
+
+def _cgroups(version: str, where: HostPlaces) -> list[Check]:
+    known = read_version(version) is not None
+    root = os.path.join(os.path.dirname(where.proc.rstrip("/")) or "/", "sys", "fs", "cgroup")
+    unified = guard.read_text(os.path.join(root, "cgroup.controllers"))
+    fix = "Boot with systemd.unified_cgroup_hierarchy=1, or use an operating system that has cgroup v2."
+    if unified:
+        checks = [_ok("CgroupVersion", "v2")]
+        has = set(unified.split())
+    else:
+        table = guard.read_text(os.path.join(where.proc, "cgroups")).splitlines()[1:]
+        has = {line.split()[0] for line in table if line.split()[-1:] == ["1"]}
+        said = kubernetes_facts.cgroup_v1(version) if known else ""
+        if said == "refused":
+            text = f"cgroup v1, which the kubelet of {version} refuses by default"
+            checks = [Check("CgroupVersion", False, ERROR, text, fix)]
+        elif said:
+            text = f"cgroup v1, which is in maintenance mode with the kubelet of {version}"
+            checks = [Check("CgroupVersion", False, WARNING, text, fix)]
+        else:
+            checks = [_ok("CgroupVersion", "v1")]
+    missing = [name for name in CONTROLLERS if name not in has]
+    if missing:
+        text = f"the kernel's cgroup controllers lack {', '.join(missing)}"
+        checks.append(
+            Check("SystemVerification", False, ERROR, text, "Switch them on (kernel configuration, cgroup_enable=).")
+        )
+    else:
+        checks.append(_ok("SystemVerification"))
+    runtime = guard.read_text(_CONTAINERD)
+    driver = re.search(r"^\s*SystemdCgroup\s*=\s*(true|false)", runtime, re.MULTILINE)
+    if (
+        runtime
+        and known
+        and kubernetes_facts.sets_systemd_cgroups(version)
+        and (driver is None or driver.group(1) == "false")
+    ):
+        text = f"{_CONTAINERD} does not set SystemdCgroup = true, and kubeadm gives the kubelet the cgroup driver systemd since 1.22"
+        checks.append(
+            Check("CgroupDriver", False, WARNING, text, "Set it, or set cgroupDriver in the kubelet's configuration.")
+        )
+    return checks
+
+
+def _size(where: HostPlaces) -> list[Check]:
+    cpus = os.cpu_count() or 0
+    found = re.search(r"^MemTotal:\s+(\d+) kB", guard.read_text(os.path.join(where.proc, "meminfo")), re.MULTILINE)
+    memory = int(found.group(1)) // 1024 if found else 0
+    checks = []
+    for name, has, needs, unit in (
+        ("NumCPU", cpus, MINIMUM_CPUS, "CPUs"),
+        ("Mem", memory, MINIMUM_MEMORY_MB, "MB of memory"),
+    ):
+        text = f"{has} {unit}"
+        fix = "Give the machine more."
+        checks.append(
+            _ok(name, text) if has >= needs else Check(name, False, ERROR, f"{text}, fewer than {needs}", fix)
+        )
+    return checks
+
+
+def _disks(where: HostPlaces) -> list[Check]:
+    checks = []
+    data, state = where.node.etcd_data, where.kubelet_state
+    free, _total = _room(data)
+    text = f"{free >> 20} MiB free for {data}"
+    if free < ETCD_BYTES:
+        least = f"{text}; etcd's default quota is {ETCD_BYTES >> 20} MiB"
+        severity = ERROR if free < ETCD_LEAST_BYTES else WARNING
+        checks.append(Check("EtcdDisk", False, severity, least, "Free some space, or give etcd a disk of its own."))
+    else:
+        checks.append(_ok("EtcdDisk", text, WARNING))
+    free, total = _room(state)
+    text = f"{free >> 20} of {total >> 20} MiB free for {state}"
+    if total and free < KUBELET_SHARE * total:
+        fix = f"Free some space: below {KUBELET_SHARE:.0%} the kubelet evicts pods."
+        checks.append(Check("KubeletDisk", False, WARNING, text, fix))
+    else:
+        checks.append(_ok("KubeletDisk", text, WARNING))
+    return checks
+
+
+def _room(path: str) -> tuple[int, int]:
+    while not os.path.isdir(path):
+        path = os.path.dirname(path) or "/"
+    found = os.statvfs(path)
+    return found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize
+
+
+def _names(wanted: Wanted) -> list[Check]:
+    name = wanted.node_name or socket.gethostname().strip().lower()
+    checks = [_ok("NodeName", name)]
+    if not _NODE_NAME.fullmatch(name):
+        text = f"{name!r} can't be the name of a Node: lower case letters, digits, '-' and '.' (RFC 1123), at most 253"
+        checks = [Check("NodeName", False, ERROR, text, "Rename the host, or set nodeRegistration.name.")]
+    try:
+        socket.getaddrinfo(name, None)
+        checks.append(_ok("Hostname", severity=WARNING))
+    except OSError as error:
+        text = f"the name {name} does not resolve: {error.strerror or error}"
+        checks.append(Check("Hostname", False, WARNING, text, "Add it to DNS or /etc/hosts."))
+    return checks
+
+
+def _images(wanted: Wanted, where: HostPlaces) -> list[Check]:
+    """Which images kubeadm would have to pull, and whether it could. Nothing is said where that can't be told (Docker, no kubeadm)."""
+    places = images.ImagePlaces(kubeadm=where.node.kubeadm)
+    asked = image_check.Images(
+        wanted.version, wanted.image_repository, external_etcd=bool(wanted.etcd), socket=wanted.cri_socket
+    )
+    lacking = images.missing(asked, places=places)
+    if not lacking:
+        return [_ok("ImagePull", "no image has to be pulled, as far as can be told", WARNING)]
+    text = f"{len(lacking)} images have to be pulled: {', '.join(lacking)}"
+    why = images.out_of_reach(lacking, places=places)
+    if why:
+        fix = "Load them: kubeadm config images pull where the registry can be reached, then ctr -n k8s.io images export and import."
+        return [Check("ImagePull", False, ERROR, f"{text}; {why}", fix)]
+    fix = "Pull them before, so that the join takes no longer: kubeadm config images pull."
+    return [Check("ImagePull", False, WARNING, text, fix)]
+
+
+def _endpoint(wanted: Wanted) -> Check:
+    host, _colon, port = wanted.endpoint.rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), wanted.timeout):
+            return _ok("ControlPlaneEndpoint", wanted.endpoint)
+    except (OSError, ValueError) as error:
+        text = f"the control plane endpoint {wanted.endpoint} does not answer: {error}"
+        return Check("ControlPlaneEndpoint", False, ERROR, text, "Check address, load balancer, routes and firewalls.")
+
+
+def _external_etcd(etcd: ExternalEtcd, timeout: float) -> Check:
+    found = look(etcd, timeout)
+    if found["reachable"]:
+        ends = f", the client certificate ends {found['certificateNotAfter']}" if found["certificateNotAfter"] else ""
+        return _ok("ExternalEtcd", f"{len(found['endpoints'])} endpoints serve{ends}")
+    return Check(
+        "ExternalEtcd",
+        False,
+        ERROR,
+        str(found["message"]),
+        "kubeadm refuses to work while one endpoint does not serve.",
+    )

@@ -1,0 +1,184 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What adopting a control plane that was made by hand needs of one of its machines, beside an observation (collect.py)."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import typing as t
+from dataclasses import dataclass
+
+from ..common import sealed
+from ..common.guard import NodeError, read_text
+from ..common.https import Unreachable
+from ..node.certificates.ends import PKI_DIRECTORY
+from ..node.host import claim as host_claim
+from ..node.host import external_etcd, facts
+from ..node.host import fitness as host_fitness
+from ..node.host.facts import HostPlaces
+from ..workload_api.api import ADMIN_KUBECONFIG, MANIFESTS_DIRECTORY, ApiClient, ApiError, own_server, read_access
+
+Object = dict[str, t.Any]
+# kubeadm.md A5.
+KUBELET_FLAGS = "/var/lib/kubelet/kubeadm-flags.env"
+_KUBELET_ARGUMENTS = re.compile(r"^KUBELET_KUBEADM_ARGS=(.*)$", re.MULTILINE)
+_CERTIFICATES_DIR = re.compile(r"^certificatesDir:\s*[\"']?([^\s\"'#]+)", re.MULTILINE)
+_GROUP = "cluster.x-k8s.io"
+# Purpose of a cluster's Secret -> files below certificatesDir.
+_FILES = {
+    "ca": ("ca.crt", "ca.key"),
+    "etcd": ("etcd/ca.crt", "etcd/ca.key"),
+    "proxy": ("front-proxy-ca.crt", "front-proxy-ca.key"),
+    "sa": ("sa.pub", "sa.key"),
+}
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where things are on a control plane machine; the tests put them elsewhere."""
+
+    manifests: str = MANIFESTS_DIRECTORY
+    kubeconfig: str = ADMIN_KUBECONFIG
+    kubectl: str = "kubectl"
+    kubelet_flags: str = KUBELET_FLAGS
+    pki: str = PKI_DIRECTORY
+
+
+def read(configuration: str, key: str, timeout: float, places: t.Optional[Places] = None) -> Object:
+    """Return what adopting needs.
+
+    Args:
+        configuration: kubeadm's ClusterConfiguration as the cluster keeps it; it says where the certificates are.
+        key: from ``sealed.new_key``; what is secret is sealed with it.
+        timeout: seconds for each request.
+
+    Returns:
+        ``certificatesDir``, ``public`` (PEM by purpose: ca, etcd, proxy, sa, apiserver-etcd-client), ``sealed`` (the private
+        keys by purpose, as JSON, sealed), ``withKey`` (the purposes that have one), ``kubeletArguments`` ([[name, value]]) and
+        ``clusterAPI`` (``{served, machines: [{name, namespace, node, controlPlane}], message}``).
+    """
+    where = places or Places()
+    found = _CERTIFICATES_DIR.search(configuration)
+    directory = found.group(1).rstrip("/") if found else where.pki
+    public, private = _material(directory, read_text(f"{where.manifests}/kube-apiserver.yaml"))
+    return {
+        "certificatesDir": directory,
+        "public": public,
+        "sealed": sealed.seal(key, json.dumps(private).encode()),
+        "withKey": sorted(private),
+        "kubeletArguments": kubelet_arguments(read_text(where.kubelet_flags)),
+        "clusterAPI": _cluster_api(where, timeout),
+    }
+
+
+def fitness(
+    observation: t.Mapping[str, t.Any], now: t.Optional[float], places: t.Optional[HostPlaces] = None
+) -> Object:
+    """Return whose this host is and what it lacks of what a machine of the provider machine_inventory must have.
+
+    Args:
+        observation: what collect.py found here.
+        now: the controller's time in seconds since the epoch, None where the clocks are not to be compared.
+
+    Returns:
+        ``claim`` (as node/host/claim.py documents it, None where nobody has claimed it) and ``missing`` ([{check, message, fix}]).
+    """
+    where = places or HostPlaces()
+    missing = []
+    claim = None
+    try:
+        claim = host_claim.read_claim(where)
+    except NodeError as error:
+        missing.append({"check": "Claim", "message": error.what, "fix": error.fix})
+    carried = facts.ca_cert_hash(where)
+    version = facts.version_of([where.kubelet, "--version"])
+    wanted = host_fitness.Wanted(version, address=_own_address(observation), now=now, ca_cert_hash=carried)
+    missing += [each.document() for each in host_fitness.lacks(wanted, where)]
+    return {"claim": claim.document() if claim is not None else None, "missing": missing}
+
+
+def _own_address(observation: t.Mapping[str, t.Any]) -> str:
+    """The internal address that the Node of this host has, "" where that isn't known."""
+    identity = (observation.get("machine") or {}).get("machineID")
+    for node in (observation.get("objects") or {}).get("nodes") or []:
+        status = node.get("status") or {}
+        if identity and (status.get("nodeInfo") or {}).get("machineID") == identity:
+            found = [each.get("address") for each in status.get("addresses") or [] if each.get("type") == "InternalIP"]
+            return str(found[0]) if found else ""
+    return ""
+
+
+def _material(directory: str, manifest: str) -> tuple[dict[str, str], dict[str, str]]:
+    public: dict[str, str] = {}
+    private: dict[str, str] = {}
+    elsewhere = external_etcd.of_api_server(manifest)
+    for purpose, (certificate, key) in _FILES.items():
+        if purpose == "etcd" and elsewhere is not None:
+            # Whatever lies there, an external etcd's authority is the one that kube-apiserver trusts.
+            continue
+        texts = read_text(os.path.join(directory, certificate)), read_text(os.path.join(directory, key))
+        _put(public, private, purpose, *texts)
+    if elsewhere is not None:
+        ca, certificate, own_key = (
+            each.text if each is not None else "" for each in (elsewhere.ca, elsewhere.certificate, elsewhere.key)
+        )
+        _put(public, private, "etcd", ca, "")
+        _put(public, private, "apiserver-etcd-client", certificate, own_key)
+    return public, private
+
+
+def _put(public: dict[str, str], private: dict[str, str], purpose: str, certificate: str, key: str) -> None:
+    if certificate:
+        public[purpose] = f"{certificate}\n"
+    if key:
+        private[purpose] = f"{key}\n"
+
+
+def kubelet_arguments(text: str) -> list[list[str]]:
+    """Return the arguments that kubeadm wrote for the kubelet (kubeadm-flags.env), [] where they can't be read."""
+    found = _KUBELET_ARGUMENTS.search(text)
+    if found is None:
+        return []
+    try:
+        # The file is a systemd environment file: one quoted text of words.
+        words = shlex.split(" ".join(shlex.split(found.group(1))))
+    except ValueError:
+        return []
+    arguments = []
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name.startswith("--"):
+            arguments.append([name[2:], value if equals else "true"])
+    return arguments
+
+
+def _cluster_api(where: Places, timeout: float) -> Object:
+    """Ask whether Cluster API manages machines from within this cluster."""
+    try:
+        access = read_access(where.kubeconfig, where.kubectl)
+        with ApiClient(access, own_server(where.manifests) or access.server, timeout) as client:
+            group = client.get(f"/apis/{_GROUP}")
+            if group is None:
+                return {"served": False, "machines": [], "message": ""}
+            version = str((group.get("preferredVersion") or {}).get("version") or "")
+            kinds = (client.get(f"/apis/{_GROUP}/{version}") or {}).get("resources") or []
+            # Other kinds of the group may be there without this one.
+            there = any(each.get("name") == "machines" for each in kinds)
+            machines = [_machine(item) for item in client.list(f"/apis/{_GROUP}/{version}/machines")] if there else []
+        return {"served": True, "machines": machines, "message": ""}
+    except (Unreachable, ApiError, NodeError, ValueError) as error:
+        return {"served": None, "machines": [], "message": str(error)}
+
+
+def _machine(item: t.Mapping[str, t.Any]) -> Object:
+    metadata = item.get("metadata") or {}
+    return {
+        "name": str(metadata.get("name") or ""),
+        "namespace": str(metadata.get("namespace") or ""),
+        "node": str(((item.get("status") or {}).get("nodeRef") or {}).get("name") or ""),
+        "controlPlane": f"{_GROUP}/control-plane" in (metadata.get("labels") or {}),
+    }

@@ -1,0 +1,292 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The observation that one machine gives in one call: raw public text and JSON, parsed by the controller (parse.py)."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+import typing as t
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from ..common import command, guard
+from ..common.https import Unreachable
+from ..etcd import local
+from ..etcd.gateway import KUBEADM_CREDENTIALS, Credentials
+from ..etcd.restore import single_voter_unit
+from ..etcd.view import View, look_again, members_view
+from ..node.bootstrap import unit as bootstrap
+from ..node.certificates import ends
+from ..node.components.health import component_health
+from ..node.host import external_etcd
+from ..workload_api import fencing_lease, static_pod_flags, trim
+from ..workload_api.api import (
+    ADMIN_KUBECONFIG,
+    MANIFESTS_DIRECTORY,
+    ApiAccess,
+    ApiClient,
+    ApiError,
+    own_server,
+    read_access,
+)
+from ..workload_api.wanted import Wanted, read_wanted
+
+OBSERVATION_VERSION = "v1"
+LOCAL_ETCD = "https://127.0.0.1:2379"
+ETCD_DATA = "/var/lib/etcd/member"
+STATIC_PODS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
+
+_SYSTEM = "/api/v1/namespaces/kube-system"
+_APPS = "/apis/apps/v1/namespaces/kube-system"
+_RBAC = "/apis/rbac.authorization.k8s.io/v1"
+_PUBLIC_RBAC = f"{_RBAC}/namespaces/kube-public"
+# What a new Node needs to register: kubeadm.md B4, and the phases bootstrap-token and kubelet-start of kubeadm init.
+_BOOTSTRAP_OBJECTS = {
+    "clusterInfoRole": f"{_PUBLIC_RBAC}/roles/kubeadm:bootstrap-signer-clusterinfo",
+    "clusterInfoRoleBinding": f"{_PUBLIC_RBAC}/rolebindings/kubeadm:bootstrap-signer-clusterinfo",
+    "kubeletBootstrap": f"{_RBAC}/clusterrolebindings/kubeadm:kubelet-bootstrap",
+    "autoapproveBootstrap": f"{_RBAC}/clusterrolebindings/kubeadm:node-autoapprove-bootstrap",
+}
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where things are on a control plane node; the tests put them elsewhere."""
+
+    kubeconfig: str = ADMIN_KUBECONFIG
+    manifests: str = MANIFESTS_DIRECTORY
+    pki: str = ends.PKI_DIRECTORY
+    kubectl: str = "kubectl"
+    etcd_url: str = LOCAL_ETCD
+    etcd_credentials: Credentials = KUBEADM_CREDENTIALS
+    etcd_data: str = ETCD_DATA
+    bootstrap: bootstrap.Places = field(default_factory=bootstrap.Places)
+
+
+@dataclass(frozen=True)
+class Looks:
+    """How often to look at what seems dead, and the seconds between two looks and for each request."""
+
+    count: int = 3
+    interval: float = 2.5
+    timeout: float = 3.0
+
+
+def collect(
+    looks: Looks,
+    endpoint: t.Optional[str] = None,
+    places: t.Optional[Places] = None,
+    wanted: t.Sequence[Wanted] = (),
+    number: t.Optional[int] = None,
+    run: str = "",
+) -> dict[str, t.Any]:
+    """Return one machine's observation.
+
+    Args:
+        looks: how to look.
+        endpoint: ``host:port`` of the control plane endpoint; by default the server that admin.conf names.
+        places: where things are.
+        wanted: further objects to read through the API, see :func:`wanted.read_wanted`.
+        number: the number of the run's lock, which the cluster's Lease gets before anything is observed: what a run before this one
+            still does is done before that, and seen, or refused (fencing.py).
+        run: the name of that run.
+
+    Nothing in it is secret but what the user asks for with ``wanted``. A part that did not answer carries its reason in words; what is dead is told only after
+    ``looks.count`` looks. A machine without a control plane is asked once: nothing there can be dead.
+
+    Returns:
+        ``observationVersion``, ``machine`` (this machine's own facts), ``api``, ``endpoint``, ``etcd`` (the snapshot's
+        form; None where the API server's etcd is external), ``externalEtcd`` (:func:`external.look`, None where it is not),
+        ``objects`` (Kubernetes objects cut down by ``trim``) and ``wanted``; the last two are None where the API server did
+        not answer.
+
+    Raises:
+        Fenced: the cluster has seen a run with a greater number, or another run with this one.
+    """
+    where = places or Places()
+    with ThreadPoolExecutor(max_workers=5) as pool:
+        kubeadm = pool.submit(_output, ["kubeadm", "version", "-o", "short"])
+        kubelet = pool.submit(_output, ["kubelet", "--version"])
+        manifests = [name for name in STATIC_PODS if os.path.exists(os.path.join(where.manifests, f"{name}.yaml"))]
+        etcd = pool.submit(_etcd, "etcd" in manifests, looks, where)
+        elsewhere = pool.submit(_external_etcd, looks, where)
+        cluster = (
+            _cluster(looks, endpoint, where, wanted, number, run)
+            if "kube-apiserver" in manifests
+            else _no_cluster(where)
+        )
+        if cluster.pop("raised", False):
+            # Both may have been observed before the number was raised.
+            etcd.result(), elsewhere.result()
+            etcd = pool.submit(_etcd, "etcd" in manifests, looks, where)
+            elsewhere = pool.submit(_external_etcd, looks, where)
+        disk = os.statvfs("/var/lib")
+        machine = {
+            "machineID": guard.read_text(guard.MACHINE_ID_FILE),
+            "bootID": guard.read_text(guard.BOOT_ID_FILE),
+            "hostname": os.uname().nodename,
+            "clock": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "kubeadmVersion": kubeadm.result(),
+            "kubeletVersion": kubelet.result().replace("Kubernetes ", "", 1),
+            "staticPodManifests": manifests,
+            "etcdData": os.path.isdir(where.etcd_data),
+            "diskFreeBytes": disk.f_bavail * disk.f_frsize,
+            "certificates": ends.expiry(where.pki),
+            "componentHealth": component_health(manifests),
+            "bootstrap": bootstrap.read_state(where.bootstrap),
+            "storedMembers": _stored_members(etcd.result(), where),
+            "recovery": single_voter_unit.read_state(local.Places(state=where.bootstrap.state)),
+        }
+        found = {"etcd": etcd.result(), "externalEtcd": elsewhere.result(), **cluster}
+        return {"observationVersion": OBSERVATION_VERSION, "machine": machine, **found}
+
+
+def _output(words: list[str]) -> str:
+    try:
+        done = command.run(words, seconds=5)
+    except guard.NodeError:
+        return ""
+    return done.stdout.strip()[:200] if done.returncode == 0 else ""
+
+
+def _etcd(expected: bool, looks: Looks, where: Places) -> t.Optional[dict[str, t.Any]]:
+    if not expected:
+        servers = re.search(r"--etcd-servers=(\S+)", guard.read_text(f"{where.manifests}/kube-apiserver.yaml"))
+        if servers and not re.search(r"127\.0\.0\.1|\[::1\]|localhost", servers.group(1)):
+            return None
+        return View(message=f"no etcd manifest in {where.manifests}: no etcd runs on this machine").document()
+
+    def look() -> View:
+        return members_view([where.etcd_url], where.etcd_credentials, looks.timeout)
+
+    return look_again(look, looks.count, looks.interval).document()
+
+
+def _stored_members(etcd: t.Optional[dict[str, t.Any]], where: Places) -> t.Optional[list[dict[str, t.Any]]]:
+    """What the database of an etcd that does not answer lists: without a quorum it answers nothing once it was started again."""
+    if etcd is None or etcd["reachable"]:
+        return None
+    places = local.Places(
+        kubernetes=os.path.dirname(where.manifests), etcd_url=where.etcd_url, credentials=where.etcd_credentials
+    )
+    try:
+        return local.told_members(places) or None
+    except guard.NodeError:
+        return None
+
+
+def _external_etcd(looks: Looks, where: Places) -> t.Optional[dict[str, t.Any]]:
+    used = external_etcd.of_api_server(guard.read_text(f"{where.manifests}/kube-apiserver.yaml"))
+    return external_etcd.look_again(used, looks.count, looks.interval, looks.timeout) if used is not None else None
+
+
+def _no_cluster(where: Places, reason: str = "") -> dict[str, t.Any]:
+    message = reason or f"no kube-apiserver manifest in {where.manifests}: this machine is no control plane node"
+    return {
+        "api": {"answers": False, "server": None, "date": "", "message": message},
+        "endpoint": {"answers": None, "message": f"not asked: {message}"},
+        "objects": None,
+        "wanted": None,
+    }
+
+
+def _cluster(
+    looks: Looks,
+    endpoint_address: t.Optional[str],
+    where: Places,
+    wanted: t.Sequence[Wanted],
+    number: t.Optional[int],
+    run: str,
+) -> dict[str, t.Any]:
+    try:
+        access = read_access(where.kubeconfig, where.kubectl)
+    except guard.NodeError as error:
+        return _no_cluster(where, str(error))
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        server = f"https://{endpoint_address}" if endpoint_address else access.server
+        endpoint = pool.submit(_again, lambda: _endpoint(access, server, looks.timeout), looks)
+        own = own_server(where.manifests) or access.server
+        raised: list[bool] = []
+        result = _again(lambda: _api(access, own, looks.timeout, wanted, number, run, raised), looks)
+        return {**result, "endpoint": endpoint.result(), "raised": any(raised)}
+
+
+def _again(look: t.Callable[[], dict[str, t.Any]], looks: Looks) -> dict[str, t.Any]:
+    for left in reversed(range(looks.count)):
+        begun = time.monotonic()
+        answer = look()
+        if answer.get("answers") or (answer.get("api") or {}).get("answers"):
+            break
+        if left:
+            time.sleep(max(0.0, begun + looks.interval - time.monotonic()))
+    return answer
+
+
+def _endpoint(access: ApiAccess, server: str, timeout: float) -> dict[str, t.Any]:
+    """Ask the endpoint. Its certificate is checked against this cluster's CA: what answers is ours, or it fails."""
+    message = ""
+    try:
+        with ApiClient(access, server, timeout) as client:
+            answer = client.send("GET", "/readyz")
+        if answer.status != 200:
+            message = f"{server}/readyz says HTTP {answer.status}: {answer.body[:200].decode(errors='replace')}"
+    except (Unreachable, ValueError) as error:
+        message = str(error)
+    return {"answers": not message, "message": message, "server": server}
+
+
+def _api(
+    access: ApiAccess,
+    server: str,
+    timeout: float,
+    wanted: t.Sequence[Wanted],
+    number: t.Optional[int],
+    run: str,
+    raised: list[bool],
+) -> dict[str, t.Any]:
+    api: dict[str, t.Any] = {"answers": False, "server": server, "date": "", "message": ""}
+    objects: t.Optional[dict[str, t.Any]] = None
+    read: t.Optional[list[dict[str, t.Any]]] = None
+    try:
+        with ApiClient(access, server, timeout) as client:
+            if number is not None:
+                raised.append(fencing_lease.hold(client, number, run=run))
+            objects = _objects(client)
+            api.update(answers=True, date=client.date, ready=client.send("GET", "/readyz").status == 200)
+            read = read_wanted(client, wanted)
+    except (Unreachable, ApiError, ValueError) as error:
+        # A list that can't be read is no list: decisions must not take a part of the picture for the whole.
+        api["message"] = str(error)
+    return {"api": api, "objects": objects, "wanted": read}
+
+
+def _objects(client: ApiClient) -> dict[str, t.Any]:
+    nodes = client.list("/api/v1/nodes")
+    pods = client.list(f"{_SYSTEM}/pods", "tier=control-plane")
+    config = client.get(f"{_SYSTEM}/configmaps/kubeadm-config")
+    proxy = client.get(f"{_APPS}/daemonsets/kube-proxy")
+    dns = client.get(f"{_APPS}/deployments/coredns")
+    corefile = client.get(f"{_SYSTEM}/configmaps/coredns") if dns is not None else None
+    info = client.get("/api/v1/namespaces/kube-public/configmaps/cluster-info")
+    found: dict[str, t.Any] = {}
+    for name, path in _BOOTSTRAP_OBJECTS.items():
+        item = client.get(path)
+        found[name] = trim.binding(item) if item is not None else None
+    workers = [item for item in nodes if not trim.is_control_plane(item)]
+    return {
+        "nodes": [trim.node(item) for item in nodes if trim.is_control_plane(item)],
+        "workerNodes": sorted(item["metadata"]["name"] for item in workers),
+        # Counted here: of a worker nothing else is needed, and there may be hundreds.
+        "workerVersions": dict(Counter(map(trim.kubelet_version, workers))),
+        "pods": [trim.pod(item) for item in pods],
+        "staticPodFlags": [static_pod_flags.flags(item) for item in pods],
+        "kubeadmConfig": trim.kubeadm_config(config) if config is not None else None,
+        "kubeProxy": trim.workload(proxy) if proxy is not None else None,
+        "dns": trim.workload(dns) if dns is not None else None,
+        "corefile": corefile is not None,
+        "bootstrap": {"clusterInfo": info is not None, "kubeconfig": trim.kubeconfig(info), **found},
+    }

@@ -1,0 +1,174 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reading objects of a workload cluster and changing them by compare-and-swap: the node's half of what the controller works out.
+
+The controller reads, computes and sends back what is to be written, with the resourceVersion that it computed from. The API server
+itself compares: a patch that carries a resourceVersion is refused with 409 when the object has another by now.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import typing as t
+from dataclasses import dataclass
+
+from ..common.guard import NodeError
+from ..common.https import Answer, Unreachable
+from .api import ApiClient, ApiError
+
+CREATE, MERGE, STRATEGIC = "create", "merge", "strategic"
+METHODS = (CREATE, MERGE, STRATEGIC)
+# An object of the API, or for CREATE its list: /api/v1/... or /apis/GROUP/VERSION/...
+_PATH = re.compile(r"/(?:api/v1|apis/[a-z0-9.-]+/[a-z0-9]+)(?:/[A-Za-z0-9:._-]+){1,6}")
+_ALWAYS = ("apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.uid", "metadata.resourceVersion")
+_CONTENT_TYPES = {
+    MERGE: "application/merge-patch+json",
+    STRATEGIC: "application/strategic-merge-patch+json",
+}
+
+
+@dataclass(frozen=True)
+class Read:
+    """An object to read: its path, and which fields come back, "spec.template.spec.containers[].image"."""
+
+    path: str
+    keep: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Write:
+    """A change: CREATE an object in a list's path, or patch one that still has ``resource_version``."""
+
+    path: str
+    method: str
+    document: t.Mapping[str, t.Any]
+    resource_version: str = ""
+
+
+@dataclass(frozen=True)
+class Written:
+    """How many writes were done, in their order, and why the next one was not.
+
+    ``conflict``: its object is another by now, or it isn't known whether it was done. ``refused``: the API will never take it.
+    """
+
+    count: int
+    conflict: str = ""
+    refused: str = ""
+
+
+def check_path(path: str) -> str:
+    """The path itself. Raises NodeError where it is no path of an object, or leads to Secrets, which never leave the node here."""
+    if not _PATH.fullmatch(path) or ".." in path.split("/"):
+        raise NodeError(
+            f"{path!r} is not the path of an object of the API.", "It looks like /api/v1/namespaces/NAME/..."
+        )
+    if "secrets" in path.split("/"):
+        raise NodeError(f"{path}: Secrets are neither read nor written here.")
+    return path
+
+
+def read(client: ApiClient, reads: t.Sequence[Read]) -> dict[str, t.Optional[dict[str, t.Any]]]:
+    """The objects by their paths, cut down to what was asked for; None where there is none.
+
+    Raises:
+        ApiError: the API refused. Unreachable: it did not answer. NodeError: a path is none.
+    """
+    found: dict[str, t.Optional[dict[str, t.Any]]] = {}
+    for each in reads:
+        item = client.get(check_path(each.path))
+        found[each.path] = None if item is None else keep(item, (*_ALWAYS, *each.keep))
+    return found
+
+
+def keep(item: t.Mapping[str, t.Any], paths: t.Iterable[str]) -> dict[str, t.Any]:
+    """The fields of an object that the paths name. Dots in a key are written "metadata.annotations[a.b/c]"."""
+    result: dict[str, t.Any] = {}
+    for path in paths:
+        steps = [step for step in re.findall(r"\[\]|\[[^\]]+\]|[^.\[\]]+", path) if step]
+        _copy(item, result, steps)
+    return result
+
+
+def _copy(source: t.Any, result: dict[str, t.Any], steps: list[str]) -> None:
+    name, rest = steps[0].strip("[]"), steps[1:]
+    if not isinstance(source, dict) or name not in source:
+        return
+    value = source[name]
+    if not rest:
+        result[name] = value
+    elif rest[0] == "[]":
+        entries = value if isinstance(value, list) else []
+        kept = result.setdefault(name, [{} for _entry in entries])
+        for entry, target in zip(entries, kept):
+            if rest[1:]:
+                _copy(entry, target, rest[1:])
+    elif isinstance(value, dict):
+        _copy(value, result.setdefault(name, {}), rest)
+
+
+def write(client: ApiClient, writes: t.Sequence[Write]) -> Written:
+    """Make the changes in their order and stop at the first whose object is not what the controller saw.
+
+    Several changes of one object in one call follow each other: the second is compared with what the first one left.
+
+    Raises:
+        NodeError: a path is none, or a patch doesn't say which resourceVersion it was made from; nothing was written then.
+    """
+    versions: dict[str, str] = {}
+    for each in writes:
+        check_path(each.path)
+        if each.method != CREATE and not each.resource_version:
+            raise NodeError(
+                f"{each.path}: a patch without the resourceVersion that it was made from is no compare-and-swap."
+            )
+    for count, each in enumerate(writes):
+        try:
+            answer = _send(client, each, versions.get(each.path, each.resource_version))
+        except Unreachable as error:
+            # It may have been done all the same: the controller reads again before it decides.
+            return Written(count, f"{each.path}: {error}")
+        if answer.status in (404, 409, 429) or answer.status >= 500:
+            return Written(count, f"{each.path}: {_reason(answer)}")
+        try:
+            done = client.checked(answer, each.path)
+        except ApiError as error:
+            return Written(count, refused=str(error))
+        metadata = done.get("metadata") or {}
+        path = f"{each.path}/{metadata.get('name')}" if each.method == CREATE else each.path
+        versions[path] = str(metadata.get("resourceVersion") or "")
+    return Written(len(writes))
+
+
+def _send(client: ApiClient, change: Write, version: str) -> Answer:
+    if change.method == CREATE:
+        return client.send("POST", change.path, change.document)
+    metadata = {**(change.document.get("metadata") or {}), "resourceVersion": version}
+    document = {**change.document, "metadata": metadata}
+    return client.send("PATCH", change.path, document, content_type=_CONTENT_TYPES[change.method])
+
+
+def _reason(answer: Answer) -> str:
+    try:
+        message = str(json.loads(answer.body)["message"])
+    except (ValueError, KeyError, TypeError):
+        message = "no reason given"
+    return f"{message} (HTTP {answer.status})"
+
+
+__all__ = [
+    "CREATE",
+    "MERGE",
+    "METHODS",
+    "STRATEGIC",
+    "ApiError",
+    "Read",
+    "Write",
+    "Written",
+    "check_path",
+    "keep",
+    "read",
+    "write",
+]

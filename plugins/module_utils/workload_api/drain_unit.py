@@ -1,0 +1,138 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""``kubectl drain`` as a transient systemd unit, named after the Node: one Node never has two drains from one machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import shutil
+import typing as t
+from dataclasses import dataclass
+
+from ..common import kubernetes_facts, systemd_units
+from ..common.guard import NodeError, read_text, write_atomically
+from ..common.kubernetes_versions import parse
+
+UNIT_PREFIX = "kubeadm-control-plane-drain-"
+# Of a Node's name; systemd takes 255 characters for all of a unit's.
+_LONGEST_NAME = 180
+_ATTEMPT_SECONDS = 60
+_LAST_WORDS = 400
+_FAILURE = re.compile(r"\s*(error|unable to|the connection|no such)", re.IGNORECASE)
+# What a budget refuses, and what ends slowly, the API itself tells better.
+_PATIENCE = re.compile(r"will retry after|timeout reached|timed out waiting|unable to drain node .*, aborting")
+
+# kubectl ends at what it can't do now (its API server restarts, a budget refuses until its own timeout): it is run again,
+# with what it says kept for one attempt only. Without the Node there is nothing left to drain.
+_SCRIPT = """\
+#!/bin/sh
+# Made by kubeadm.control_plane.
+umask 077
+cd {work} || exit 1
+while :; do
+    {drain} > output 2>&1 < /dev/null
+    kcp_rc=$?
+    mv -f output last-output
+    echo "$kcp_rc" > result.partial && mv -f result.partial result
+    [ "$kcp_rc" -eq 0 ] && exit 0
+    case $({get} 2>&1 < /dev/null) in *"(NotFound)"*) exit 0 ;; esac
+    sleep 3
+done
+"""
+
+
+@dataclass(frozen=True)
+class DrainUnit:
+    """The drain of one Node.
+
+    Args:
+        node: the Node's name.
+        directory: where the script and what it leaves are kept; it exists.
+        kubectl: kubectl with the words that say which API server is asked, and how.
+        runner: runs systemctl, systemd-run and kubectl.
+    """
+
+    node: str
+    directory: str
+    kubectl: tuple[str, ...]
+    runner: systemd_units.Runner = systemd_units.run
+
+    @property
+    def name(self) -> str:
+        """The unit's name, without its suffix."""
+        if len(self.node) <= _LONGEST_NAME:
+            return UNIT_PREFIX + self.node
+        return f"{UNIT_PREFIX}{self.node[:_LONGEST_NAME]}-{hashlib.sha256(self.node.encode()).hexdigest()[:8]}"
+
+    @property
+    def _work(self) -> str:
+        return os.path.join(self.directory, self.name)
+
+    def running(self) -> bool:
+        """Whether systemd runs it."""
+        return systemd_units.state(self.name, self.runner).running
+
+    def succeeded(self) -> bool:
+        """Whether kubectl has drained the Node since the unit was started last."""
+        return read_text(os.path.join(self._work, "result")) == "0"
+
+    def last_words(self) -> str:
+        """Return why kubectl's last attempt ended; "" where it succeeded, only waited in vain, or there was none."""
+        if read_text(os.path.join(self._work, "result")) in ("", "0"):
+            return ""
+        lines = read_text(os.path.join(self._work, "last-output")).splitlines()
+        failures = [line.strip() for line in lines if _FAILURE.match(line) and not _PATIENCE.search(line)]
+        return failures[-1][:_LAST_WORDS] if failures else ""
+
+    def start(self, *, seconds: t.Optional[int], unreachable: bool) -> None:
+        """Start it; it ends when the Node is drained or gone, or after so many seconds (None: no bound).
+
+        Raises:
+            NodeError: kubectl is not usable, or systemd refused.
+        """
+        words = [*self.kubectl, "drain", self.node, *self._options(unreachable), f"--timeout={_ATTEMPT_SECONDS}s"]
+        get = [*self.kubectl, "get", "node", self.node, "--output=name"]
+        shutil.rmtree(self._work, ignore_errors=True)
+        os.makedirs(self._work, mode=0o700)
+        script = _SCRIPT.format(work=shlex.quote(self._work), drain=shlex.join(words), get=shlex.join(get))
+        path = os.path.join(self._work, "run.sh")
+        write_atomically(path, script.encode(), 0o600)
+        bound = [] if seconds is None else ["timeout", "--kill-after=10", str(max(1, seconds))]
+        # A unit that failed keeps its name until it is forgotten.
+        systemd_units.stop(self.name, self.runner)
+        systemd_units.start(self.name, f"drain of Node {self.node}", [*bound, "/bin/sh", path], self.runner)
+
+    def stop(self) -> bool:
+        """End it where it runs; returns whether it did."""
+        state = systemd_units.state(self.name, self.runner)
+        if state.loaded:
+            systemd_units.stop(self.name, self.runner)
+        return state.running
+
+    def forget(self) -> None:
+        """End it and remove what it left."""
+        self.stop()
+        shutil.rmtree(self._work, ignore_errors=True)
+
+    def _options(self, unreachable: bool) -> list[str]:
+        options = ["--ignore-daemonsets", "--force", *kubernetes_facts.drain_options(self._version(), unreachable)]
+        if unreachable:
+            # No kubelet is there to end the pods: they get no time, and those that are ending are not waited for.
+            options.append("--grace-period=1")
+        return options
+
+    def _version(self) -> str:
+        done = self.runner([self.kubectl[0], "version", "--client", "--output=json"])
+        try:
+            version = str(json.loads(done.stdout)["clientVersion"]["gitVersion"])
+            parse(version)
+        except (ValueError, KeyError, TypeError):
+            raise NodeError(
+                f"kubectl does not tell its version: {(done.stderr or done.stdout).strip()[:200]}"
+            ) from None
+        return version

@@ -1,0 +1,309 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the hosts of a control plane that was made by hand say of themselves, and everything that speaks against adopting it."""
+
+from __future__ import annotations
+
+import typing as t
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from ...module_utils.common import sealed
+from ...module_utils.common.bounded_yaml import read_json
+from ...module_utils.common.errors import ManifestError
+from ...module_utils.common.kubernetes_versions import read_version
+from ..kubeadm.configuration import any_form
+from ..observe import beside
+from ..observe.parse import parse
+from ..pki import certificates
+from ..pki.certificates import PkiError
+
+Object = dict[str, t.Any]
+AUTHORITIES = ("ca", "etcd", "proxy")
+CLAIM_FILE = "/var/lib/kubeadm-control-plane/claim.json"
+_MACHINE_ANNOTATION = "cluster.x-k8s.io/machine"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a control plane can't be adopted: a stable name, the host ("" for all), what is wrong, and what to do."""
+
+    reason: str
+    host: str
+    message: str
+    fix: str
+
+    def __str__(self) -> str:
+        where = f"{self.host}: " if self.host else ""
+        return f"{self.reason}: {where}{self.message}. {self.fix}"
+
+
+@dataclass
+class Host:
+    """What one host answered; ``keys`` are private keys by purpose, and secret."""
+
+    name: str
+    workload: Object
+    adoption: Object
+    keys: t.Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def machine_id(self) -> str:
+        """The host's own machine-id."""
+        return str(self.workload["machine"].get("machineID") or "")
+
+    @property
+    def node(self) -> t.Optional[Object]:
+        """The control plane Node that this host is, by its machine-id, None where there is none."""
+        own = [each for each in self.workload["nodes"] if each.get("machineID") == self.machine_id]
+        # Machine-ids that are there twice are a problem of its own; the host's name tells which is meant.
+        named = [each for each in own if each["name"] == self.workload["machine"].get("hostname")]
+        return next(iter([*named, *own]), None)
+
+    @property
+    def public(self) -> dict[str, str]:
+        """Certificates and the service account's public key, PEM by purpose."""
+        return {str(key): str(value) for key, value in (self.adoption.get("public") or {}).items()}
+
+
+def read_host(name: str, result: t.Mapping[str, t.Any], key: str) -> tuple[t.Optional[Host], t.Optional[Problem]]:
+    """Return a host by the result of node_adoption_info there, or why it is none of a control plane."""
+    raw = result.get("observation")
+    workload = {**parse(raw, name), **beside.facts(raw), "apiServer": _own_address(raw)}
+    if "kube-apiserver" not in (workload["machine"].get("staticPodManifests") or ()):
+        text = "it carries no control plane (no static pod of kube-apiserver)"
+        fix = "Name the cluster's control plane hosts only; workers stay as they are."
+        return None, Problem("NotAControlPlane", name, text, fix)
+    if not workload["reachable"]:
+        text = f"its API server does not answer: {workload['message']}"
+        return None, Problem("APIUnreachable", name, text, "Bring the control plane to health first, then adopt it.")
+    adoption = result.get("adoption")
+    if not workload["initialized"] or not isinstance(adoption, dict):
+        text = (
+            "its cluster has no ConfigMap kube-system/kubeadm-config: kubeadm did not make it, or somebody deleted it"
+        )
+        fix = "Only what kubeadm made can be adopted. If it did: kubeadm init phase upload-config all."
+        return None, Problem("NotMadeByKubeadm", name, text, fix)
+    try:
+        keys = read_json(sealed.unseal(key, str(adoption.get("sealed") or "")))
+        if not isinstance(keys, dict):
+            raise ValueError("they are no mapping")
+    except ValueError as error:
+        return None, Problem("KeysUnreadable", name, f"its keys did not arrive whole: {error}", "Run again.")
+    return Host(name, workload, adoption, {str(each): str(text) for each, text in keys.items()}), None
+
+
+def _own_address(raw: t.Any) -> str:
+    """host:port of the API server on the host itself, "" where it isn't known."""
+    server = (raw.get("api") or {}).get("server") if isinstance(raw, dict) else None
+    return server[len("https://") :] if isinstance(server, str) and server.startswith("https://") else ""
+
+
+def configuration(host: Host) -> tuple[Object, list[Problem]]:
+    """Return kubeadm's configuration of the cluster in hub form, as this host's API server gives it."""
+    text = host.workload["kubeadmConfig"]["clusterConfiguration"] or ""
+    try:
+        return any_form.read(text, "ConfigMap kube-system/kubeadm-config").hub, []
+    except ManifestError as error:
+        fix = "Correct it: kubectl -n kube-system edit configmap kubeadm-config."
+        return {}, [Problem("NotMadeByKubeadm", host.name, f"its ClusterConfiguration can't be read: {error}", fix)]
+
+
+def problems(hosts: t.Sequence[Host], hub: t.Mapping[str, t.Any], now: str) -> list[Problem]:
+    """Everything that speaks against adopting these hosts as one control plane; nothing is cut short."""
+    found = [*_same(hosts), *_other_clusters(hosts)]
+    if found:
+        # Whatever else were compared would be compared between hosts that don't belong together.
+        return found
+    return [
+        *_nodes(hosts),
+        *_versions(hosts, hub),
+        *_managed(hosts),
+        *_endpoint(hub),
+        *_certificates(hosts, now),
+    ]
+
+
+def _same(hosts: t.Sequence[Host]) -> list[Problem]:
+    found = []
+    by_identity: dict[str, list[Host]] = defaultdict(list)
+    for host in hosts:
+        by_identity[host.machine_id].append(host)
+    for identity, same in sorted(by_identity.items()):
+        if len(same) < 2:
+            continue
+        names = ", ".join(host.name for host in same)
+        if len({host.workload["machine"].get("bootID") for host in same}) < len(same):
+            text = f"these names lead to one and the same machine ({same[0].workload['machine'].get('hostname')}, machine-id {identity})"
+            fix = "Correct ansible_host in the inventory: each of them must lead to a machine of its own."
+            found.append(Problem("WrongHost", names, text, fix))
+        else:
+            text = f"these are different machines with one machine-id ({identity}): one was copied from the other"
+            fix = "A machine is told by its machine-id. Give each its own: empty /etc/machine-id, run systemd-machine-id-setup, restart kubelet."
+            found.append(Problem("WrongHost", names, text, fix))
+    for host in hosts:
+        if host.node is None:
+            known = ", ".join(sorted(str(each["name"]) for each in host.workload["nodes"])) or "none"
+            hostname = host.workload["machine"].get("hostname")
+            text = (
+                f"it answers as somebody else: its machine-id {host.machine_id or '(none)'} (hostname {hostname}) is that of no control plane "
+                f"Node of the cluster whose API server runs on it ({known})"
+            )
+            fix = "Look whether the name leads to the right machine, and whether its kubelet is registered."
+            found.append(Problem("WrongHost", host.name, text, fix))
+    return found
+
+
+def _other_clusters(hosts: t.Sequence[Host]) -> list[Problem]:
+    def differing(what: t.Callable[[Host], str]) -> str:
+        groups: dict[str, list[str]] = defaultdict(list)
+        for host in hosts:
+            value = what(host)
+            if value:
+                groups[value].append(host.name)
+        if len(groups) < 2:
+            return ""
+        return "; ".join(f"{', '.join(sorted(names))}: {value}" for value, names in sorted(groups.items()))
+
+    fix = "Give the hosts of one cluster; adopt the other one under a name of its own."
+    found = []
+    for name, what in (
+        ("the cluster's CA", lambda host: _fingerprint(host.public.get("ca", ""))),
+        ("etcd's cluster ID", lambda host: str((host.workload.get("etcd") or {}).get("clusterID") or "")),
+        ("the service account's key", lambda host: _digest(host.public.get("sa", ""))),
+    ):
+        said = differing(what)
+        if said:
+            found.append(
+                Problem("MixedClusters", "", f"the hosts are of different clusters: {name} differs ({said})", fix)
+            )
+            break
+    return found
+
+
+def _fingerprint(pem: str) -> str:
+    try:
+        return certificates.certificate_info(pem).fingerprint[:16] if pem else ""
+    except PkiError:
+        return "unreadable"
+
+
+def _digest(text: str) -> str:
+    # Of a public key.
+    words = "".join(line for line in text.split("\n") if not line.startswith("-----"))
+    return words[-16:]
+
+
+def _nodes(hosts: t.Sequence[Host]) -> list[Problem]:
+    """Every control plane Node must be one of the hosts: a machine that nobody manages would block every step."""
+    known = {host.node["name"] for host in hosts if host.node is not None}
+    rest = sorted({str(each["name"]) for host in hosts for each in host.workload["nodes"]} - known)
+    if not rest:
+        return []
+    text = f"control plane Node {', '.join(rest)} belongs to none of the hosts ({', '.join(sorted(host.name for host in hosts))})"
+    fix = "Add its host to the group. If that machine is gone for good, delete its Node (kubectl delete node) and its etcd member first."
+    return [Problem("UnknownNode", "", text, fix)]
+
+
+def _versions(hosts: t.Sequence[Host], hub: t.Mapping[str, t.Any]) -> list[Problem]:
+    text = str((hub.get("clusterConfiguration") or {}).get("kubernetesVersion") or "")
+    wanted = read_version(text if text.startswith("v") else f"v{text}")
+    if wanted is None:
+        fix = "Write it there: kubectl -n kube-system edit configmap kubeadm-config."
+        said = f"kubeadm-config gives no kubernetesVersion that is one ({text or 'none'})"
+        return [Problem("VersionSkew", "", said, fix)]
+    found = []
+    for host in hosts:
+        node = host.node or {}
+        image = ((host.workload["pods"].get(node.get("name")) or {}).get("kube-apiserver") or {}).get("image") or ""
+        for what, own in (
+            ("kubelet", str(node.get("kubeletVersion") or "")),
+            ("kube-apiserver", image.rpartition(":")[2]),
+        ):
+            version = read_version(own.replace("_", "+"))
+            if version is not None and not version.within_one_minor(wanted):
+                said = f"its {what} has version {version}, and kubeadm-config says {wanted}: they are more than one minor version apart"
+                fix = "Bring the machines within one minor version of each other with kubeadm upgrade, then adopt."
+                found.append(Problem("VersionSkew", host.name, said, fix))
+    return found
+
+
+def _managed(hosts: t.Sequence[Host]) -> list[Problem]:
+    """Evidence that Cluster API manages these machines: two must never manage one control plane."""
+    found = []
+    names = {host.node["name"] for host in hosts if host.node is not None}
+    fix = "Two must never manage one control plane. Take it out of Cluster API first (pause its Cluster, remove the Machine objects without deleting machines)."
+    for host in hosts:
+        owner = ((host.node or {}).get("annotations") or {}).get(_MACHINE_ANNOTATION)
+        if owner:
+            text = f"its Node belongs to Machine {owner} of Cluster API (annotation {_MACHINE_ANNOTATION})"
+            found.append(Problem("ManagedByClusterAPI", host.name, text, fix))
+    api = hosts[0].adoption.get("clusterAPI") or {}
+    if api.get("served") is None:
+        text = f"whether Cluster API manages the machines could not be asked: {api.get('message')}"
+        found.append(Problem("APIUnreachable", hosts[0].name, text, "Run again when the API server answers."))
+    for each in api.get("machines") or []:
+        if each["node"] in names or (each["controlPlane"] and not each["node"]):
+            title = f"{each['namespace']}/{each['name']}"
+            text = f"the cluster holds Machine {title} of Cluster API ({each['node'] or 'a control plane machine without a Node'})"
+            found.append(Problem("ManagedByClusterAPI", "", text, fix))
+    return found
+
+
+def _endpoint(hub: t.Mapping[str, t.Any]) -> list[Problem]:
+    if (hub.get("clusterConfiguration") or {}).get("controlPlaneEndpoint"):
+        return []
+    text = "kubeadm-config has no controlPlaneEndpoint, without which kubeadm joins no further control plane machine"
+    fix = (
+        "Put a load balancer or virtual address before the API server, add it as controlPlaneEndpoint (kubectl -n kube-system edit configmap "
+        "kubeadm-config), renew the API server's certificate with it (kubeadm init phase certs apiserver), then adopt."
+    )
+    return [Problem("NoControlPlaneEndpoint", "", text, fix)]
+
+
+def _certificates(hosts: t.Sequence[Host], now: str) -> list[Problem]:
+    found = []
+    for purpose in (*AUTHORITIES, "sa", "apiserver-etcd-client"):
+        pair = material(hosts, purpose)
+        if pair is None:
+            if purpose != "apiserver-etcd-client":
+                text = f"no host has the certificate of {purpose} in {hosts[0].adoption.get('certificatesDir')}"
+                fix = "kubeadm join needs it. Put it back, then adopt."
+                found.append(Problem("CertificatesNotAvailable", "", text, fix))
+            continue
+        certificate, key = pair
+        wrong = (
+            certificates.check_ca(certificate, key, now)
+            if purpose in AUTHORITIES
+            else certificates.check_key_pair(certificate, key, purpose)
+        )
+        for each in wrong:
+            fix = "Correct the files on the hosts, then adopt."
+            found.append(Problem("CertificatesNotAvailable", "", f"{purpose}: {each}", fix))
+    return found
+
+
+def material(hosts: t.Sequence[Host], purpose: str) -> t.Optional[tuple[str, t.Optional[str]]]:
+    """Return certificate and private key for a purpose, each from the first host that has it. Secret."""
+    certificate = next((host.public[purpose] for host in hosts if host.public.get(purpose)), None)
+    key = next((host.keys[purpose] for host in hosts if host.keys.get(purpose)), None)
+    return (certificate, key) if certificate else None
+
+
+def unfit(hosts: t.Sequence[Host], claim_id: t.Callable[[Host], str]) -> list[Problem]:
+    """What keeps hosts from being machines of the provider machine_inventory; ``claim_id`` gives this cluster's own claim on a host."""
+    found = []
+    for host in hosts:
+        claim = host.adoption.get("claim")
+        if claim and claim.get("id") != claim_id(host):
+            text = (
+                f"it is claimed by cluster {claim.get('namespace')}/{claim.get('cluster')}, machine {claim.get('machine')}, "
+                f"since {claim.get('claimedAt')}"
+            )
+            fix = f"Adopt with the store that knows this cluster. If that is lost, delete {CLAIM_FILE} there and adopt again."
+            found.append(Problem("HostClaimed", host.name, text, fix))
+        for each in host.adoption.get("missing") or []:
+            text = f"{each.get('message')} ({each.get('check')})"
+            found.append(Problem("HostUnfit", host.name, text, str(each.get("fix") or "")))
+    return found

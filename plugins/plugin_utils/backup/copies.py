@@ -1,0 +1,238 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Backups on the controller: snapshots brought home from machines whole or not at all, and sent back. For their owner alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+import typing as t
+import zlib
+
+from ...module_utils.common import sealed
+from ...module_utils.common.guard import NodeError, sync_directory, write_atomically
+from ...module_utils.common.redact import redact
+from ...module_utils.common.sealed import SealError
+from ...module_utils.etcd.snapshot import contents
+from ...module_utils.etcd.snapshot.transfer import PIECE_BYTES, digest, pack, unpack
+from ..calls.failure import ControlPlaneFailure
+from ..calls.machine_connection import Machine
+from ..observe.observation import Caller
+from ..records.objects import ClusterObjects
+
+MODULE = "etcd_snapshot_file"
+# Twice what etcd's own documentation calls the largest database.
+LARGEST_BYTES = 16 * 1024**3
+# What is left free on the controller's disk.
+RESERVE_BYTES = 256 * 1024**2
+_STAMP = "%Y%m%dT%H%M%SZ"
+_STAMPED = r"-(\d{8}T\d{6}Z)(?:-(\d+))?\.(db|json)"
+# What the machine says of its snapshot is kept for people, cut to this length.
+_TOLD = ("verified_by", "verify_note", "cluster_id", "member_id", "etcd_version")
+_TOLD_CHARACTERS = 300
+
+
+def folder_of(directory: str, namespace: str, cluster: str) -> str:
+    """Return where a cluster's backups are: names of two clusters never meet."""
+    return os.path.join(directory, namespace, cluster)
+
+
+def fetch(
+    caller: Caller,
+    machine: Machine,
+    snapshot: t.Mapping[str, t.Any],
+    folder: str,
+    prefix: str,
+    authority: bytes = b"",
+    now: t.Callable[[], float] = time.time,
+) -> str:
+    """Bring a snapshot home and return its path.
+
+    The machine's answers decide neither the copy's name nor its time, and no file that is there is touched: a machine may be anybody's.
+
+    Args:
+        caller: reaches machines.
+        machine: the one that keeps it.
+        snapshot: the result of etcd_snapshot.
+        folder: made, for its owner alone, where it does not exist.
+        prefix: what the copy's name begins with.
+        authority: the cluster's CA certificates, PEM; b"" where they aren't known.
+        now: the controller's clock.
+
+    Raises:
+        ControlPlaneFailure: it did not come whole, or is another cluster's; nothing of it is kept.
+    """
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    source = os.path.basename(str(snapshot.get("path")))
+    moment = time.gmtime(now())
+    path, partial, file = _reserved(folder, f"{prefix}-{time.strftime(_STAMP, moment)}")
+    try:
+        with file:
+            _receive(caller, machine, snapshot, source, file)
+        whole = digest(partial)
+        if whole != snapshot.get("sha256"):
+            raise _Wrong("its hash is not the one of what was taken")
+        facts = {
+            **{key: str(snapshot[key])[:_TOLD_CHARACTERS] for key in _TOLD if snapshot.get(key) is not None},
+            **_verified(partial, authority),
+            "machine": machine.name,
+            "path": path,
+            "bytes": os.path.getsize(partial),
+            "sha256": whole,
+            "taken_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", moment),
+        }
+        write_atomically(_facts_of(path), (json.dumps(facts, indent=2, sort_keys=True) + "\n").encode())
+        os.rename(partial, path)
+        sync_directory(folder)
+    except (_Wrong, OSError, SealError, zlib.error, ValueError, NodeError) as error:
+        raise ControlPlaneFailure(_not_fetched(machine, source, str(error))) from error
+    finally:
+        if os.path.exists(partial):
+            os.unlink(partial)
+    return path
+
+
+class _Wrong(Exception):
+    """What came is not the snapshot that was taken."""
+
+
+def _reserved(folder: str, base: str) -> tuple[str, str, t.BinaryIO]:
+    """Return a path that nothing has, and the file, new and empty, in which the copy arrives: it reserves the path."""
+    number = 0
+    while True:
+        name = f"{base}-{number}.db" if number else f"{base}.db"
+        path, partial = os.path.join(folder, name), os.path.join(folder, f".{name}.partial")
+        number += 1
+        try:
+            descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        except FileExistsError:
+            continue
+        # Looked for while it is reserved: whoever had reserved it before may have just finished.
+        if not os.path.lexists(path) and not os.path.lexists(_facts_of(path)):
+            return path, partial, os.fdopen(descriptor, "wb")
+        os.close(descriptor)
+        os.unlink(partial)
+
+
+def _receive(caller: Caller, machine: Machine, snapshot: t.Mapping[str, t.Any], source: str, file: t.BinaryIO) -> None:
+    size, offset, key = snapshot.get("bytes"), 0, sealed.new_key()
+    if not isinstance(size, int):
+        raise _Wrong("it is not said how many bytes it has")
+    found = os.fstatvfs(file.fileno())
+    free = found.f_bavail * found.f_frsize - RESERVE_BYTES
+    if not 0 < size <= min(LARGEST_BYTES, free):
+        room = (
+            f"at most {LARGEST_BYTES} are taken"
+            if size > LARGEST_BYTES
+            else f"the controller's disk has room for {max(0, free)}"
+        )
+        raise _Wrong(f"it is said to have {size} bytes, and {room}")
+    while offset < size:
+        answer = caller.call(machine, MODULE, {"name": source, "offset": offset, "transport_key": key})
+        if answer.failed:
+            raise _Wrong(redact(answer.message))
+        piece = unpack(str(answer.result.get("content")), key)
+        # Whole pieces only: a machine could go on with single bytes for years.
+        if len(piece) != min(PIECE_BYTES, size - offset):
+            raise _Wrong(f"a piece of it has {len(piece)} bytes: the file changed meanwhile")
+        file.write(piece)
+        offset += len(piece)
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _verified(path: str, authority: bytes) -> dict[str, int]:
+    """Return the revision of a snapshot that is whole and a database of etcd's, and not another cluster's. Raises NodeError."""
+    contents.require_whole(path)
+    revision = contents.revision(path)
+    # Where ConfigMaps are encrypted it does not tell.
+    if authority and contents.of_cluster(path, authority) is False:
+        raise _Wrong("it carries another certificate authority than this cluster's")
+    return {"revision": revision}
+
+
+def _facts_of(path: str) -> str:
+    return f"{path[: -len('.db')]}.json"
+
+
+def _not_fetched(machine: Machine, name: str, why: str) -> str:
+    return (
+        f"the snapshot {name!r} on machine {machine.name} was not brought home: {why.rstrip('.')}."
+        " Nothing of it was kept here, and no older one was removed."
+    )
+
+
+def prune(path: str, prefix: str, keep: int) -> list[str]:
+    """Remove the oldest copies beyond ``keep``, after a new one; return what was removed.
+
+    Copies that came from the new one's machine and copies that came from others are counted apart: whatever a machine sends, the last
+    ones of the others stay.
+
+    Args:
+        path: the new one, which stays.
+        prefix: what the names of those that count begin with.
+        keep: how many.
+    """
+    folder = os.path.dirname(path)
+    pattern = re.compile(re.escape(prefix) + _STAMPED)
+    found = [
+        (match.group(1), int(match.group(2) or 0), match.string)
+        for match in map(pattern.fullmatch, os.listdir(folder))
+        if match
+    ]
+    copies = [os.path.join(folder, name) for _stamp, _number, name in sorted(found) if name.endswith(".db")]
+    machine = _machine_of(path)
+    same = [each for each in copies if each != path and _machine_of(each) == machine]
+    others = [each for each in copies if each != path and each not in same]
+    removed = [*same[: max(0, len(same) - max(1, keep) + 1)], *others[: max(0, len(others) - max(1, keep))]]
+    for each in removed:
+        os.unlink(each)
+    for _stamp, _number, name in found:
+        facts = os.path.join(folder, name)
+        if name.endswith(".json") and not os.path.exists(f"{facts[: -len('.json')]}.db"):
+            os.unlink(facts)
+    return sorted(removed)
+
+
+def _machine_of(path: str) -> str:
+    """Return the machine that a copy came from, "" where nothing says so."""
+    try:
+        with open(_facts_of(path), encoding="utf-8") as file:
+            return str(json.load(file)["machine"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+
+
+def send(caller: Caller, machine: Machine, path: str) -> str:
+    """Send a backup to a machine's folder of snapshots and return its name there. Sending it again replaces it.
+
+    Raises:
+        ControlPlaneFailure: it did not arrive whole; nothing of it is kept there.
+    """
+    name, key, offset = os.path.basename(path), sealed.new_key(), 0
+    whole, size = digest(path), os.path.getsize(path)
+    with open(path, "rb") as file:
+        while offset < size:
+            piece = file.read(PIECE_BYTES)
+            call = {"state": "written", "name": name, "offset": offset, "content": pack(piece, key)}
+            call["sha256"] = whole if offset + len(piece) >= size else ""
+            answer = caller.call(machine, MODULE, {**call, "transport_key": key})
+            if answer.failed:
+                raise ControlPlaneFailure(
+                    f"the backup {path} did not reach machine {machine.name}: {redact(answer.message)}. Nothing was stopped."
+                )
+            offset += len(piece)
+    return str(answer.result["path"])
+
+
+def refuse_external(objects: ClusterObjects, what: str) -> None:
+    """Refuse a cluster whose etcd somebody else runs. Raises ControlPlaneFailure."""
+    control_plane = objects.control_plane or {}
+    configuration = control_plane.get("spec", {}).get("kubeadmConfigSpec", {}).get("clusterConfiguration") or {}
+    if (configuration.get("etcd") or {}).get("external") is not None:
+        raise ControlPlaneFailure(
+            f"etcd of {objects.title} is external and can't be {what} from here. Nothing was done. That is done where it runs."
+        )

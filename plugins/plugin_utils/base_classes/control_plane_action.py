@@ -1,0 +1,267 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The base class of the action plugins that reach store, machines and decisions (DESIGN.md, "Reaching machines")."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+import typing as t
+
+from ansible import constants as C
+from ansible.plugins.action import ActionBase
+
+from ...module_utils.common.errors import ManifestError
+from ...module_utils.common.legible import one_line, readable
+from ...module_utils.common.values import now_rfc3339
+from ..calls import role_variables
+from ..calls.failure import ControlPlaneFailure
+from ..calls.fence import Fence
+from ..calls.machine_connection import REFUSED, MachineCaller
+from ..calls.screen import Screen
+from ..processes import failpoints
+from ..processes.key_file import KeyFile
+from ..providers import inventory_pool
+from ..records.objects import ClusterObjects
+from ..store import opening
+from ..store.base import Store, StoreError
+from ..store.file.store import Cipher
+from ..store.journal import Journal
+from ..store.lock import marks
+from ..store.lock.any_store import Locks
+from ..store.opening import STORE_SPEC
+from ..store.overlay import OverlayStore
+
+PROGRESS_SECONDS = 15
+
+CLUSTER_SPEC: dict[str, t.Any] = {
+    "cluster": {"type": "str", "required": True},
+    "namespace": {"type": "str", "default": "default"},
+    "store": STORE_SPEC,
+    "fencing": {"type": "int"},
+}
+
+
+class ControlPlaneAction(ActionBase):
+    """Validates arguments, opens the store, turns the collection's errors into one clear failure.
+
+    A subclass gives ``ARGUMENTS`` and ``execute(arguments) -> result``.
+    """
+
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {}
+    COMMON_ARGUMENTS: t.ClassVar[dict[str, t.Any]] = CLUSTER_SPEC
+    # Whether what it reads of the store is read once: for what takes seconds, or says when it looks again.
+    ONE_VIEW: t.ClassVar[bool] = False
+    # Whether it ends a run: what the run was refused for is no reason not to say it, and to release the lock.
+    ENDS: t.ClassVar[bool] = False
+    # For how long it asks a store's API that doesn't answer.
+    PATIENCE_SECONDS: t.ClassVar[float] = opening.PATIENCE_SECONDS
+    TRANSFERS_FILES = False
+    _supports_check_mode = True
+    _requires_connection = False
+
+    def run(self, tmp: t.Optional[str] = None, task_vars: t.Optional[dict[str, t.Any]] = None) -> dict[str, t.Any]:
+        """Run the action; the collection's own errors become ``failed`` with ``msg``. Every text of the result is legible."""
+        result: dict[str, t.Any] = dict(super().run(tmp, task_vars))
+        self._task_vars: dict[str, t.Any] = task_vars or {}
+        self.display = Screen()
+        if self._task_vars.get(REFUSED):
+            return readable({**result, "failed": True, "msg": str(self._task_vars[REFUSED])})
+        _checked, arguments = self.validate_argument_spec(argument_spec={**self.COMMON_ARGUMENTS, **self.ARGUMENTS})
+        self.check_mode = bool(self._task.check_mode)
+        self._home = (arguments.get("namespace"), arguments.get("cluster"))
+        self._noted: list[str] = []
+        self._fences: dict[tuple[str, str, int], Fence] = {}
+        try:
+            if not self.ends(arguments):
+                self._refuse_unknown_variables()
+            with contextlib.ExitStack() as self._views, failpoints.within(str(self._task.action).rpartition(".")[2]):
+                result.update(self.execute(arguments))
+        except ControlPlaneFailure as failure:
+            result.update(failure.result, failed=True, msg=str(failure))
+        except (ManifestError, StoreError) as error:
+            result.update(failed=True, msg=str(error))
+        self._write_notes(arguments)
+        return readable(result)
+
+    def ends(self, arguments: t.Mapping[str, t.Any]) -> bool:
+        """Tell whether the action ends a run with these arguments."""
+        return self.ENDS
+
+    def _refuse_unknown_variables(self) -> None:
+        # Here, as each role's first task is one of these: no task more, and hosts see their own variables.
+        problem = role_variables.problem(self, self._task_vars)
+        if problem:
+            raise ControlPlaneFailure(problem)
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Do the action's work and return what the task registers. No secret may be in it."""
+        raise NotImplementedError
+
+    def open_store(self, arguments: dict[str, t.Any]) -> Store:
+        """Open the store that the arguments name."""
+        options = arguments["store"]
+        opening.check(options)
+        encrypt, decrypt = self.ciphers()
+        if not options["encrypt_secrets"]:
+            encrypt = None
+        elif encrypt is None:
+            raise ControlPlaneFailure(
+                "the store is to encrypt its Secrets (encrypt_secrets: true) but this run has no vault password; "
+                "nothing was read or written. Give --vault-password-file, --vault-id or --ask-vault-pass."
+            )
+        store: t.Optional[Store]
+        if not self.check_mode:
+            store = opening.open_store(options, encrypt, decrypt, self.PATIENCE_SECONDS)
+        else:
+            # In check mode nothing can be written, whatever an action does: its writes stay in memory.
+            there = opening.exists(options)
+            store = opening.open_store(options, None, decrypt, self.PATIENCE_SECONDS) if there else None
+            store = OverlayStore(store, now_rfc3339())
+        fence = self.fence(arguments)
+        if fence is not None:
+            store.fenced_by(fence.check)
+        if self.ONE_VIEW:
+            self._views.enter_context(store.view())
+        return store
+
+    def fence(self, arguments: t.Mapping[str, t.Any]) -> t.Optional[Fence]:
+        """Return the number under which this run holds the cluster's lock, as far as its task was given one; None in check mode."""
+        number = arguments.get("fencing")
+        if number is None or self.check_mode or not arguments.get("store"):
+            return None
+        key = (str(arguments["namespace"]), str(arguments["cluster"]), int(number))
+        if key not in self._fences:
+            self._fences[key] = Fence(self.open_locks(arguments), *key)
+        return self._fences[key]
+
+    def ciphers(self) -> tuple[t.Optional[Cipher], t.Optional[Cipher]]:
+        """Return what encrypts and decrypts with the run's vault password; None each where it has none."""
+        vault = getattr(self._loader, "_vault", None)
+        return (vault.encrypt, vault.decrypt) if vault is not None and vault.secrets else (None, None)
+
+    def open_locks(self, arguments: t.Mapping[str, t.Any]) -> Locks:
+        """Return the locks of the store's clusters."""
+        return opening.open_locks(arguments["store"], self.PATIENCE_SECONDS)
+
+    def open_objects(self, arguments: dict[str, t.Any], store: t.Optional[Store] = None) -> ClusterObjects:
+        """Read a cluster's objects; fails where the store has no such cluster."""
+        store = store or self.open_store(arguments)
+        objects = ClusterObjects.read(store, arguments["namespace"], arguments["cluster"])
+        if objects is None:
+            self.refuse_moved(arguments)
+            raise ControlPlaneFailure(
+                f"the store {opening.describe(arguments['store'])} has no Cluster {arguments['namespace']}/{arguments['cluster']}. "
+                "Nothing was done. Check which store is given, or run reconcile, which reads the manifest into the store."
+            )
+        return objects
+
+    def refuse_moved(self, arguments: t.Mapping[str, t.Any]) -> None:
+        """Fail where the store is known not to have the cluster any more, for whoever takes no lock; one may not be allowed to look."""
+        mark = None
+        with contextlib.suppress(StoreError):
+            mark = self.open_locks(arguments).mark(arguments["namespace"], arguments["cluster"])
+        if mark is not None and mark.state in (marks.MOVED, marks.ARRIVING):
+            where = opening.describe(arguments["store"])
+            marks.refuse(mark, marks.WORK, arguments["namespace"], arguments["cluster"], where)
+
+    def refuse_beforehand(self, arguments: t.Mapping[str, t.Any]) -> None:
+        """Fail as the run would begin by failing, for whoever only tells what it would do.
+
+        A store that can't be written, an API that others manage, a move, no namespace.
+        """
+        opening.require_writable(arguments["store"], arguments["namespace"], self.PATIENCE_SECONDS)
+        opening.refuse_others(arguments["store"], self.PATIENCE_SECONDS)
+        self.refuse_moved(arguments)
+        opening.require_namespace(arguments["store"], arguments["namespace"], self.PATIENCE_SECONDS)
+
+    def check_lock(self, arguments: t.Mapping[str, t.Any]) -> None:
+        """Fail where this run doesn't hold the cluster's lock any more; called before every irreversible call."""
+        fence = self.fence(arguments)
+        if fence is not None:
+            fence.check()
+
+    def journal(self, arguments: dict[str, t.Any]) -> Journal:
+        """Return the cluster's journal."""
+        return Journal(opening.journal_directory(arguments["store"]), arguments["namespace"], arguments["cluster"])
+
+    def machine_caller(self, arguments: dict[str, t.Any], objects: ClusterObjects) -> MachineCaller:
+        """Return the caller that reaches this cluster's machines, with the cluster's SSH key at hand."""
+        folder = os.path.join(C.DEFAULT_LOCAL_TMP, "kubeadm", arguments["namespace"], arguments["cluster"])
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        objects.ask_for_secrets()
+        key = objects.ssh_private_key()
+        key_file = KeyFile(key, folder) if key is not None else None
+        return MachineCaller(self, self._task_vars, folder, key_file, self.fence(arguments))
+
+    def note(self, change: str) -> None:
+        """Have the journal say what this run has changed; what comes of the action, this was done."""
+        self._noted.append(change)
+
+    def _write_notes(self, arguments: dict[str, t.Any]) -> None:
+        # For people alone: where the store fails, its error is what is said.
+        with contextlib.suppress(StoreError):
+            lease = (
+                self.open_locks(arguments).own(*map(str, self._home)) if self._noted and not self.check_mode else None
+            )
+            if lease is not None:
+                self.journal(arguments).note(lease.run, "; ".join(self._noted))
+
+    def pool_groups(self) -> list[str]:
+        """Return the groups that the operator lets machine templates name, [] for any."""
+        given = self._templar.template(self._task_vars.get(inventory_pool.PERMITTED) or [])
+        if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+            raise ControlPlaneFailure(
+                f"the variable {inventory_pool.PERMITTED} must be a list of inventory groups. Nothing was done."
+            )
+        return [str(each) for each in given]
+
+    def progress(self, cluster: str, text: str) -> None:
+        """Show a line for people while a task goes on; another namespace may have a cluster of that name."""
+        namespace, own = self._home
+        where = f"{namespace}/{cluster}" if namespace and cluster == own else cluster
+        self.display.display(one_line(f"  [{where}] {text}"))
+
+    def host_of(self, cluster: str) -> str:
+        """Return the inventory's name for the task's cluster, for advice to type; clusters of one name in two namespaces have others."""
+        return str(self._task_vars.get("inventory_hostname") or cluster)
+
+    def waiting(self, cluster: str, bound_seconds: float) -> Waiting:
+        """Start a bounded wait that shows progress."""
+        return Waiting(self, cluster, bound_seconds)
+
+
+class Progress(t.Protocol):
+    """What shows a line for people."""
+
+    def progress(self, cluster: str, text: str) -> None:
+        """Show a line for people while a task goes on."""
+
+
+class Waiting:
+    """A bounded wait with a line of progress every 15 s."""
+
+    def __init__(self, action: Progress, cluster: str, bound_seconds: float) -> None:
+        self._action = action
+        self._cluster = cluster
+        self._bound = bound_seconds
+        self._started = time.monotonic()
+        self._shown = self._started
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the wait began."""
+        return time.monotonic() - self._started
+
+    def again(self, text: str, pause_seconds: float = 1.0) -> bool:
+        """Sleep a little and return True, or return False when the bound is reached."""
+        now = time.monotonic()
+        if now - self._started + pause_seconds > self._bound:
+            return False
+        if now - self._shown >= PROGRESS_SECONDS:
+            self._shown = now
+            self._action.progress(self._cluster, f"{text} ({self.elapsed:.0f} s of at most {self._bound:.0f} s)")
+        time.sleep(pause_seconds)
+        return True

@@ -1,0 +1,313 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How the controller's half of the collection reaches a machine.
+
+A machine is reached by what the store knows of it (its InfraMachine's ``status.connection``), never by the
+variables of the play's host: a ``--limit`` or a job slice can't hide it. A machine that is an inventory host is
+reached by that host's own variables, so that its bastion and become settings hold (DESIGN.md, "Reaching machines").
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import typing as t
+from dataclasses import dataclass
+
+from ansible import constants as C
+from ansible.errors import AnsibleConnectionFailure, AnsibleError, AnsibleRuntimeError
+from ansible.plugins.loader import become_loader, connection_loader
+
+from ...module_utils.common import bounded_yaml
+from ..processes.failpoints import around
+from ..processes.key_file import KeyFile
+from . import deadline, inventory_connection, recorded_connection
+from .fence import FENCED, Fence, is_observing
+from .recorded_connection import UnusableConnection
+
+CONNECT_TIMEOUT_SECONDS = 3
+# More than any object of a cluster has, and far from what Python can't follow.
+ANSWER_DEPTH = 200
+NODE_PYTHON = "/usr/bin/python3"
+# A killed module otherwise leaves its arguments in a folder that outlives the machine's next boot.
+NODE_REMOTE_TMP = "/run/kubeadm-control-plane/tmp"
+
+# ssh's own words.
+HOST_KEY_REFUSED = "Host key verification failed"
+
+# Which the inventory plugin puts clusters into.
+CLUSTERS_GROUP = "control_planes"
+# The variable of a cluster's host that says why nothing may be done with it.
+REFUSED = "control_plane_refused"
+# How often one call is made with a number that was raised: a machine that always has seen a greater one doesn't tell the truth.
+FENCED_TURNS = 3
+CLUSTER_OF_THAT_NAME = (
+    "a cluster of this inventory has the same name: to Ansible both are one host, whose tasks run on the controller"
+)
+ANOTHER_NAME = "Give the machine another name in your inventory (ansible_host says where it is), or the cluster."
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What is needed to call a machine: its name, the recorded machine-id, how to connect to it, and its claim of an existing host."""
+
+    name: str
+    machine_id: t.Optional[str]
+    connection: t.Mapping[str, t.Any]
+    claim: str = ""
+
+    def identity(self) -> dict[str, str]:
+        """What every call of a module of ours carries, which refuses another machine, and a host that is this machine's no more."""
+        known = {"machine_id": self.machine_id, "claim_id": self.claim}
+        return {name: value for name, value in known.items() if value}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a machine answered. ``reached`` is False where the connection failed; SSH failing says nothing of health."""
+
+    reached: bool
+    result: dict[str, t.Any]
+
+    @property
+    def failed(self) -> bool:
+        """True where the machine was not reached or the module failed."""
+        return not self.reached or bool(self.result.get("failed"))
+
+    @property
+    def message(self) -> str:
+        """The module's own words, or why the machine was not reached."""
+        return str(self.result.get("msg", ""))
+
+
+def is_cluster(variables: t.Mapping[str, t.Any]) -> bool:
+    """Tell by an inventory host's variables whether a cluster has its name: they lead to the controller then, and not to the host."""
+    return CLUSTERS_GROUP in (variables.get("group_names") or ())
+
+
+def connection_variables(
+    machine: Machine, hostvars: t.Mapping[str, t.Any], key_directory: str, key_path: str = ""
+) -> dict[str, t.Any]:
+    """Return the ``ansible_*`` variables that reach a machine.
+
+    Args:
+        machine: the machine to reach.
+        hostvars: the inventory's variables by host name, templated.
+        key_directory: an existing private folder; ``known_hosts`` files are written to it.
+        key_path: the private key's file; by default ``ssh_key`` in that folder.
+
+    Raises:
+        UnusableConnection: the store has no address or no host key of the machine, or a value that ssh could take for an option.
+        AnsibleError: the machine names an inventory host that this run doesn't have, or that is a cluster as well.
+    """
+    inventory_host = machine.connection.get("inventoryHost")
+    variables: dict[str, t.Any] = {"ansible_python_interpreter": NODE_PYTHON}
+    if inventory_host:
+        if inventory_host not in hostvars:
+            raise AnsibleError(
+                f"machine {machine.name} is the inventory host {inventory_host}, which this run's inventory does not have. "
+                "Nothing was done: its connection settings are known only there. Add the host to the inventory "
+                "(an AWX job slice or a partial inventory can hide it) and run again."
+            )
+        known = hostvars[inventory_host]
+        if is_cluster(known):
+            raise AnsibleError(
+                f"machine {machine.name} is the inventory host {inventory_host}, and {CLUSTER_OF_THAT_NAME}. Nothing was done. {ANOTHER_NAME}"
+            )
+        variables.update(inventory_connection.told(str(inventory_host), known))
+        variables.setdefault("ansible_host", inventory_host)
+    else:
+        recorded_connection.check(machine.name, machine.connection)
+        variables.update(
+            ansible_connection="ansible.builtin.ssh",
+            ansible_host=machine.connection["host"],
+            ansible_port=int(machine.connection.get("port", recorded_connection.DEFAULT_PORT)),
+            ansible_user=machine.connection.get("user", recorded_connection.DEFAULT_USER),
+            ansible_ssh_private_key_file=key_path or os.path.join(key_directory, "ssh_key"),
+            # Not among the common arguments: Ansible puts its own "StrictHostKeyChecking=no" before those.
+            ansible_ssh_args=recorded_connection.ssh_arguments(machine.name, machine.connection, key_directory),
+            ansible_ssh_common_args="-o IdentitiesOnly=yes",
+            # A new machine may get a dead one's address: its multiplexed connection must not be taken for the new one.
+            ansible_control_path=f"%(directory)s/kcp-{_short_hash(key_directory, machine.name)}",
+        )
+    variables.update(
+        ansible_pipelining=True,
+        ansible_remote_tmp=NODE_REMOTE_TMP,
+        ansible_timeout=CONNECT_TIMEOUT_SECONDS,
+    )
+    return variables
+
+
+def _short_hash(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
+
+
+class MachineCaller:
+    """Runs modules on machines from inside an action plugin, over connections of its own."""
+
+    def __init__(
+        self,
+        action: t.Any,
+        task_vars: dict[str, t.Any],
+        key_directory: str,
+        key: t.Optional[KeyFile] = None,
+        fence: t.Optional[Fence] = None,
+    ) -> None:
+        self._action = action
+        self._task_vars = task_vars
+        self._key_directory = key_directory
+        self._key = key
+        self._fence = fence
+        # Machines on which a call has not ended in its time, with what was said of that: none of them is waited for twice.
+        self._hung: dict[str, str] = {}
+
+    def call(self, machine: Machine, module: str, arguments: dict[str, t.Any]) -> Answer:
+        """Run ``kubeadm.control_plane.<module>`` on a machine, or another collection's module by its full name.
+
+        The recorded machine-id travels with the call of a module of ours, which refuses another machine before it does anything. A call
+        that has not ended in its time (deadline.py) is one that did not reach the machine; what it began there may go on. So does the
+        number of the run's lock, where it has one: a machine, or the cluster that it carries, refuses one that is smaller than another's.
+
+        Raises:
+            StoreError: this run was refused for its number, and has lost its lock (``fence.py``).
+        """
+        if machine.connection.get("released"):
+            # Whatever answers there now is not this machine any more, though it has the same machine-id.
+            return Answer(False, {"msg": f"machine {machine.name} was not asked: it has given its host back"})
+        try:
+            variables = self.variables(machine)
+        except UnusableConnection as error:
+            # One machine of which that got lost must not keep the others from being asked, or the cluster from being deleted.
+            return Answer(False, {"msg": _first_line(error)})
+        name = module if "." in module else f"kubeadm.control_plane.{module}"
+        if name.startswith("kubeadm.control_plane."):
+            arguments = {**arguments, **machine.identity()}
+        if self._fence is None or module not in FENCED:
+            return self._call(machine, variables, name, arguments)
+        named = {"run": self._fence.run} if module == "node_observe" else {}
+        observing = is_observing(module, arguments, bool(self._action._task.check_mode))
+        for _turn in range(FENCED_TURNS):
+            # By now it may be another one than the caller knows.
+            number = self._fence.number
+            answer = self._call(machine, variables, name, {**arguments, "fencing": number, **named})
+            highest = answer.result.get("fenced")
+            if not isinstance(highest, int) or highest < number or not self._fence.answer(highest, number, observing):
+                break
+        return answer
+
+    def _call(self, machine: Machine, variables: dict[str, t.Any], name: str, arguments: dict[str, t.Any]) -> Answer:
+        module = name.removeprefix("kubeadm.control_plane.")
+        if machine.name in self._hung:
+            return Answer(False, {"msg": self._hung[machine.name]})
+        connection = self._connect(machine.name, variables)
+        action = self._action
+        previous = action._connection
+        action._connection = connection
+        seconds = deadline.seconds_of(name, arguments)
+        try:
+            # Taking something away is another point than making it: a killed run is to be seen after each.
+            with (
+                around(f"node {module}{' absent' if arguments.get('state') == 'absent' else ''}"),
+                deadline.deadline(seconds),
+            ):
+                result = action._execute_module(
+                    module_name=name,
+                    module_args=arguments,
+                    task_vars=self._call_variables(variables),
+                )
+            bounded_yaml.require_shallow(dict(result), ANSWER_DEPTH)
+        except AnsibleConnectionFailure as error:
+            return Answer(
+                False, {"msg": f"machine {machine.name} was not reached: {_why_not_reached(connection, error)}"}
+            )
+        except deadline.TookTooLong:
+            deadline.end_shared_connection(connection)
+            said = f"{module} has not ended there within {seconds:.0f} s, though its connection lives"
+            self._hung[machine.name] = f"machine {machine.name} was not reached: {said}"
+            return Answer(False, {"msg": self._hung[machine.name]})
+        except (AnsibleRuntimeError, RecursionError, ValueError) as error:
+            # What its answer holds is its own matter: Ansible refuses a whole result for half a character in it, and one machine must not end
+            # the run for the others.
+            deep = f"it is nested deeper than {ANSWER_DEPTH} levels" if isinstance(error, RecursionError) else ""
+            said = f"machine {machine.name}: its answer can't be read: {deep or _first_line(error)}"
+            return Answer(True, {"failed": True, "msg": said})
+        finally:
+            action._connection = previous
+        if result.get("unreachable"):
+            return Answer(
+                False, {"msg": f"machine {machine.name} was not reached: {_first_line(result.get('msg', ''))}"}
+            )
+        return Answer(True, dict(result))
+
+    def variables(self, machine: Machine) -> dict[str, t.Any]:
+        """The ``ansible_*`` variables that reach a machine. Raises as :func:`connection_variables` does."""
+        path = self._key.path if self._key is not None else ""
+        return connection_variables(machine, self._task_vars["hostvars"], self._key_directory, path)
+
+    def _call_variables(self, variables: dict[str, t.Any]) -> dict[str, t.Any]:
+        # The play's host is a cluster with connection local; none of its connection variables may leak to a machine.
+        kept = {
+            key: value
+            for key, value in self._task_vars.items()
+            if not key.startswith("ansible_") or key in ("ansible_version", "ansible_playbook_python")
+        }
+        return {**kept, "ansible_facts": {}, "ansible_delegated_vars": {}, **variables}
+
+    def _connect(self, machine: str, variables: dict[str, t.Any]) -> t.Any:
+        action = self._action
+        context = action._play_context.copy()
+        name = str(variables.get("ansible_connection", C.DEFAULT_TRANSPORT))
+        context.connection = name
+        context.remote_addr = variables.get("ansible_host")
+        context.timeout = CONNECT_TIMEOUT_SECONDS
+        connection = connection_loader.get(
+            name,
+            context,
+            new_stdin=None,
+            task_uuid=action._task._uuid,
+            ansible_playbook_pid=str(os.getppid()),
+        )
+        if connection is None:
+            raise AnsibleError(f"the connection plugin {name!r} was not found")
+        connection.set_options(task_keys={"timeout": CONNECT_TIMEOUT_SECONDS}, var_options=variables)
+        connection._shell.set_options(var_options=variables)
+        become = variables.get("ansible_become")
+        if become is not None and str(become).lower() in ("true", "yes", "1", "on"):
+            method = str(variables.get("ansible_become_method", "ansible.builtin.sudo"))
+            plugin = become_loader.get(method)
+            if plugin is None:
+                raise AnsibleError(
+                    f"machine {machine}: the become plugin {method!r} was not found (ansible_become_method)"
+                )
+            if not plugin.pipelining:
+                raise AnsibleError(
+                    f"machine {machine}: it becomes root by {method}, for which Ansible writes each call's arguments, secrets among them, to a file "
+                    "on the machine. Nothing was done. Set ansible_become_method to sudo, or another that can pipeline, for this host."
+                )
+            plugin.set_options(var_options=variables)
+            connection.set_become_plugin(plugin)
+        return connection
+
+
+def _why_not_reached(connection: t.Any, error: AnsibleConnectionFailure) -> str:
+    """What ssh itself says: Ansible tells only that the module could not be sent where ssh closes its input before it has ended."""
+    if "could not be sent" in str(error):
+        try:
+            with deadline.deadline(CONNECT_TIMEOUT_SECONDS):
+                connection.exec_command("true")
+        except AnsibleConnectionFailure as told:
+            error = told
+        except deadline.TookTooLong:
+            pass
+    return _first_line(error)
+
+
+def _first_line(error: t.Any) -> str:
+    text = str(error).strip()
+    if HOST_KEY_REFUSED in text:
+        return (
+            f"{HOST_KEY_REFUSED}: what answers at its address has none of the SSH host keys that were recorded of it "
+            "(status.connection.hostKeys of its infrastructure machine): another machine, or one that was installed again"
+        )
+    return text.splitlines()[-1] if text else "no reason given"

@@ -1,0 +1,336 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The CustomResourceDefinitions of the stored kinds (seed 003): names, labels, subresources and columns as the contract asks.
+
+One version of each kind is served and stored: the internal form, Cluster API's v1beta2. Manifests of older versions are converted
+when they are read; an API server would need a webhook for that, and nothing here runs all the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from ..documents.schema import MapOf
+from ..objects import actions as operator
+from ..objects import kinds, machine_health_check, structures
+from . import names, rules, status_schema
+from .structural_schema import open_schema_of, schema_of
+
+Object = dict[str, Any]
+
+CATEGORY = "cluster-api"
+# Says whose definition it is: one without it is somebody else's, Cluster API's own as a rule, and is never written over.
+MANAGED_BY = "app.kubernetes.io/managed-by"
+MANAGER = "kubeadm.control-plane"
+PROVIDER_LABEL = "cluster.x-k8s.io/provider"
+# Raised with every release whose definitions differ from the one before: an older release then doesn't write over them.
+REVISION = "kubeadm.control-plane/definitions"
+REVISION_NUMBER = 2
+# Cluster API contract version -> our version of the kind that keeps it.
+CONTRACT_LABEL = "cluster.x-k8s.io/v1beta2"
+
+# The priority of columns that kubectl shows with -o wide alone.
+_WIDE = 10
+_AGE = ("Age", "date", ".metadata.creationTimestamp", 0)
+# An API server that can't read a path shows no column at all; a dot within a name is escaped.
+_CLUSTER_COLUMN = ("Cluster", "string", r".metadata.labels['cluster\.x-k8s\.io/cluster-name']", 0)
+Column = tuple[str, str, str, int]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind: its spec's description, its status's (None: it has none), and how kubectl shows it.
+
+    ``open``: its spec may hold more than is described, and null means something there.
+    """
+
+    name: str
+    provider: str
+    spec: Optional[Mapping[str, Any]]
+    status: Optional[Mapping[str, Any]]
+    short_names: Sequence[str] = ()
+    columns: Sequence[Column] = ()
+    scale: bool = False
+    open: bool = False
+
+
+def _condition(column: str, condition: str, priority: int = 0) -> Column:
+    return (column, "string", f'.status.conditions[?(@.type=="{condition}")].status', priority)
+
+
+def _address(column: str, kind: str) -> Column:
+    return (column, "string", f'.status.addresses[?(@.type=="{kind}")].address', _WIDE)
+
+
+# Cluster API's columns, in its words and its order; two of a name are two of its own. What is never told here has none: workers, ClusterClass.
+_PAUSED = _condition("Paused", "Paused", _WIDE)
+_CONTROL_PLANE_COLUMNS: Sequence[Column] = (
+    _CLUSTER_COLUMN,
+    _condition("Available", "Available"),
+    ("Desired", "integer", ".spec.replicas", 0),
+    ("Current", "integer", ".status.replicas", 0),
+    ("Ready", "integer", ".status.readyReplicas", 0),
+    ("Available", "integer", ".status.availableReplicas", 0),
+    ("Up-to-date", "integer", ".status.upToDateReplicas", 0),
+    _PAUSED,
+    ("Initialized", "boolean", ".status.initialization.controlPlaneInitialized", 0),
+    _AGE,
+    ("Version", "string", ".spec.version", 0),
+)
+_MACHINE_COLUMNS: Sequence[Column] = (
+    ("Cluster", "string", ".spec.clusterName", 0),
+    ("Node Name", "string", ".status.nodeRef.name", 0),
+    ("Provider ID", "string", ".spec.providerID", _WIDE),
+    _condition("Ready", "Ready"),
+    _condition("Available", "Available"),
+    _condition("Up-to-date", "UpToDate"),
+    _address("Internal-IP", "InternalIP"),
+    _address("External-IP", "ExternalIP"),
+    ("OS-Image", "string", ".status.nodeInfo.osImage", _WIDE),
+    _PAUSED,
+    ("Phase", "string", ".status.phase", 0),
+    _AGE,
+    ("Version", "string", ".spec.version", 0),
+)
+_CLUSTER_COLUMNS: Sequence[Column] = (
+    _condition("Available", "Available"),
+    ("CP Desired", "integer", ".status.controlPlane.desiredReplicas", 0),
+    ("CP Current", "integer", ".status.controlPlane.replicas", _WIDE),
+    ("CP Ready", "integer", ".status.controlPlane.readyReplicas", _WIDE),
+    ("CP Available", "integer", ".status.controlPlane.availableReplicas", 0),
+    ("CP Up-to-date", "integer", ".status.controlPlane.upToDateReplicas", 0),
+    # This collection's own.
+    ("CP Endpoint", "string", ".spec.controlPlaneEndpoint.host", _WIDE),
+    _PAUSED,
+    ("Phase", "string", ".status.phase", 0),
+    _AGE,
+)
+_CHECK_COLUMNS: Sequence[Column] = (
+    ("Cluster", "string", ".spec.clusterName", 0),
+    ("Replicas", "integer", ".status.expectedMachines", 0),
+    ("Healthy", "integer", ".status.currentHealthy", 0),
+    _PAUSED,
+    _AGE,
+)
+_CONFIG_COLUMNS: Sequence[Column] = (
+    _CLUSTER_COLUMN,
+    ("Data secret created", "string", ".status.initialization.dataSecretCreated", 0),
+    _AGE,
+)
+_INFRASTRUCTURE_COLUMNS: Sequence[Column] = (
+    _CLUSTER_COLUMN,
+    ("Provisioned", "boolean", ".status.initialization.provisioned", 0),
+    ("Address", "string", ".status.addresses[0].address", 1),
+    _AGE,
+)
+_OPERATOR_COLUMNS: Sequence[Column] = (
+    _CLUSTER_COLUMN,
+    ("Phase", "string", ".status.phase", 0),
+    ("Paused", "boolean", ".status.paused", 0),
+    ("Error", "string", ".status.errorMessage", 1),
+    _AGE,
+)
+_CORE, _CONTROL_PLANE, _BOOTSTRAP = "cluster-api", "control-plane-kubeadm", "bootstrap-kubeadm"
+_OPERATOR = "operator-kubeadm"
+_TEMPLATE_METADATA = {"labels": MapOf("string"), "annotations": MapOf("string")}
+
+
+def _template(spec: Any) -> Mapping[str, Any]:
+    return {"template": {"metadata": _TEMPLATE_METADATA, "spec": spec}}
+
+
+def _infrastructure(prefix: str, provider: str) -> tuple[Kind, ...]:
+    # A provider's own fields are the provider's to check: every role reads other ones.
+    anything: Mapping[str, Any] = {}
+    return (
+        Kind(
+            f"{prefix}Cluster",
+            provider,
+            anything,
+            status_schema.INFRASTRUCTURE_CLUSTER,
+            (),
+            _INFRASTRUCTURE_COLUMNS[:2],
+        ),
+        Kind(f"{prefix}Machine", provider, anything, status_schema.INFRASTRUCTURE_MACHINE, (), _INFRASTRUCTURE_COLUMNS),
+        Kind(f"{prefix}MachineTemplate", provider, _template("object"), None, (), (_AGE,)),
+    )
+
+
+KINDS: Sequence[Kind] = (
+    Kind(kinds.CLUSTER, _CORE, structures.CLUSTER_SPEC["hub"], status_schema.CLUSTER, ("cl",), _CLUSTER_COLUMNS),
+    Kind(kinds.MACHINE, _CORE, structures.MACHINE_SPEC["hub"], status_schema.MACHINE, ("ma",), _MACHINE_COLUMNS),
+    Kind(
+        kinds.MACHINE_HEALTH_CHECK,
+        _CORE,
+        machine_health_check.SPEC["hub"],
+        status_schema.MACHINE_HEALTH_CHECK,
+        ("mhc", "mhcs"),
+        _CHECK_COLUMNS,
+    ),
+    Kind(
+        kinds.KUBEADM_CONTROL_PLANE,
+        _CONTROL_PLANE,
+        structures.CONTROL_PLANE_SPEC["hub"],
+        status_schema.CONTROL_PLANE,
+        ("kcp",),
+        _CONTROL_PLANE_COLUMNS,
+        scale=True,
+    ),
+    Kind(
+        "KubeadmControlPlaneTemplate",
+        _CONTROL_PLANE,
+        _template(structures.CONTROL_PLANE_SPEC["hub"]),
+        None,
+        (),
+        (_AGE,),
+    ),
+    Kind(
+        kinds.KUBEADM_CONFIG,
+        _BOOTSTRAP,
+        structures.KUBEADM_CONFIG_SPEC["hub"],
+        status_schema.KUBEADM_CONFIG,
+        (),
+        _CONFIG_COLUMNS,
+    ),
+    Kind(
+        "KubeadmConfigTemplate",
+        _BOOTSTRAP,
+        _template(structures.KUBEADM_CONFIG_SPEC["hub"]),
+        None,
+        (),
+        (_AGE,),
+    ),
+    *_infrastructure("Inventory", "infrastructure-inventory"),
+    *_infrastructure("Nspawn", "infrastructure-nspawn"),
+    *(
+        Kind(each, _OPERATOR, operator.SPECS[each], operator.STATUS, (), _OPERATOR_COLUMNS, open=True)
+        for each in operator.KINDS
+    ),
+)
+
+
+def infrastructure_kinds(prefix: str) -> tuple[Kind, ...]:
+    """Return the three kinds of an infrastructure provider of a user's own: ``Acme`` -> AcmeCluster, AcmeMachine, AcmeMachineTemplate."""
+    return _infrastructure(prefix, f"infrastructure-{prefix.lower()}")
+
+
+def group_of(kind: str) -> str:
+    """The API group of a stored kind; every kind that is not named here is an infrastructure kind."""
+    if kind == "KubeadmControlPlaneTemplate":
+        return kinds.GROUP_CONTROL_PLANE
+    if kind == "KubeadmConfigTemplate":
+        return kinds.GROUP_BOOTSTRAP
+    if kind in operator.KINDS:
+        return operator.GROUP
+    return kinds.group(kinds.api_version(kind))
+
+
+def version_of(kind: str) -> str:
+    """The version of a stored kind: v1beta2, v1beta1 for infrastructure, v1alpha1 for Actions, v1 for what the API server brings."""
+    if kind in operator.KINDS:
+        return operator.VERSION
+    if kind in ("KubeadmControlPlaneTemplate", "KubeadmConfigTemplate"):
+        return kinds.api_version(kinds.KUBEADM_CONTROL_PLANE).rpartition("/")[2]
+    return kinds.api_version(kind).rpartition("/")[2]
+
+
+def keeps_null(kind: str) -> bool:
+    """Tell whether null and an absent field are two things in a kind: in a patch, null takes a field away."""
+    return kind in operator.KINDS
+
+
+def definition(kind: Kind, minor: int = 0) -> Object:
+    """Return a kind's CustomResourceDefinition.
+
+    Args:
+        kind: one of ``KINDS``, or of ``infrastructure_kinds``.
+        minor: the API server's minor version, which says what rules it can evaluate (``rules.py``); 0 where it isn't known.
+    """
+    group, version = group_of(kind.name), version_of(kind.name)
+    plural = names.plural(kind.name)
+    served: Object = {
+        "name": version,
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": _schema(kind, minor)},
+        "additionalPrinterColumns": [_column(each) for each in kind.columns],
+    }
+    if kind.status is not None:
+        served["subresources"] = {"status": {}}
+    if kind.scale:
+        served["subresources"]["scale"] = {
+            "labelSelectorPath": ".status.selector",
+            "specReplicasPath": ".spec.replicas",
+            "statusReplicasPath": ".status.replicas",
+        }
+    spelled: Object = {
+        "kind": kind.name,
+        "listKind": f"{kind.name}List",
+        "plural": plural,
+        "singular": kind.name.lower(),
+        "categories": [CATEGORY],
+    }
+    if kind.short_names:
+        spelled["shortNames"] = list(kind.short_names)
+    labels = {MANAGED_BY: MANAGER, PROVIDER_LABEL: kind.provider, "clusterctl.cluster.x-k8s.io": ""}
+    if kind.name not in operator.KINDS:
+        labels[CONTRACT_LABEL] = version
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": names.crd_name(group, kind.name),
+            "labels": labels,
+            "annotations": {REVISION: str(REVISION_NUMBER)},
+        },
+        "spec": {"group": group, "scope": "Namespaced", "names": spelled, "versions": [served]},
+    }
+
+
+def _schema(kind: Kind, minor: int) -> Object:
+    described = (
+        open_schema_of(kind.spec) if kind.open and kind.spec else schema_of(kind.spec if kind.spec else "object")
+    )
+    if kind.name == kinds.MACHINE:
+        # As in Cluster API: each gate has whoever set it for its manager, so that one of the template can go and a user's stay.
+        gates = described["properties"]["readinessGates"]
+        gates.update({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["conditionType"]})
+        gates["items"]["required"] = ["conditionType"]
+        gates["items"]["properties"]["conditionType"] = {"type": "string"}
+        # Of what nobody has anything in any more, API servers of Kubernetes 1.20 make null.
+        for field in (gates, described["properties"]["deletion"]):
+            field["nullable"] = True
+    spec = rules.with_rules(kind.name, described, minor)
+    properties: Object = {
+        "apiVersion": {"type": "string"},
+        "kind": {"type": "string"},
+        "metadata": {"type": "object"},
+        "spec": spec,
+    }
+    if kind.status is not None:
+        properties["status"] = _with_owned_conditions(open_schema_of(kind.status))
+    return {"type": "object", "properties": properties}
+
+
+def _with_owned_conditions(status: Object) -> Object:
+    """A status's schema in which each condition has whoever set it for its manager, as in Cluster API.
+
+    Readiness gates are conditions that somebody else sets: by server-side apply of a list that is one thing, theirs would be all that is left.
+    """
+    conditions = status["properties"].get("conditions")
+    if conditions is not None:
+        conditions.update({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]})
+        conditions["items"]["required"] = ["type"]
+        conditions["items"]["properties"]["type"] = {"type": "string"}
+    return status
+
+
+def _column(column: Column) -> Object:
+    name, kind, path, priority = column
+    shown: Object = {"name": name, "type": kind, "jsonPath": path}
+    if priority:
+        shown["priority"] = priority
+    return shown

@@ -1,0 +1,93 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the statuses of the stored kinds are made of: Cluster API's v1beta2 fields, and the older ones that seed 003 lists.
+
+A status may hold more than is described (``structural.open_schema_of``); what is described has its type checked by the API server
+and can be selected by printer columns and by the scale subresource.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...module_utils.workload_api.trim import NODE_INFO
+from ..documents.schema import MapOf
+
+_CONDITION = {
+    "type": "string",
+    "status": "string",
+    "reason": "string",
+    "message": "string",
+    "lastTransitionTime": "timestamp",
+    "observedGeneration": "integer",
+}
+# The old contract's conditions have a severity; their status and type are the same.
+_OLD_CONDITION = {**_CONDITION, "severity": "string"}
+_COMMON: Mapping[str, Any] = {"conditions": [_CONDITION], "observedGeneration": "integer", "phase": "string"}
+_FAILURE = {"failureReason": "string", "failureMessage": "string"}
+_OLD = {"conditions": [_OLD_CONDITION], **_FAILURE}
+_COUNTERS = ("replicas", "readyReplicas", "availableReplicas", "upToDateReplicas")
+_OLD_COUNTERS = dict.fromkeys(("updatedReplicas", "readyReplicas", "unavailableReplicas"), "integer")
+_ADDRESSES = [{"type": "string", "address": "string"}]
+
+CLUSTER: Mapping[str, Any] = {
+    **_COMMON,
+    "initialization": {"infrastructureProvisioned": "boolean", "controlPlaneInitialized": "boolean"},
+    "failureDomains": [{"name": "string", "controlPlane": "boolean", "attributes": MapOf("string")}],
+    "controlPlane": dict.fromkeys(("desiredReplicas", *_COUNTERS), "integer"),
+    "controlPlaneReady": "boolean",
+    **_FAILURE,
+    "deprecated": {"v1beta1": _OLD},
+}
+CONTROL_PLANE: Mapping[str, Any] = {
+    **_COMMON,
+    "initialization": {"controlPlaneInitialized": "boolean"},
+    "selector": "string",
+    **dict.fromkeys(_COUNTERS, "integer"),
+    "version": "string",
+    "versions": [{"version": "string", "replicas": "integer"}],
+    "lastRemediation": {"machine": "string", "time": "timestamp", "retryCount": "integer"},
+    "externalManagedControlPlane": "boolean",
+    "initialized": "boolean",
+    "ready": "boolean",
+    "updatedReplicas": "integer",
+    "unavailableReplicas": "integer",
+    **_FAILURE,
+    "deprecated": {"v1beta1": {**_OLD, **_OLD_COUNTERS}},
+}
+MACHINE: Mapping[str, Any] = {
+    **_COMMON,
+    "initialization": {"infrastructureProvisioned": "boolean", "bootstrapDataSecretCreated": "boolean"},
+    "nodeRef": {"name": "string", "uid": "string"},
+    "nodeInfo": {**dict.fromkeys(NODE_INFO, "string"), "swap": {"capacity": "integer"}},
+    "addresses": _ADDRESSES,
+    "certificatesExpiryDate": "timestamp",
+    "lastUpdated": "timestamp",
+    "deprecated": {"v1beta1": _OLD},
+}
+KUBEADM_CONFIG: Mapping[str, Any] = {
+    **_COMMON,
+    "initialization": {"dataSecretCreated": "boolean"},
+    "dataSecretName": "string",
+}
+MACHINE_HEALTH_CHECK: Mapping[str, Any] = {
+    **_COMMON,
+    "expectedMachines": "integer",
+    "currentHealthy": "integer",
+    "remediationsAllowed": "integer",
+    "targets": ["string"],
+}
+INFRASTRUCTURE_CLUSTER: Mapping[str, Any] = {
+    **_COMMON,
+    "initialization": {"provisioned": "boolean"},
+    "failureDomains": [{"name": "string", "controlPlane": "boolean", "attributes": MapOf("string")}],
+}
+INFRASTRUCTURE_MACHINE: Mapping[str, Any] = {
+    **_COMMON,
+    **_FAILURE,
+    "initialization": {"provisioned": "boolean"},
+    "addresses": _ADDRESSES,
+    "failureDomain": "string",
+}

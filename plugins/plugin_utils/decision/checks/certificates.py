@@ -1,0 +1,67 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Certificates on the machines' disks that have ended: told before an API that can't answer is waited for (peers.md faults 45 and 46)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from ....module_utils.common.values import clip, parse_time, shortened
+from ...documents.names import typed_name
+from ..snapshot.view import View
+
+_SHOWN = 3
+ACTION = 'kubeadm.control_plane.action -e \'{"operator_spec": {"renewCertificates": {}}}\''
+_AUTHORITIES = ("ca.crt", "front-proxy-ca.crt", "etcd/ca.crt")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """One certificate that has ended: the machine, the file that has it, and when it was (RFC 3339)."""
+
+    machine: str
+    file: str
+    end: str
+
+
+def ended_certificates(view: View, excluding: Collection[str] = ()) -> list[Ended]:
+    """The certificates of machines that stay which have ended, by what each machine itself said; a machine that said nothing has none."""
+    found = []
+    told = view.workload.get("machineCertificates") or {}
+    for machine in view.machines:
+        if machine.name in excluding or machine.deleting:
+            continue
+        for file, text in sorted((told.get(machine.name) or {}).items()):
+            end = parse_time(text)
+            if end is not None and end <= view.now:
+                found.append(Ended(machine.name, clip(file, 60), str(text)))
+    return found
+
+
+def said_of(ended: Collection[Ended]) -> str:
+    """What has ended, for people, machine by machine."""
+    parts = []
+    for name in dict.fromkeys(each.machine for each in ended):
+        own = [each for each in ended if each.machine == name]
+        parts.append(f"machine {name} ({shortened([f'{each.file} {each.end}' for each in own], _SHOWN)})")
+    return f"certificates have ended on {', '.join(parts)}"
+
+
+def way_out(ended: Collection[Ended], reachable: bool) -> str:
+    """What to do about them. `reachable`: an API server answers, so that a machine can also be replaced."""
+    names = list(dict.fromkeys(typed_name(each.machine) for each in ended))
+    if any(each.file in _AUTHORITIES for each in ended):
+        return (
+            "A certificate authority itself has ended, which no renewal mends: give every machine and the store a valid one with the same key "
+            "(the Action rotateCertificateAuthorities replaces one only before it ends), then run the Action renewCertificates."
+        )
+    text = (
+        f"Run {ACTION}, which needs no API. By hand, on {', then '.join(names)}: kubeadm certs renew all (before 1.20: kubeadm alpha certs "
+        "renew all; it needs the authorities' keys in /etc/kubernetes/pki, else have them signed), then restart the static pods, so that they "
+        "read them: move the files in /etc/kubernetes/manifests away, wait until the four have ended, and move them back."
+    )
+    if reachable:
+        text += f" Or have the machine replaced: playbook kubeadm.control_plane.remediate -e control_plane_machines={names[0]}."
+    return text + " etcd's data is not touched by any of this."

@@ -1,0 +1,46 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The connection to the workload cluster's API: when it answered last, and when what was seen before no longer counts."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from ....module_utils.common.values import format_time, parse_time
+from .. import names
+from ..snapshot.view import View, condition_of
+
+Object = dict[str, Any]
+CONNECTION_DOWN = "ConnectionDown"
+# The Cluster's status: when its API answered last.
+LAST_PROBE_SUCCESS = "lastProbeSuccessTime"
+
+
+def connection_down(view: View) -> Optional[Object]:
+    """What replaces a machine's conditions while the workload cluster does not answer; None while the old ones are kept.
+
+    Down for less than the grace period: the conditions stay as they were. It counts from the last answer, which is recorded at most once in
+    such a period; where none is, from the first look that found no answer.
+    """
+    last = parse_time((view.cluster.get("status") or {}).get(LAST_PROBE_SUCCESS))
+    held = view.held(view.cluster, "RemoteConnectionProbe", names.FALSE)
+    if last is not None and view.now - last >= 2 * names.CONNECTION_GRACE:
+        since = format_time(last)
+    elif held is not None and held >= names.CONNECTION_GRACE:
+        since = condition_of(view.cluster, "RemoteConnectionProbe").get("lastTransitionTime", "")
+    else:
+        return None
+    return {
+        "reason": CONNECTION_DOWN,
+        "message": f"Remote connection down: the workload cluster has not answered since {since}",
+    }
+
+
+def last_probe_success(view: View) -> Optional[str]:
+    """Return when the workload cluster answered last, for the Cluster's status: renewed once in a grace period, for a write costs a request."""
+    stored = (view.cluster.get("status") or {}).get(LAST_PROBE_SUCCESS)
+    last = parse_time(stored)
+    if view.reachable and (last is None or not 0 <= view.now - last < names.CONNECTION_GRACE):
+        return format_time(view.now)
+    return stored if last is not None else None

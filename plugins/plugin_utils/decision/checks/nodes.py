@@ -1,0 +1,36 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Nodes of the workload cluster that belong to no machine, and since when a Node's kubelet is silent."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from ....module_utils.common import kubernetes_facts as kubeadm_facts
+from ....module_utils.common.values import parse_time
+from .. import names
+from ..snapshot.view import View
+
+Object = dict[str, Any]
+
+
+def unmanaged_nodes(view: View) -> list[Object]:
+    """Control plane Nodes that belong to no machine; none while a machine that has no Node yet may still claim one."""
+    if any(not (machine.joined and machine.node_known) for machine in view.known):
+        return []
+    known = {machine.node_name for machine in view.known} | {each.impostor for each in view.known}
+    nodes = view.workload.get("nodes") or ()
+    return [node for node in nodes if node["name"] not in known and is_control_plane_node(node)]
+
+
+def silent_since(node: Object) -> Optional[int]:
+    """Since when a Node's kubelet has not reported, by the cluster's own clock; None where it reports or that can't be told."""
+    ready: Object = next((each for each in node.get("conditions") or () if each.get("type") == "Ready"), {})
+    return parse_time(ready.get("lastTransitionTime")) if ready.get("status") == names.UNKNOWN else None
+
+
+def is_control_plane_node(node: Object) -> bool:
+    """Whether a Node of the snapshot has one of kubeadm's role labels for control planes."""
+    roles = (kubeadm_facts.LABEL_CONTROL_PLANE, kubeadm_facts.LABEL_MASTER)
+    return any(role in (node.get("labels") or {}) for role in roles)

@@ -1,0 +1,95 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What etcd says while no API server answers: its arithmetic, and the way out (peers.md faults 14 and 39)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from ....module_utils.common.values import clip, host_of, shortened
+from ..snapshot.view import View
+
+Object = dict[str, Any]
+_SHOWN = 7
+
+
+@dataclass(frozen=True)
+class Votes:
+    """etcd's voters by whether they answer at all; a voter that answers may still serve nothing, for want of the others."""
+
+    answering: tuple[str, ...]
+    silent: tuple[str, ...]
+
+    @property
+    def voters(self) -> int:
+        """How many vote."""
+        return len(self.answering) + len(self.silent)
+
+    @property
+    def quorum(self) -> int:
+        """The majority."""
+        return self.voters // 2 + 1
+
+    @property
+    def lost(self) -> bool:
+        """Whether those that answer are no majority."""
+        return len(self.answering) < self.quorum
+
+    def __str__(self) -> str:
+        count = len(self.answering)
+        who = f" ({shortened(self.answering, _SHOWN)})" if self.answering else ""
+        rest = f"; silent: {shortened(self.silent, _SHOWN)}" if self.silent else ""
+        return (
+            f"{self.voters} voter{'' if self.voters == 1 else 's'}, {count} answer{'s' if count == 1 else ''}{who}, "
+            f"quorum {self.quorum}{rest}"
+        )
+
+
+def votes(view: View) -> Optional[Votes]:
+    """etcd's voters as the machine that was asked sees them; None where its etcd is external or nothing is known of it.
+
+    An etcd that was started without a quorum answers nothing: then its database lists the members, and whether each one
+    listens was tried.
+    """
+    if not view.managed_etcd:
+        return None
+    told = [(each.title, _answers(view, each.id)) for each in view.members if not each.learner]
+    told = told or [
+        (_machine_of(view, each), each.get("listens") is True)
+        for each in view.workload.get("storedMembers") or ()
+        if not each.get("isLearner")
+    ]
+    if not told:
+        return None
+    return Votes(
+        tuple(title for title, answers in told if answers), tuple(title for title, answers in told if not answers)
+    )
+
+
+def _answers(view: View, identity: str) -> bool:
+    status = (view.etcd.get("statuses") or {}).get(identity) or {}
+    return status.get("healthy") is True or bool(status.get("version"))
+
+
+def _machine_of(view: View, member: Object) -> str:
+    hosts = {host_of(url) for url in member.get("peerURLs") or ()}
+    found = next((each.name for each in view.known if hosts & set(each.addresses)), None)
+    return found or clip(member.get("name"), 80) or str(member.get("id"))
+
+
+def way_out(found: Votes) -> str:
+    """What to do where etcd has lost its quorum."""
+    missing = found.quorum - len(found.answering)
+    which = "it" if found.silent[1:] == () else f"{missing} of them" if missing < len(found.silent) else "them"
+    keep = (
+        f"keep a snapshot of {found.answering[0]} (module kubeadm.control_plane.etcd_snapshot, which needs no quorum)"
+        if found.answering
+        else "leave their disks as they are"
+    )
+    return (
+        f"Bring {which} back: power, network, or etcd's container on {shortened(found.silent, _SHOWN)}. Then etcd goes on by itself, and nothing is lost. "
+        f"Until then {keep}, and neither reset nor delete a machine. If they are gone for good, the playbook kubeadm.control_plane.restore with --check "
+        "tells what can be restored from where, and what that loses."
+    )

@@ -1,0 +1,362 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is wrong with a control plane that should work, and whether it changes by itself or a person must act.
+
+Trouble is waited for while a machine settles in and until it has lasted (one failed sample proves nothing); then it blocks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ....module_utils.common import kubernetes_facts as kubeadm_facts
+from ....module_utils.common import quorum
+from ....module_utils.common.values import clip, parse_time
+from ...documents.names import typed_name
+from ...objects import advice
+from .. import names
+from ..conditions.control_plane import strangers, stray_lasts
+from ..conditions.machine import find, registration, taint_title
+from ..snapshot.view import MachineView, View
+from . import certificates as on_disk
+from .nodes import silent_since, unmanaged_nodes
+from .outage import votes, way_out
+
+Object = dict[str, Any]
+_TYPED = re.compile(r"[A-Za-z0-9._/=:-]+")
+
+CERTIFICATES_AVAILABLE = "CertificatesAvailable"
+ENDPOINT_REACHABLE = "EndpointReachable"
+WORKLOAD_REACHABLE = "WorkloadReachable"
+CLOCK_SKEW = "ClockSkew"
+MACHINES_HAVE_NODES = "MachinesHaveNodes"
+COMPONENTS_HEALTHY = "ControlPlaneComponentsHealthy"
+ETCD_HEALTHY = "EtcdClusterHealthy"
+MEMBER_LIST_AGREES = "MemberListAgrees"
+# The user's own gates, which hold back what nothing is wrong with.
+MIN_READY_SECONDS = "MinReadySeconds"
+READINESS_GATES = "ReadinessGates"
+PACE_CHECKS = (MIN_READY_SECONDS, READINESS_GATES)
+MEMBERS_MATCH = "MembersMatchMachines"
+NODES_READY = "NodesReady"
+MACHINE_CERTIFICATES_EXPIRED = "MachineCertificatesExpired"
+
+_NOSPACE_FIX = (
+    "Make room in every member's database, one after another, and disarm the alarm: ansible -i INVENTORY {group} -b -f 1 "
+    '-m kubeadm.control_plane.etcd_alarm -a "state=disarmed compact=true defragment=true" (docs/standalone_modules.md); all but the last may say '
+    "that another one is still full. By hand, in the etcd pods: etcdctl compact, etcdctl defrag, etcdctl alarm disarm."
+)
+OTHER_NAME = (
+    "Where its Node has another name than the machine (kubectl get nodes), say that it is this machine's: its provider records status.machineID "
+    "(docs/provider_contract.md), or a cloud controller gives both the same providerID."
+)
+_CORRUPT_FIX = "Do not use this member's data. Compare the members (etcdctl endpoint hashkv) and replace the machine whose member differs."
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """One thing that is wrong: `check` is the preflight check that it fails, `waits` says that it changes by itself.
+
+    `gates`: no step may be taken beside it. `postpones`: it is the user's own wish that nothing starts now.
+    """
+
+    check: str
+    reason: str
+    message: str
+    fix: str
+    waits: bool
+    gates: bool = True
+    postpones: bool = False
+
+    def document(self) -> Object:
+        """The trouble in the form of the decision's `blockedOn`."""
+        return {"reason": self.reason, "message": self.message, "fix": self.fix}
+
+
+def find_troubles(view: View, machines: Mapping[str, list[Object]], excluding: Collection[str] = ()) -> list[Trouble]:
+    """Everything that is wrong, in the order of the preflight checks.
+
+    `machines` are the computed machine conditions; machines named in `excluding` (the one that is to go) are left out, and
+    so are the alarms of their members (kcp-behaviour.md §1.7, §1.8).
+    """
+    if not view.reachable:
+        return [unreachable(view)]
+    judged = [machine for machine in view.machines if machine.name not in excluding and not machine.deleting]
+    found = [*_endpoint(view), *_clock(view), *_certificates(view, excluding)]
+    for machine in judged:
+        found += _node(view, machine)
+    for machine in judged:
+        if machine.node is not None:
+            found += _components(view, machine, machines[machine.name])
+    found += _etcd(view, judged, machines, excluding) if view.managed_etcd else _external_etcd(view)
+    found += _unmanaged_nodes(view)
+    for machine in judged:
+        found += _node_ready(view, machine)
+    return found
+
+
+def unreachable(view: View) -> Trouble:
+    """The API of the workload cluster answers on no machine."""
+    ended = on_disk.ended_certificates(view)
+    if ended:
+        text = f"{on_disk.said_of(ended)}, so that no machine's API server answers, and nothing is known and nothing changed"
+        return Trouble(WORKLOAD_REACHABLE, MACHINE_CERTIFICATES_EXPIRED, text, on_disk.way_out(ended, False), False)
+    # Unknown where no machine has joined: a control plane that was, and of which nobody can be asked any more.
+    held = [view.held(view.cluster, "RemoteConnectionProbe", status) for status in (names.FALSE, names.UNKNOWN)]
+    waits = view.settling or max((each for each in held if each is not None), default=0) < names.PATIENCE
+    said = clip(view.workload.get("message")) or "no machine answered"
+    etcd = votes(view)
+    fix = (
+        "Look at a machine: does it run, does sshd answer, do the static pods run (crictl ps -a, journalctl -u kubelet)? "
+        "Nothing is removed or initialized while it is unknown."
+    )
+    text = f"no machine's API server answers, so nothing is known and nothing is changed: {said}"
+    if etcd is not None and etcd.lost:
+        text = f"etcd has lost its quorum: {etcd}. So no API server answers, and nothing is or can be changed: {said}"
+        fix = way_out(etcd)
+    elif etcd is not None:
+        text += f". etcd answers: {etcd}; what it holds is not in danger"
+    return Trouble(WORKLOAD_REACHABLE, "APIUnreachable", text, fix, waits)
+
+
+def _endpoint(view: View) -> list[Trouble]:
+    if view.endpoint_answers is True:
+        return []
+    kind = "ControlPlaneEndpointReachable"
+    status = names.FALSE if view.endpoint_answers is False else names.UNKNOWN
+    held = view.held(view.cluster, kind, status)
+    said = clip((view.workload.get("endpoint") or {}).get("message")) or "no reason given"
+    return [
+        Trouble(
+            ENDPOINT_REACHABLE,
+            "EndpointNotReachable" if view.endpoint_answers is False else "EndpointUnknown",
+            f"the control plane endpoint {view.endpoint or '(not set)'} does not lead to this cluster's API, though machines answer: {said}",
+            "Look at the load balancer or virtual address: is it up, and are healthy machines behind it?",
+            view.settling or held is None or held < names.PATIENCE,
+        )
+    ]
+
+
+def _certificates(view: View, excluding: Collection[str]) -> list[Trouble]:
+    ended = on_disk.ended_certificates(view, excluding)
+    if not ended:
+        return []
+    # No machine may join beside one: the endpoint may lead the join to it.
+    text = f"{on_disk.said_of(ended)}: its API server and its etcd member are refused by whoever verifies them"
+    return [
+        Trouble(COMPONENTS_HEALTHY, MACHINE_CERTIFICATES_EXPIRED, text, on_disk.way_out(ended, True), False),
+    ]
+
+
+def _clock(view: View) -> list[Trouble]:
+    skew = view.workload.get("clockSkewSeconds")
+    if isinstance(skew, bool) or not isinstance(skew, (int, float)) or abs(skew) <= names.CLOCK_SKEW_LIMIT:
+        return []
+    text = f"clocks differ by {abs(skew):.0f} s, more than {names.CLOCK_SKEW_LIMIT} s"
+    return [
+        Trouble(
+            CLOCK_SKEW, "ClockSkew", text, "Set up time synchronisation on the controller and on every machine.", False
+        )
+    ]
+
+
+def _node(view: View, machine: MachineView) -> list[Trouble]:
+    name = clip(machine.node_name, 80)
+    if machine.joined and machine.infrastructure_gone:
+        text = f"machine {machine.name} has joined, and its provider says: {machine.infrastructure_gone}"
+        fix = f"Start the machine again, or have it replaced {advice.replace(machine.name)}."
+        return [Trouble(MACHINES_HAVE_NODES, "InfrastructureGone", text, fix, False)]
+    if machine.impostor:
+        text = f"Node {clip(machine.impostor, 80)} has another machine ID than machine {machine.name}: the host was reinstalled or replaced"
+        return [
+            Trouble(
+                MACHINES_HAVE_NODES, "NodeIdentityDiffers", text, "Bring the right host back under this name.", False
+            )
+        ]
+    if machine.node is not None:
+        return []
+    if machine.node_unlabelled:
+        text = f"Node {name} of machine {machine.name} has no longer kubeadm's label for control planes"
+        fix = f"Put back what kubeadm had put there: {_as_kubeadm(view, machine, machine.node_name)}"
+        return [Trouble(MACHINES_HAVE_NODES, "NodeNotLabelled", text, fix, False)]
+    if machine.node_lost:
+        text = f"Node {name} of machine {machine.name} does not exist any more"
+        fix = "Restart kubelet on the machine: it registers its Node again. Nothing is removed because a Node object is missing."
+        return [
+            Trouble(
+                MACHINES_HAVE_NODES,
+                "NodeNotFound",
+                text,
+                fix,
+                view.settling or not view.lasting(machine.machine, "NodeReady"),
+            )
+        ]
+    began = machine.started if machine.started is not None else machine.created
+    waits = view.now - began < names.NODE_STARTUP_TIMEOUT
+    text, fix = f"machine {machine.name} has no Node yet", "Look at kubelet on the machine (journalctl -u kubelet)."
+    if machine.joined:
+        fix += f" {OTHER_NAME}"
+    return [Trouble(MACHINES_HAVE_NODES, "NodeNotFound", text, fix, waits)]
+
+
+def _typed_taint(taint: Object) -> str:
+    title = taint_title(taint)
+    return title if _TYPED.fullmatch(title) else "TAINT:EFFECT"
+
+
+def _as_kubeadm(view: View, machine: MachineView, name: str) -> str:
+    """The commands that give a Node kubeadm's labels and, where the spec names no others, its taints: its kubelet sets neither again."""
+    try:
+        labels, taints = kubeadm_facts.role_labels(machine.version), kubeadm_facts.default_taint_keys(machine.version)
+    except ValueError:
+        labels, taints = (kubeadm_facts.LABEL_CONTROL_PLANE,), ()
+    name = typed_name(name)
+    said = f"kubectl label node {name} {' '.join(f'{label}=' for label in labels)}"
+    asked = registration(view, machine).get("taints")
+    titles = [f"{taint}:NoSchedule" for taint in taints] if asked is None else [_typed_taint(each) for each in asked]
+    if titles:
+        said += f" and kubectl taint node {name} {' '.join(titles)}"
+    return said
+
+
+def _components(view: View, machine: MachineView, conditions: list[Object]) -> list[Trouble]:
+    found = []
+    judged = names.COMPONENT_CONDITIONS + (("EtcdPodHealthy",) if view.managed_etcd else ())
+    for kind in judged:
+        each = find(conditions, kind)
+        if each["status"] == names.TRUE:
+            continue
+        component = next(name for name, condition, _title in names.COMPONENTS if condition == kind)
+        if each["reason"] == "Provisioning":
+            held = view.held(machine.machine, kind, names.FALSE)
+            waits = held is None or held < names.NODE_STARTUP_TIMEOUT
+        else:
+            waits = view.settling or not view.lasting(machine.machine, kind)
+        reason = {
+            "Provisioning": "ComponentProvisioning",
+            "Failed": "ComponentFailed",
+            "DoesNotExist": "ComponentMissing",
+        }
+        found.append(
+            Trouble(
+                ETCD_HEALTHY if component == "etcd" else COMPONENTS_HEALTHY,
+                reason.get(each["reason"], "ComponentUnknown"),
+                f"{component} on machine {machine.name}: {each['message'] or each['reason']}",
+                f"On {typed_name(machine.name)} look at crictl ps -a --name {component}, crictl logs and journalctl -u kubelet.",
+                waits,
+            )
+        )
+    return found
+
+
+def _etcd(
+    view: View, judged: list[MachineView], machines: Mapping[str, list[Object]], excluding: Collection[str]
+) -> list[Trouble]:
+    lasting = view.lasting(view.control_plane, "EtcdClusterHealthy")
+    waits = view.settling or not lasting
+    if not view.etcd_known:
+        text = f"etcd gave no member list: {clip(view.etcd.get('message')) or 'no reason given'}"
+        fix = "Look at etcd on the machines (crictl logs, journalctl -u kubelet). Without a majority only a snapshot brings it back."
+        return [Trouble(ETCD_HEALTHY, "EtcdUnreachable", text, fix, waits)]
+    found = _alarms(view, {each.member.id for each in view.machines if each.member and each.name in excluding})
+    recorded = (view.control_plane.get("status") or {}).get("etcdClusterID")
+    if recorded and view.etcd.get("clusterID") and recorded != view.etcd["clusterID"]:
+        text = f"etcd says it is cluster {view.etcd['clusterID']}, recorded is {recorded}"
+        found.append(
+            Trouble(
+                ETCD_HEALTHY, "EtcdClusterIDDiffers", text, "Give the right store, or restore the right etcd.", False
+            )
+        )
+    figures = quorum.figures(view.members)
+    if not figures.has_quorum:
+        text = f"etcd has lost its quorum: {figures}"
+        fix = "Bring the members' machines back; nothing can be added or removed meanwhile. Without them only a snapshot helps."
+        found.append(Trouble(ETCD_HEALTHY, "EtcdQuorumLost", text, fix, waits))
+    elif view.leader is None:
+        found.append(
+            Trouble(ETCD_HEALTHY, "EtcdNoLeader", "the etcd members agree on no leader", "Look at etcd's logs.", waits)
+        )
+    for machine in judged:
+        each = find(machines[machine.name], "EtcdMemberHealthy")
+        alarmed = machine.member is not None and machine.member.id in {
+            alarm.get("memberID") for alarm in view.etcd.get("alarms") or ()
+        }
+        if each["status"] != names.TRUE and machine.node is not None and not alarmed:
+            own = view.settling or not view.lasting(machine.machine, "EtcdMemberHealthy")
+            text = f"etcd member of machine {machine.name}: {each['message'] or each['reason']}"
+            fix = (
+                f"Look at etcd on {typed_name(machine.name)} (crictl logs). Where its host was lost or installed anew, have it replaced "
+                f"{advice.replace(machine.name)}."
+            )
+            found.append(Trouble(ETCD_HEALTHY, "EtcdMemberUnhealthy", text, fix, own))
+    agrees = view.etcd.get("memberListAgrees")
+    if agrees is not True:
+        said = clip(view.etcd.get("message")) or (
+            "fewer than two members could be asked" if agrees is None else "their lists differ"
+        )
+        text = f"the etcd members do not all report the same member list: {said}"
+        fix = "Look at the network between the members. Nothing is changed while views disagree."
+        found.append(Trouble(MEMBER_LIST_AGREES, "ViewsDisagree", text, fix, agrees is None and waits))
+    for member in strangers(view):
+        text = f"etcd {member.describe()} belongs to no machine"
+        fix = f"It is removed as soon as that is safe; by hand, the module etcd_member with its ID {member.id} checks the quorum first."
+        found.append(Trouble(MEMBERS_MATCH, "StrayMember", text, fix, view.settling or not stray_lasts(view, member)))
+    return found
+
+
+def _alarms(view: View, ignored: Collection[str]) -> list[Trouble]:
+    titles = {member.id: member.describe() for member in view.members}
+    found = []
+    for alarm in view.etcd.get("alarms") or ():
+        if alarm.get("memberID") in ignored:
+            continue
+        kind = clip(str(alarm.get("alarm")), 40)
+        text = f"etcd alarm {kind} on {titles.get(str(alarm.get('memberID')), 'a member that is not listed')}"
+        # The inventory plugin's group of the cluster's machines.
+        group = re.sub(r"[^A-Za-z0-9_]", "_", view.name) + "_machines"
+        fix = _CORRUPT_FIX if kind == "CORRUPT" else _NOSPACE_FIX.format(group=group)
+        found.append(Trouble(ETCD_HEALTHY, "EtcdAlarm", text, fix, False))
+    return found
+
+
+def _external_etcd(view: View) -> list[Trouble]:
+    if not view.etcd or view.etcd.get("reachable") is True:
+        return []
+    text = f"the external etcd does not answer: {clip(view.etcd.get('message')) or 'no reason given'}"
+    waits = view.settling or not view.lasting(view.control_plane, "ControlPlaneComponentsHealthy")
+    return [
+        Trouble(
+            ETCD_HEALTHY,
+            "EtcdUnreachable",
+            text,
+            "Look at the external etcd and at the client certificate for it.",
+            waits,
+        )
+    ]
+
+
+def _unmanaged_nodes(view: View) -> list[Trouble]:
+    found = []
+    for node in unmanaged_nodes(view):
+        text = f"control plane Node {clip(node['name'], 80)} belongs to no machine of this cluster"
+        fix = "Remove the Node if its host is gone, or give the store that knows its machine."
+        silent = silent_since(node) is not None
+        found.append(Trouble(MEMBERS_MATCH, "UnmanagedNode", text, "" if silent else fix, silent))
+    return found
+
+
+def _node_ready(view: View, machine: MachineView) -> list[Trouble]:
+    node = machine.node
+    if node is None or node.get("ready") == names.TRUE:
+        return []
+    created = parse_time(node.get("creationTimestamp"))
+    waits = created is not None and view.now - created < names.NODE_READY_PATIENCE
+    why = clip(node.get("readyReason"), 80) or "no reason given"
+    text = f"Node {clip(node['name'], 80)} is not Ready ({why}); with KubeletNotReady usually no pod network is installed yet"
+    return [
+        Trouble(NODES_READY, "NodeNotReady", text, "Install a pod network, or look at kubelet.", waits, gates=False)
+    ]

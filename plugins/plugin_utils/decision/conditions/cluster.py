@@ -1,0 +1,123 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The conditions of the Cluster, made from those of its control plane, as Cluster API's core sets them (kcp-behaviour.md §1.14)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Optional
+
+from ....module_utils.common.values import clip
+from .. import names
+from ..removal.deleted_control_plane import CONTROL_PLANE_DELETED
+from ..snapshot.view import View
+from .control_plane import NOT_ESTABLISHED
+from .machine import condition, find, paused_condition
+
+Object = dict[str, Any]
+# The Cluster's conditions that say what the control plane's say (seed 003, "ControlPlane: conditions").
+_MIRRORED = {
+    "ControlPlaneMachinesReady": "MachinesReady",
+    "ControlPlaneMachinesUpToDate": "MachinesUpToDate",
+    "RollingOut": "RollingOut",
+    "ScalingUp": "ScalingUp",
+    "ScalingDown": "ScalingDown",
+    "Remediating": "Remediating",
+}
+_NEEDED_FOR_AVAILABLE = ("InfrastructureReady", "ControlPlaneAvailable", "RemoteConnectionProbe")
+
+
+def cluster_conditions(view: View, control_plane: list[Object]) -> list[Object]:
+    """The conditions of the Cluster that follow from the control plane."""
+    available = find(control_plane, "Available")
+    initial = find(control_plane, "Initialized")
+    infrastructure = (
+        condition("InfrastructureReady", names.TRUE, "Ready")
+        if view.infrastructure_ready
+        else condition(
+            "InfrastructureReady", names.FALSE, "NotReady", "The cluster's infrastructure is not provisioned"
+        )
+    )
+    found = [
+        infrastructure,
+        _deleted(view, "ControlPlaneInitialized")
+        or condition("ControlPlaneInitialized", initial["status"], initial["reason"], initial["message"]),
+        _deleted(view, "ControlPlaneAvailable")
+        or condition("ControlPlaneAvailable", available["status"], available["reason"], available["message"]),
+        _probe(view),
+        _endpoint(view),
+        _deleting(view, find(control_plane, "Deleting")),
+        paused_condition(view),
+    ]
+    for kind, source in _MIRRORED.items():
+        each = find(control_plane, source)
+        found.append(condition(kind, each["status"], each["reason"], each["message"]))
+    return [_cluster_available(view, found), *found]
+
+
+def _goes(view: View) -> bool:
+    """Whether the Cluster itself is marked for deletion: a control plane may be deleted alone, and its Cluster stays."""
+    return bool((view.cluster.get("metadata") or {}).get("deletionTimestamp"))
+
+
+def _deleting(view: View, control_plane: Object) -> Object:
+    """How far the Cluster's deletion has come, in the reasons of Cluster API's core; its control plane's own tells it."""
+    if not _goes(view):
+        return condition("Deleting", names.FALSE, "NotDeleting")
+    reason, text = control_plane["reason"], control_plane["message"]
+    if reason == "WaitingForMachineDeletion":
+        reason = "WaitingForControlPlaneDeletion"
+    elif reason == "DeletionCompleted" and view.raw.get("infrastructureCluster") is not None:
+        reason, text = "WaitingForInfrastructureDeletion", "* The cluster's infrastructure still exists"
+    return condition("Deleting", names.TRUE, reason, text)
+
+
+def _deleted(view: View, kind: str) -> Optional[Object]:
+    """What the Cluster's condition is once its control plane was deleted and it stays; None where that isn't so.
+
+    Already while the last of the control plane is still there: whether another pass comes after it nobody knows.
+    """
+    metadata = view.control_plane.get("metadata") or {}
+    ended = view.deleting and not view.machines and not view.raw.get("preparedMachines") and view.latched
+    if _goes(view) or view.raw.get("keepsItself"):
+        return None
+    if view.deleted is None and not ended:
+        return None
+    name = view.deleted.name if view.deleted is not None else metadata.get("name")
+    text = f"KubeadmControlPlane {clip(name, 80)} has been deleted while the cluster still exists"
+    return condition(kind, names.FALSE, CONTROL_PLANE_DELETED, text)
+
+
+def _cluster_available(view: View, found: Sequence[Object]) -> Object:
+    """Whether the cluster can be worked with, as Cluster API's core sums it up; workers are not ours to count."""
+    kind = "Available"
+    if _goes(view):
+        return condition(kind, names.FALSE, "NotAvailable", "* Deleting: Cluster metadata.deletionTimestamp is set")
+    failing = [
+        each for each in (find(found, needed) for needed in _NEEDED_FOR_AVAILABLE) if each["status"] != names.TRUE
+    ]
+    text = "\n".join(f"* {each['type']}: {each['message'] or each['reason']}" for each in failing)
+    if any(each["status"] == names.FALSE for each in failing):
+        return condition(kind, names.FALSE, "NotAvailable", text)
+    return condition(kind, names.UNKNOWN, "AvailableUnknown", text) if failing else condition(kind, names.TRUE, kind)
+
+
+def _probe(view: View) -> Object:
+    if view.reachable:
+        return condition("RemoteConnectionProbe", names.TRUE, "ProbeSucceeded")
+    if not any(machine.joined for machine in view.known):
+        return condition("RemoteConnectionProbe", names.UNKNOWN, "NotEstablished", NOT_ESTABLISHED)
+    # No detail: a text that differs from try to try would make every pass a change.
+    return condition("RemoteConnectionProbe", names.FALSE, "ProbeFailed", "No machine's API server answered")
+
+
+def _endpoint(view: View) -> Object:
+    kind = "ControlPlaneEndpointReachable"
+    if view.endpoint_answers is None:
+        return condition(kind, names.UNKNOWN, "NotAsked", "The endpoint could not be asked")
+    if view.endpoint_answers:
+        return condition(kind, names.TRUE, "Reachable")
+    return condition(
+        kind, names.FALSE, "NotReachable", f"No API answers at {view.endpoint or 'an endpoint that is not set'}"
+    )

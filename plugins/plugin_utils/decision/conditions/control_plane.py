@@ -1,0 +1,357 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The conditions of the control plane, made from those of its machines (kcp-behaviour.md §1.14)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from ....module_utils.common import quorum
+from ....module_utils.common.values import clip, parse_time
+from .. import names
+from ..checks.connection import connection_down
+from ..checks.nodes import unmanaged_nodes
+from ..creation.bootstrap import may_own
+from ..removal.deleted_control_plane import latched
+from ..rollout.uptodate import Outdated
+from ..snapshot.view import MachineView, View, condition_of
+from .machine import INSPECTION_FAILED, condition, find, health_conditions, is_true, paused_condition
+
+Object = dict[str, Any]
+# The control plane's status: since when each etcd member that belongs to no machine has been seen.
+STRAY_MEMBERS = "strayMembers"
+NOT_ESTABLISHED = "Remote connection not established yet"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What was computed of each machine, by its name, and what keeps scaling from going on."""
+
+    machines: Mapping[str, list[Object]]
+    outdated: Mapping[str, list[Outdated]]
+    missing_certificates: Sequence[str]
+    scaling_blocked: Sequence[str] = ()
+    deletion: tuple[str, str] = ("", "")
+    rollout: Optional[int] = None
+    healthy_again: tuple[str, ...] = ()
+
+
+def initialized(view: View) -> bool:
+    """Whether the control plane counts as initialized: seen now, or ever (it latches).
+
+    It does not latch while the only machine's bootstrap failed, or it goes before it succeeded: then it may still be thrown
+    away (§1.2). A machine that has joined is a control plane, also when somebody deletes it.
+    """
+    if view.others and not view.machines:
+        # What runs is another control plane's, and so is the Cluster's word that it was initialized.
+        return latched(view.control_plane)
+    if view.latched:
+        return True
+    only = view.machines[0] if len(view.machines) == 1 else None
+    if only is not None and not only.joined and (only.deleting or only.bootstrap == names.FAILED):
+        return False
+    return view.initialized is True
+
+
+def control_plane_conditions(view: View, facts: Facts) -> list[Object]:
+    """All conditions of the KubeadmControlPlane, in a fixed order."""
+    is_initialized = initialized(view)
+    conditions = [
+        condition("Initialized", names.TRUE, "Initialized")
+        if is_initialized
+        else condition("Initialized", names.FALSE, "NotInitialized", "kubeadm init has not completed"),
+        condition(
+            "CertificatesAvailable", names.FALSE, "NotAvailable", f"Missing: {', '.join(facts.missing_certificates)}"
+        )
+        if facts.missing_certificates
+        else condition("CertificatesAvailable", names.TRUE, "Available"),
+    ]
+    if view.managed_etcd:
+        conditions += [_etcd_cluster(view, facts, is_initialized), _etcd_available(view, is_initialized)]
+    conditions.append(_components(view, facts, is_initialized))
+    conditions.insert(0, _available(view, facts, conditions))
+    conditions += [
+        _aggregate("MachinesReady", "Ready", view.machines, facts),
+        _aggregate(
+            "MachinesUpToDate",
+            "UpToDate",
+            [each for each in view.machines if view.now - each.created >= names.SURFACING_DELAY],
+            facts,
+        ),
+        _rolling_out(view, facts),
+        *_scaling(view, facts),
+        _remediating(view, facts),
+        _deleting(view, facts),
+        paused_condition(view),
+    ]
+    return conditions
+
+
+def _merge(view: View, facts: Facts, kinds: Sequence[str], titles: Mapping[str, str]) -> tuple[str, str]:
+    """The worst status of these conditions over the machines and a message that merges equal texts (§1.14)."""
+    texts: dict[str, list[str]] = {}
+    worst = names.TRUE
+    for machine in view.machines:
+        failing = [
+            each for each in facts.machines[machine.name] if each["type"] in kinds and each["status"] != names.TRUE
+        ]
+        if machine.machine["spec"].get("providerID") is None and machine.node is None:
+            failing = [each for each in failing if each["status"] == names.FALSE]
+        for each in failing:
+            worst = names.FALSE if each["status"] == names.FALSE else (worst if worst == names.FALSE else names.UNKNOWN)
+        same = {each["message"] for each in failing}
+        if len(failing) >= 3 and len(same) == 1:
+            texts.setdefault(f"Control plane components: {same.pop()}", []).append(machine.name)
+            continue
+        for each in failing:
+            texts.setdefault(
+                f"{titles.get(each['type'], each['type'])}: {each['message'] or each['reason']}", []
+            ).append(machine.name)
+    return worst, _bullets(texts)
+
+
+def _bullets(texts: Mapping[str, Sequence[str]]) -> str:
+    lines = []
+    for text, owners in texts.items():
+        first = ", ".join(sorted(owners)[:3]) + (f", ... ({len(owners) - 3} more)" if len(owners) > 3 else "")
+        lines.append(f"* Machine{'s' if len(owners) > 1 else ''} {first}: {text}")
+    return "\n".join(lines)
+
+
+def _connection(view: View, kind: str, is_initialized: bool) -> Any:
+    if not is_initialized and not view.reachable:
+        return condition(kind, names.UNKNOWN, INSPECTION_FAILED, "Waiting for the control plane to be initialized")
+    if view.reachable:
+        return None
+    down = connection_down(view)
+    if down is not None:
+        return condition(kind, names.UNKNOWN, down["reason"], down["message"])
+    stored = condition_of(view.control_plane, kind)
+    if stored:
+        return condition(kind, stored["status"], str(stored.get("reason", "")), str(stored.get("message", "")))
+    return condition(kind, names.UNKNOWN, INSPECTION_FAILED, NOT_ESTABLISHED)
+
+
+def _etcd_cluster(view: View, facts: Facts, is_initialized: bool) -> Object:
+    kind = "EtcdClusterHealthy"
+    if not view.etcd_known:
+        found: Object = _connection(view, kind, is_initialized) or condition(
+            kind,
+            names.UNKNOWN,
+            INSPECTION_FAILED,
+            f"etcd gave no member list: {clip(view.etcd.get('message')) or 'no reason given'}",
+        )
+        return found
+    worst, text = _merge(
+        view,
+        facts,
+        names.ETCD_CONDITIONS,
+        {"EtcdPodHealthy": "EtcdPodHealthy", "EtcdMemberHealthy": "EtcdMemberHealthy"},
+    )
+    lines = [text] if text else []
+    for member in strangers(view):
+        worst = names.FALSE
+        lines.append(f"* Etcd {member.describe()} has no corresponding Machine")
+    if view.etcd.get("memberListAgrees") is False:
+        worst = names.FALSE
+        lines.append("* Etcd members do not report the same list of members")
+    reason = {names.TRUE: "Healthy", names.FALSE: "NotHealthy"}.get(worst, "HealthUnknown")
+    return condition(kind, worst, reason, "\n".join(lines))
+
+
+def _etcd_available(view: View, is_initialized: bool) -> Object:
+    """Whether etcd can be written to: enough of its voters are healthy, whatever the others are (seed 003 names this one)."""
+    kind = "EtcdClusterAvailable"
+    if not view.etcd_known:
+        found: Object = _connection(view, kind, is_initialized) or condition(
+            kind, names.UNKNOWN, INSPECTION_FAILED, "etcd gave no member list"
+        )
+        return found
+    figures = quorum.figures(view.members)
+    text = f"{figures.healthy} of {figures.voters} voters are healthy, {figures.quorum} are needed"
+    if figures.has_quorum:
+        return condition(kind, names.TRUE, "Available", "" if figures.healthy == figures.voters else text)
+    return condition(kind, names.FALSE, "NotAvailable", text)
+
+
+def strangers(view: View) -> list[quorum.MemberState]:
+    """Members that belong to no machine; none are named while one may still be a machine's (docs/reference/bootstrap.md)."""
+    if any(may_own(view, machine) for machine in view.known):
+        return []
+    known = {machine.member.id for machine in view.known if machine.member is not None}
+    return [member for member in view.members if member.id not in known]
+
+
+def stray_since(view: View, member: quorum.MemberState) -> int:
+    """Return since when a member that belongs to no machine has been seen as one: what is stored, else now."""
+    stored = (view.control_plane.get("status") or {}).get(STRAY_MEMBERS) or ()
+    found = next((parse_time(each.get("since")) for each in stored if each.get("id") == member.id), None)
+    return view.now if found is None else min(found, view.now)
+
+
+def stray_lasts(view: View, member: quorum.MemberState) -> bool:
+    """Whether a member has been seen as belonging to no machine for PATIENCE seconds: more than one sample of this very member."""
+    return view.now - stray_since(view, member) >= names.PATIENCE
+
+
+def _components(view: View, facts: Facts, is_initialized: bool) -> Object:
+    kind = "ControlPlaneComponentsHealthy"
+    found = _connection(view, kind, is_initialized)
+    if found is not None:
+        return dict(found)
+    kinds = names.COMPONENT_CONDITIONS + (("EtcdPodHealthy",) if view.managed_etcd else ())
+    worst, text = _merge(view, facts, kinds, {})
+    lines = [text] if text else []
+    for node in unmanaged_nodes(view):
+        worst = names.FALSE
+        lines.append(f"* Control plane Node {clip(node['name'], 80)} has no corresponding Machine")
+    reason = {names.TRUE: "Healthy", names.FALSE: "NotHealthy"}.get(worst, "HealthUnknown")
+    return condition(kind, worst, reason, "\n".join(lines))
+
+
+def _available(view: View, facts: Facts, conditions: list[Object]) -> Object:
+    kind = "Available"
+
+    def no(text: str) -> Object:
+        return condition(kind, names.FALSE, "NotAvailable", text)
+
+    if view.deleting:
+        return no("Control plane metadata.deletionTimestamp is set")
+    if not is_true(conditions, "Initialized"):
+        return no("Control plane not yet initialized")
+    if not is_true(conditions, "CertificatesAvailable"):
+        return no("Control plane certificates are not available")
+    if view.managed_etcd and not view.etcd_known:
+        held = view.held(view.control_plane, "Initialized", names.TRUE)
+        if held is None or held < names.ETCD_LIST_GRACE:
+            return no("Waiting for etcd to report the list of members")
+        return condition(kind, names.UNKNOWN, INSPECTION_FAILED, "Failed to get etcd members")
+    if view.managed_etcd:
+        figures = quorum.figures(view.members)
+        if not figures.has_quorum:
+            return no(
+                f"There are {figures.healthy} healthy etcd members of {figures.voters}, at least {figures.quorum} required for etcd quorum"
+            )
+    needed = names.COMPONENT_CONDITIONS + (("EtcdPodHealthy",) if view.managed_etcd else ())
+    healthy = [machine for machine in view.machines if is_true(facts.machines[machine.name], *needed)]
+    if not healthy:
+        return no("There are no Machines with healthy control plane components, at least 1 required")
+    kinds = health_conditions(view)
+    lasting = [
+        machine.name
+        for machine in view.machines
+        if not is_true(facts.machines[machine.name], *kinds)
+        and any(_older(view, machine, each) for each in facts.machines[machine.name] if each["type"] in kinds)
+    ]
+    text = f"* {len(healthy)} of {len(view.machines)} Machines have healthy control plane components; not healthy: {', '.join(lasting)}"
+    return condition(kind, names.TRUE, "Available", text if lasting else "")
+
+
+def _older(view: View, machine: MachineView, computed: Object) -> bool:
+    held = view.held(machine.machine, computed["type"], computed["status"])
+    return computed["status"] != names.TRUE and held is not None and held >= names.SURFACING_DELAY
+
+
+def _aggregate(kind: str, source: str, machines: Sequence[MachineView], facts: Facts) -> Object:
+    if not machines:
+        return condition(kind, names.TRUE, "NoReplicas")
+    texts: dict[str, list[str]] = {}
+    worst = names.TRUE
+    for machine in machines:
+        each = find(facts.machines[machine.name], source)
+        if each["status"] != names.TRUE:
+            worst = names.FALSE if names.FALSE in (worst, each["status"]) else names.UNKNOWN
+            # A one-line text reads the same in the bullets of both levels.
+            texts.setdefault(each["message"].replace("\n* ", "; ").lstrip("* ") or each["reason"], []).append(
+                machine.name
+            )
+    reason = {names.TRUE: source, names.FALSE: f"Not{source}"}.get(worst, f"{source}Unknown")
+    return condition(kind, worst, reason, _bullets(texts))
+
+
+def _rolling_out(view: View, facts: Facts) -> Object:
+    old = [machine for machine in view.live if facts.outdated[machine.name]]
+    if not old:
+        return condition("RollingOut", names.FALSE, "NotRollingOut")
+    texts = sorted(
+        {(each.reason != "VersionDiffers", each.message) for machine in old for each in facts.outdated[machine.name]}
+    )
+    lines = [f"Rolling out {len(old)} not up-to-date replicas", *(f"* {text}" for _order, text in texts)]
+    return condition("RollingOut", names.TRUE, "RollingOut", "\n".join(lines))
+
+
+def _scaling(view: View, facts: Facts) -> list[Object]:
+    if view.spec.get("replicas") is None:
+        text = "Waiting for spec.replicas set"
+        return [condition(kind, names.UNKNOWN, "WaitingForReplicasSet", text) for kind in ("ScalingUp", "ScalingDown")]
+    desired, existing = (0 if view.deleting else view.replicas), len(view.machines)
+    missing = _missing_template(view)
+    said = f"Scaling up would be blocked because {missing}" if missing and not view.deleting else ""
+    up = condition("ScalingUp", names.FALSE, "NotScalingUp", said)
+    if existing < desired and not view.deleting:
+        first = f"Scaling up from {existing} to {desired} replicas"
+        up = condition(
+            "ScalingUp", names.TRUE, "ScalingUp", _blocked(first, [missing] if missing else facts.scaling_blocked)
+        )
+    down = condition("ScalingDown", names.FALSE, "NotScalingDown")
+    if existing > desired:
+        lines = [_blocked(f"Scaling down from {existing} to {desired} replicas", facts.scaling_blocked)]
+        stale = [
+            machine.name
+            for machine in view.machines
+            if machine.deleting
+            and view.now - (parse_time(machine.machine["metadata"]["deletionTimestamp"]) or view.now)
+            > names.STALE_DELETION
+        ]
+        if stale:
+            lines.append(f"* Machine{'s' if len(stale) > 1 else ''} {', '.join(stale)} in deletion since more than 15m")
+        down = condition("ScalingDown", names.TRUE, "ScalingDown", "\n".join(lines))
+    return [up, down]
+
+
+def _blocked(first: str, because: Sequence[str]) -> str:
+    """A scaling's message, with what blocks it."""
+    return "\n".join([f"{first} is blocked because:", *(f"* {text}" for text in because)]) if because else first
+
+
+def _missing_template(view: View) -> str:
+    """What is said where the machine template is not in the store, "" where it is."""
+    if not view.control_plane or view.raw.get("machineTemplate") is not None:
+        return ""
+    reference = ((view.spec.get("machineTemplate") or {}).get("spec") or {}).get("infrastructureRef") or {}
+    return (
+        f"{clip(reference.get('kind'), 80) or 'the machine template'} {clip(reference.get('name'), 80)} does not exist"
+    )
+
+
+def _remediating(view: View, facts: Facts) -> Object:
+    marked = [
+        each.name
+        for each in view.machines
+        if condition_of(each.machine, "OwnerRemediated").get("status") == names.FALSE
+        and each.name not in facts.healthy_again
+    ]
+    if marked:
+        text = f"* Machine{'s' if len(marked) > 1 else ''} {', '.join(marked)}: to be remediated"
+        return condition("Remediating", names.TRUE, "Remediating", text)
+    sick = [
+        each.name
+        for each in view.machines
+        if condition_of(each.machine, "HealthCheckSucceeded").get("status") == names.FALSE
+    ]
+    text = (
+        f"Machine{'s' if len(sick) > 1 else ''} {', '.join(sick)} not healthy (not to be remediated by KubeadmControlPlane)"
+        if sick
+        else ""
+    )
+    return condition("Remediating", names.FALSE, "NotRemediating", text)
+
+
+def _deleting(view: View, facts: Facts) -> Object:
+    if not view.deleting:
+        return condition("Deleting", names.FALSE, "NotDeleting")
+    reason, text = facts.deletion
+    return condition("Deleting", names.TRUE, reason or "WaitingForMachineDeletion", text)

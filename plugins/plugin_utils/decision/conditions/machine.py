@@ -1,0 +1,386 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The conditions of one machine: static pods, etcd member, Node, up to date or not (kcp-behaviour.md §1.14)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Optional
+
+from ....module_utils.common import kubernetes_facts
+from ....module_utils.common.values import clip
+from ...objects import kinds
+from .. import names
+from ..checks.connection import connection_down
+from ..rollout.uptodate import Outdated
+from ..snapshot.view import MachineView, View, annotations_of, condition_of
+
+Object = dict[str, Any]
+INSPECTION_FAILED = "InspectionFailed"
+_SECONDS = re.compile(r"[0-9]{1,6}")
+_NODE_REASONS = {
+    "NodeHealthy": {
+        names.TRUE: "NodeHealthy",
+        names.FALSE: "NodeNotHealthy",
+        names.UNKNOWN: "NodeHealthyUnknown",
+    },
+    "NodeReady": {names.TRUE: "NodeReady", names.FALSE: "NodeNotReady", names.UNKNOWN: "NodeReadyUnknown"},
+}
+# What a Node is not healthy with, ready or not (Cluster API's NodeHealthy; NodeReady leaves them out).
+_PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure")
+_UNREACHABLE_TAINT = "node.kubernetes.io/unreachable"
+HEALTH_CHECK = "HealthCheckSucceeded"
+
+
+def condition(kind: str, status: str, reason: str, message: str = "") -> Object:
+    """A condition in the decision's form; the writer adds lastTransitionTime where the status changes."""
+    return {"type": kind, "status": status, "reason": reason, "message": message}
+
+
+def find(conditions: Iterable[Object], kind: str) -> Object:
+    """The condition of that type among computed ones, {} where there is none."""
+    return next((each for each in conditions if each["type"] == kind), {})
+
+
+def is_true(conditions: Iterable[Object], *kinds: str) -> bool:
+    """Whether all of these types are exactly True: False, Unknown and missing all fail."""
+    states = {each["type"]: each["status"] for each in conditions}
+    return all(states.get(kind) == names.TRUE for kind in kinds)
+
+
+def health_conditions(view: View) -> tuple[str, ...]:
+    """The condition types that say whether a machine's control plane works; etcd's only where it is managed."""
+    return names.COMPONENT_CONDITIONS + (names.ETCD_CONDITIONS if view.managed_etcd else ())
+
+
+def machine_conditions(view: View, machine: MachineView, outdated: Sequence[Outdated]) -> list[Object]:
+    """All conditions of one machine, in a fixed order."""
+    found: list[Object] = []
+    for component, kind, title in names.COMPONENTS:
+        if component != "etcd" or view.managed_etcd:
+            found.append(_judge(view, machine, kind) or _pod(machine, component, kind, title))
+    if view.managed_etcd:
+        found.append(_member(view, machine))
+    found.append(_judge(view, machine, "NodeKubeadmLabelsAndTaintsSet") or _labels_and_taints(view, machine))
+    found.append(_up_to_date(machine, outdated))
+    found += _machine_api(view, machine)
+    found += [_deleting(machine), paused_condition(view)]
+    gates = [
+        "InfrastructureReady",
+        "BootstrapConfigReady",
+        "NodeHealthy",
+        "NodeKubeadmLabelsAndTaintsSet",
+        *health_conditions(view),
+    ]
+    own = [*_health_check(machine), *_gates_of_others(machine, found)]
+    found.append(_ready(machine, [*found, *own], [*gates, *(each["type"] for each in own)]))
+    found.append(_available(view, machine, found[-1]))
+    return found
+
+
+def _health_check(machine: MachineView) -> list[Object]:
+    """What a MachineHealthCheck has said of the machine: it counts for Ready where one looks after it, as in Cluster API."""
+    stored = condition_of(machine.machine, HEALTH_CHECK)
+    if not stored:
+        return []
+    return [condition(HEALTH_CHECK, stored["status"], clip(stored.get("reason")), clip(stored.get("message")))]
+
+
+def _gates_of_others(machine: MachineView, computed: Sequence[Object]) -> list[Object]:
+    """What the Machine's readiness gates ask for that others set: as they set it, Unknown where they have not yet (seed 003)."""
+    # A summary can't wait for itself.
+    known = {"Ready", "Available", HEALTH_CHECK, *(each["type"] for each in computed)}
+    found = []
+    for gate in machine.machine["spec"].get("readinessGates") or ():
+        kind = str(gate.get("conditionType", ""))
+        if not kind or kind in known:
+            continue
+        stored = condition_of(machine.machine, kind)
+        status = stored.get("status", names.UNKNOWN)
+        if gate.get("polarity") == "Negative":
+            status = {names.TRUE: names.FALSE, names.FALSE: names.TRUE}.get(status, names.UNKNOWN)
+        text = clip(stored.get("message")) if stored else f"Condition {clip(kind, 80)} not yet reported"
+        found.append(condition(kind, status, str(stored.get("reason", "NotYetReported")), text))
+    return found
+
+
+def _judge(view: View, machine: MachineView, kind: str) -> Optional[Object]:
+    """What is known without looking at the thing itself (§1.14: deleting, no Node, no connection); None where one must look."""
+    if machine.deleting:
+        return condition(kind, names.FALSE, "Deleting", "Machine is deleting")
+    if not view.reachable:
+        return _kept(view, machine, kind)
+    if machine.impostor:
+        text = f"Node {clip(machine.impostor)} has another machine ID than this machine: it is another host"
+        return condition(kind, names.UNKNOWN, INSPECTION_FAILED, text)
+    if machine.node is None:
+        text = (
+            f"Node {clip(machine.node_name)} does not exist" if machine.node_lost else "Waiting for the machine's Node"
+        )
+        return condition(kind, names.UNKNOWN, INSPECTION_FAILED, text)
+    for taint in machine.node.get("taints") or ():
+        if taint.get("key") == _UNREACHABLE_TAINT and taint.get("effect") == "NoExecute":
+            return condition(kind, names.UNKNOWN, INSPECTION_FAILED, f"Node {clip(machine.node_name)} is unreachable")
+    if machine.node.get("ready") == names.UNKNOWN:
+        return condition(
+            kind,
+            names.UNKNOWN,
+            INSPECTION_FAILED,
+            "Node's Ready condition is Unknown: what is known of its Pods is stale",
+        )
+    return None
+
+
+def _kept(view: View, machine: MachineView, kind: str) -> Object:
+    down = connection_down(view)
+    if down is not None:
+        return condition(kind, names.UNKNOWN, down["reason"], down["message"])
+    stored = condition_of(machine.machine, kind)
+    if stored:
+        return condition(kind, stored["status"], str(stored.get("reason", "")), str(stored.get("message", "")))
+    text = "The workload cluster does not answer yet" if machine.joined else "Waiting for the machine's Node"
+    return condition(kind, names.UNKNOWN, INSPECTION_FAILED, text)
+
+
+def _pod(machine: MachineView, component: str, kind: str, title: str) -> Object:
+    pod = machine.pods.get(component)
+    if not pod:
+        return condition(kind, names.FALSE, "DoesNotExist", f"Pod {component}-{clip(machine.node_name)} does not exist")
+    # The component's own answer is a nearer witness than what the kubelet has written of its pod so far.
+    if pod.get("answers") is True:
+        return condition(kind, names.TRUE, "Running")
+    phase, waiting = pod.get("phase"), clip(pod.get("waitingReason"), 80)
+    if phase == "Pending":
+        return condition(
+            kind,
+            names.FALSE,
+            "Provisioning",
+            "Waiting to be scheduled or to start" + (f": {waiting}" if waiting else ""),
+        )
+    if phase in ("Succeeded", "Failed"):
+        return condition(kind, names.FALSE, "Failed", f"The {title}'s Pod ended ({phase})")
+    if phase != "Running":
+        return condition(kind, names.UNKNOWN, INSPECTION_FAILED, "The Pod's phase is unknown")
+    if pod.get("ready") is True:
+        return condition(kind, names.TRUE, "Running")
+    code = pod.get("lastExitCode")
+    if waiting:
+        if code:
+            return condition(kind, names.FALSE, "Failed", f"The {title} exited with {code} and waits: {waiting}")
+        return condition(kind, names.FALSE, "Provisioning", f"Waiting: {waiting}")
+    if pod.get("terminated"):
+        return condition(kind, names.FALSE, "Failed", f"The {title} exited with {code}")
+    return condition(kind, names.FALSE, "Provisioning", "Waiting for startup or readiness probes")
+
+
+def _member(view: View, machine: MachineView) -> Object:
+    kind = "EtcdMemberHealthy"
+    if machine.deleting:
+        return condition(kind, names.FALSE, "Deleting", "Machine is deleting")
+    if not view.etcd_known:
+        if not view.reachable:
+            return _kept(view, machine, kind)
+        text = "etcd gave no member list" + (f": {clip(view.etcd.get('message'))}" if view.etcd.get("message") else "")
+        return condition(kind, names.UNKNOWN, INSPECTION_FAILED, text)
+    member = machine.member
+    if member is None:
+        if machine.node is None:
+            return condition(kind, names.UNKNOWN, INSPECTION_FAILED, "Waiting for the machine's Node")
+        return condition(kind, names.FALSE, "NotHealthy", f"Etcd has no member {clip(machine.node_name)}")
+    alarms = sorted(
+        {
+            clip(str(each.get("alarm")), 40)
+            for each in view.etcd.get("alarms") or ()
+            if each.get("memberID") == member.id
+        }
+    )
+    if alarms:
+        return condition(kind, names.FALSE, "NotHealthy", f"Etcd member reports alarms: {', '.join(alarms)}")
+    if not member.name:
+        return condition(kind, names.FALSE, "NotHealthy", f"Etcd member {member.id} was added and never started")
+    if member.learner:
+        return condition(kind, names.FALSE, "NotHealthy", "Etcd member is a learner: it does not vote yet")
+    if member.healthy:
+        return condition(kind, names.TRUE, "Healthy")
+    status = (view.etcd.get("statuses") or {}).get(member.id)
+    if status is None:
+        return condition(kind, names.UNKNOWN, INSPECTION_FAILED, "The etcd member's own status is not known")
+    text = clip(status.get("message")) or clip("; ".join(map(str, status.get("errors") or ())))
+    return condition(kind, names.FALSE, "NotHealthy", f"Etcd member is not healthy: {text or 'no reason given'}")
+
+
+def registration(view: View, machine: MachineView) -> Object:
+    """How the machine's Node was registered, by its KubeadmConfig, or by the spec where it has none."""
+    config = (machine.config.get("spec") if machine.config else view.spec.get("kubeadmConfigSpec")) or {}
+    found: Object = (config.get("joinConfiguration") or config.get("initConfiguration") or {}).get(
+        "nodeRegistration"
+    ) or {}
+    return found
+
+
+def _labels_and_taints(view: View, machine: MachineView) -> Object:
+    kind = "NodeKubeadmLabelsAndTaintsSet"
+    node = machine.node or {}
+    try:
+        labels, taints = (
+            kubernetes_facts.role_labels(machine.version),
+            kubernetes_facts.default_taint_keys(machine.version),
+        )
+    except ValueError:
+        return condition(kind, names.UNKNOWN, INSPECTION_FAILED, f"{machine.version!r} is not a Kubernetes version")
+    missing = [f"label {label}" for label in labels if label not in (node.get("labels") or {})]
+    present = node.get("taints") or ()
+    asked = registration(view, machine).get("taints")
+    if asked is None:
+        missing += [f"taint {taint}" for taint in taints if all(each.get("key") != taint for each in present)]
+    else:
+        missing += [
+            f"taint {taint_title(taint)}" for taint in asked if not any(_same_taint(taint, each) for each in present)
+        ]
+    if missing:
+        return condition(kind, names.FALSE, "NotSet", f"Node lacks {', '.join(missing)}, which kubeadm sets")
+    return condition(kind, names.TRUE, "Set")
+
+
+def taint_title(taint: Object) -> str:
+    """A taint as kubectl writes it: "key=value:effect"."""
+    value = f"={clip(taint['value'], 80)}" if taint.get("value") else ""
+    return f"{clip(taint.get('key'), 120)}{value}:{clip(taint.get('effect'), 40) or 'NoSchedule'}"
+
+
+def _same_taint(one: Object, other: Object) -> bool:
+    # As the API server tells them apart.
+    return one.get("key") == other.get("key") and one.get("effect") in (None, "", other.get("effect"))
+
+
+def _up_to_date(machine: MachineView, outdated: Sequence[Outdated]) -> Object:
+    if outdated:
+        return condition("UpToDate", names.FALSE, "NotUpToDate", "\n".join(f"* {each.message}" for each in outdated))
+    kubelet = (machine.node or {}).get("kubeletVersion")
+    if kubelet and machine.version and kubelet != machine.version:
+        return condition(
+            "UpToDate", names.FALSE, "Updating", f"Node runs kubelet {clip(kubelet, 40)}, {machine.version} wanted"
+        )
+    return condition("UpToDate", names.TRUE, "UpToDate")
+
+
+def _machine_api(view: View, machine: MachineView) -> list[Object]:
+    gone = machine.infrastructure_gone
+    if gone:
+        infrastructure = condition("InfrastructureReady", names.FALSE, "NotReady", f"The provider says: {gone}")
+    elif machine.provisioned:
+        infrastructure = condition("InfrastructureReady", names.TRUE, "Ready")
+    else:
+        infrastructure = condition(
+            "InfrastructureReady", names.FALSE, "NotReady", "Waiting for the machine's infrastructure"
+        )
+    if machine.bootstrap == names.SUCCEEDED:
+        bootstrap = condition("BootstrapConfigReady", names.TRUE, "Ready")
+    elif machine.bootstrap == names.FAILED:
+        text = f"kubeadm failed: {machine.bootstrap_message or 'no reason recorded'}"
+        bootstrap = condition("BootstrapConfigReady", names.FALSE, "NotReady", text)
+    else:
+        text = "kubeadm is at work" if machine.bootstrap == names.RUNNING else "Waiting for kubeadm to be started"
+        bootstrap = condition("BootstrapConfigReady", names.FALSE, "NotReady", text)
+    return [infrastructure, bootstrap, *(_node(view, machine, kind) for kind in _NODE_REASONS)]
+
+
+def _deleting(machine: MachineView) -> Object:
+    """That the machine goes; how far its deletion has come is what the removal itself has recorded, and what it goes on from."""
+    if not machine.deleting:
+        return condition("Deleting", names.FALSE, "NotDeleting")
+    stored = condition_of(machine.machine, "Deleting")
+    if stored.get("status") == names.TRUE and stored.get("reason"):
+        return condition("Deleting", names.TRUE, clip(stored["reason"]), clip(stored.get("message"), 1024))
+    return condition("Deleting", names.TRUE, "Deleting", "Machine metadata.deletionTimestamp is set")
+
+
+def paused_condition(view: View) -> Object:
+    """Whether one of the switches says that nothing is to be done, to whatever belongs to the cluster."""
+    found = view.paused
+    if found:
+        return condition("Paused", names.TRUE, "Paused", ", ".join(found))
+    return condition("Paused", names.FALSE, "NotPaused")
+
+
+def _node(view: View, machine: MachineView, kind: str) -> Object:
+    """What the Node's own conditions say, in Cluster API's two: NodeReady is the kubelet's Ready, NodeHealthy leaves no pressure out."""
+    reasons = _NODE_REASONS[kind]
+    if not view.reachable and not machine.deleting:
+        return _kept(view, machine, kind)
+    if machine.node is None:
+        return _without_node(machine, kind)
+    ready, why = machine.node.get("ready"), clip(machine.node.get("readyReason"), 80) or "no reason given"
+    troubles = []
+    if ready == names.FALSE:
+        troubles.append((names.FALSE, f"Node is not Ready ({why})"))
+    elif ready != names.TRUE:
+        troubles.append((names.UNKNOWN, f"Node's Ready condition is Unknown ({why})"))
+    if kind == "NodeHealthy":
+        troubles += _pressures(machine.node)
+    states = {status for status, _text in troubles}
+    worst = next((each for each in (names.FALSE, names.UNKNOWN) if each in states), names.TRUE)
+    return condition(kind, worst, reasons[worst], "; ".join(text for _status, text in troubles))
+
+
+def _pressures(node: Object) -> list[tuple[str, str]]:
+    """The pressures that a Node reports, or can't tell any more, with what is said of each.
+
+    A kubelet reports all of a Node's conditions at once: what it has never told is no trouble beside a Ready that it has, and of one
+    that is silent it is said once.
+    """
+    found = []
+    for each in node.get("conditions") or ():
+        kind, why = each["type"], clip(each.get("reason"), 80) or "no reason given"
+        if kind in _PRESSURES and each["status"] == names.TRUE:
+            found.append((names.FALSE, f"Node has {kind} ({why})"))
+        elif kind in _PRESSURES and each["status"] == names.UNKNOWN and node.get("ready") != names.UNKNOWN:
+            found.append((names.UNKNOWN, f"Node's condition {kind} is Unknown ({why})"))
+    return found
+
+
+def _without_node(machine: MachineView, kind: str) -> Object:
+    if machine.impostor or machine.node_lost:
+        text = f"Node {clip(machine.node_name)} of this machine does not exist"
+        return condition(kind, names.FALSE, "NodeDeleted", text)
+    if machine.deleting:
+        return condition(kind, names.UNKNOWN, "NodeDoesNotExist", "Node does not exist")
+    return condition(kind, names.UNKNOWN, INSPECTION_FAILED, "Waiting for the machine's Node")
+
+
+def _ready(machine: MachineView, conditions: list[Object], gates: Sequence[str]) -> Object:
+    if machine.deleting:
+        return condition("Ready", names.FALSE, "NotReady", "Machine is deleting")
+    by_kind = {each["type"]: each for each in conditions}
+    failing = [by_kind[gate] for gate in gates if gate in by_kind and by_kind[gate]["status"] != names.TRUE]
+    if not failing:
+        return condition("Ready", names.TRUE, "Ready")
+    text = "\n".join(f"* {each['type']}: {each['message'] or each['reason']}" for each in failing)
+    if any(each["status"] == names.FALSE for each in failing):
+        return condition("Ready", names.FALSE, "NotReady", text)
+    return condition("Ready", names.UNKNOWN, "ReadyUnknown", text)
+
+
+def min_ready_seconds(view: View) -> Optional[int]:
+    """The seconds for which a machine must have been Ready to count as available: 0 where none are asked for, None where the
+    annotation can't be read; then nothing counts as available, as nobody knows what was asked for.
+    """
+    text = annotations_of(view.control_plane).get(kinds.ANNOTATION_MIN_READY_SECONDS)
+    if text is None:
+        return 0
+    return int(text) if isinstance(text, str) and _SECONDS.fullmatch(text) else None
+
+
+def _available(view: View, machine: MachineView, ready: Object) -> Object:
+    if ready["status"] != names.TRUE:
+        return condition("Available", names.FALSE, "NotReady", "")
+    wanted = min_ready_seconds(view)
+    held = view.held(machine.machine, "Ready", names.TRUE)
+    if wanted is None:
+        text = f"The annotation {kinds.ANNOTATION_MIN_READY_SECONDS} of the control plane is no number of seconds"
+        return condition("Available", names.UNKNOWN, "InternalError", text)
+    if wanted and (held is None or held < wanted):
+        return condition("Available", names.FALSE, "WaitingForMinReadySeconds", f"Not Ready for {wanted} s yet")
+    return condition("Available", names.TRUE, "Available")

@@ -1,0 +1,64 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Terminal failures: what no run will get over, in the contract's two fields (seed 003, "terminal failures"; seed 000's reasons).
+
+Only what is blocked can be terminal: what changes by itself, or what a later run tries again, is none. Contrary to Cluster API's core,
+which never takes them back, the fields go again when a person has mended what they tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Optional
+
+from .. import names
+from ..snapshot.view import View
+from .control_plane import initialized
+
+Object = dict[str, Any]
+
+INVALID_CONFIGURATION = "InvalidConfiguration"
+UNSUPPORTED_CHANGE = "UnsupportedChange"
+CREATE_ERROR = "CreateError"
+UPDATE_ERROR = "UpdateError"
+DELETE_ERROR = "DeleteError"
+REASON, MESSAGE = "failureReason", "failureMessage"
+
+_INVALID = frozenset(
+    {
+        "ReplicasInvalid",
+        "RolloutStrategyInvalid",
+        "MinReadySecondsInvalid",
+        "MaintenanceWindowInvalid",
+        "InfrastructureClusterNotFound",
+    }
+)
+_UNSUPPORTED = frozenset({"VersionDowngrade", "VersionSkew", "EtcdTooOld", "EtcdLeftBehind"})
+# The retries that the spec allows are used up, or what there was is lost: a person decides what becomes of the cluster.
+_LOST = frozenset({"CannotBeRemediated", "ControlPlaneLost", "ControlPlaneDeleted", "EtcdQuorumLost"})
+
+
+def failure(view: View, action: str, blocked_on: Sequence[Mapping[str, Any]]) -> Optional[tuple[str, str]]:
+    """The contract's reason and a message where a decision says that nothing can go on, else None."""
+    if action != names.BLOCKED:
+        return None
+    for each in blocked_on:
+        found, message = str(each.get("reason", "")), str(each.get("message", ""))
+        if view.deleting:
+            return DELETE_ERROR, message
+        if found in _INVALID:
+            return INVALID_CONFIGURATION, message
+        if found in _UNSUPPORTED:
+            return UNSUPPORTED_CHANGE, message
+        if found in _LOST:
+            return UPDATE_ERROR if initialized(view) else CREATE_ERROR, message
+    return None
+
+
+def note(found: Optional[tuple[str, str]], status: Object, stored: Mapping[str, Any]) -> None:
+    """Write a failure, or that there is none any more, into a status that has the older contract's part; None takes a field away."""
+    fields = dict(zip((REASON, MESSAGE), found)) if found is not None else {}
+    status["deprecated"]["v1beta1"].update(fields)
+    gone = {key: None for key in (REASON, MESSAGE) if key in ((stored or {}).get("status") or {})}
+    status.update({**gone, **fields})

@@ -1,0 +1,59 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Machines that carry this control plane's labels and have no controller (kcp-behaviour.md §1.15)."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from ....module_utils.common.kubernetes_versions import read_version
+from ...objects import advice, kinds
+from .. import names, ownership
+from ..outcome import Context, Outcome, block, reason, target
+from ..snapshot.view import View
+
+Object = dict[str, Any]
+MIXED_MANAGEMENT = "MixedManagement"
+
+
+def one_controller(view: View) -> str:
+    """Return what a user does about machines that another controller has."""
+    return (
+        f"Where that one is to manage them, name it in the Cluster's spec.controlPlaneRef again ({advice.edit(kinds.CLUSTER, view.name)}). Where this "
+        "one is, take the other's controller reference out of metadata.ownerReferences of each Machine "
+        f"({advice.edit(kinds.MACHINE, view.others[0].name)}), or the Machine out of this cluster's labels."
+    )
+
+
+def adopt(context: Context) -> Optional[Outcome]:
+    """Take over all machines without a controller at once, or nobody; None where every machine has this one.
+
+    Blocked where a machine is controlled by something else: two must never manage one control plane.
+    """
+    view = context.view
+    if view.others:
+        text = f"{ownership.controlled(each.machine for each in view.others)}: two must never manage one control plane"
+        return block(MIXED_MANAGEMENT, text, one_controller(view))
+    free = [machine for machine in view.live if ownership.controller(machine.machine) is None]
+    if not free:
+        return None
+    wanted = read_version(view.version)
+    for machine in free:
+        if machine.config is None:
+            text = (
+                f"machine {machine.name} has no KubeadmConfig, so nothing says how it was made; no machine is adopted"
+            )
+            return block("AdoptionFailed", text, "Put its KubeadmConfig into the store, or take the Machine out.")
+        version = read_version(machine.version)
+        if version is None or wanted is None:
+            continue
+        if not version.within_one_minor(wanted):
+            text = f"machine {machine.name} has version {version} and {wanted} is wanted: more than one minor version apart; no machine is adopted"
+            return block("AdoptionFailed", text, "Set spec.version to what runs, adopt, then upgrade.")
+    listed = [machine.name for machine in free]
+    outcome = Outcome(
+        names.ADOPT, [reason("Adopting", f"machines without a controller are taken over: {', '.join(listed)}")]
+    )
+    outcome.target = {**target(None), "machines": listed}
+    return outcome

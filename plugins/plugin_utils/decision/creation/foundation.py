@@ -1,0 +1,106 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Infrastructure and certificates: made before the first machine, and not begun where that machine can't be made (docs/plan.md)."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from .. import names
+from ..checks.preflight import FAIL, check
+from ..outcome import CERTIFICATES_EXPIRED, Context, Outcome, block, held, reason
+from .existing_hosts import HOSTS_AVAILABLE, hosts_checked
+from .growth import template_missing
+
+Object = dict[str, Any]
+
+
+def foundation(context: Context) -> Optional[Outcome]:
+    """Return the step that makes the cluster's infrastructure or its certificates, None where both are there.
+
+    Nothing is made for a first machine that can't be made: all that is known of that beforehand is said at once. Of a machine that was
+    begun already it is said where it is gone on with, and where it can be removed.
+    """
+    outcome = _infrastructure(context) or _certificates(context)
+    if outcome is None or not outcome.acts or not _untouched(context) or context.view.machines:
+        return outcome
+    return _first_machine_refused(context) or outcome
+
+
+def _untouched(context: Context) -> bool:
+    """Whether no control plane can exist yet."""
+    view = context.view
+    return not view.latched and view.initialized is not True and not any(each.bootstrap for each in view.machines)
+
+
+def _first_machine_refused(context: Context) -> Optional[Outcome]:
+    unusable = _unusable_certificates(context)
+    if unusable is not None:
+        return unusable
+    missing = template_missing(context, None)
+    if missing is not None:
+        return missing
+    troubles = (hosts_checked(context, None) or ([], ""))[0]
+    if not troubles:
+        return None
+    outcome = held(troubles)
+    outcome.preflight = [check(HOSTS_AVAILABLE, FAIL, "; ".join(each.message for each in troubles))]
+    return outcome
+
+
+def _infrastructure(context: Context) -> Optional[Outcome]:
+    view = context.view
+    if view.raw.get("infrastructureCluster") is None:
+        text = f"the Cluster {view.name} has no infrastructure cluster in the store"
+        return block(
+            "InfrastructureClusterNotFound",
+            text,
+            "Add it to the manifest, or correct the Cluster's spec.infrastructureRef.",
+        )
+    if not view.infrastructure_ready:
+        return Outcome(
+            names.CREATE_INFRASTRUCTURE,
+            [reason("InfrastructureNotReady", "the cluster's infrastructure is not provisioned")],
+        )
+    if not view.endpoint:
+        return Outcome(
+            names.CREATE_INFRASTRUCTURE, [reason("WaitingForEndpoint", "the control plane has no endpoint yet")]
+        )
+    return None
+
+
+def _certificates(context: Context) -> Optional[Outcome]:
+    unusable = _unusable_certificates(context)
+    if unusable is not None:
+        return unusable
+    if _untouched(context) and context.missing:
+        text = f"certificate authorities and keys are missing: {', '.join(context.missing)}"
+        return Outcome(names.CREATE_CERTIFICATES, [reason("CertificatesNotAvailable", text)])
+    kubeconfig = context.certificates.get("kubeconfig") or {}
+    if (
+        not kubeconfig.get("present")
+        and "ca" not in context.missing
+        and (context.certificates.get("ca") or {}).get("hasKey")
+    ):
+        return Outcome(
+            names.CREATE_CERTIFICATES,
+            [reason("KubeconfigNotAvailable", f"Secret {context.view.name}-kubeconfig is missing")],
+        )
+    return None
+
+
+def _unusable_certificates(context: Context) -> Optional[Outcome]:
+    """Certificates that only the user can give and that are missing, or that were given and have expired."""
+    view = context.view
+    if not _untouched(context):
+        return None
+    if not view.managed_etcd and "etcd" in context.missing:
+        text = f"Secret {view.name}-etcd is missing: the certificate authority of an external etcd can't be generated"
+        return block(
+            "CertificatesNotAvailable",
+            text,
+            "Add the external etcd's CA certificate to the manifest as this Secret.",
+        )
+    expired = [each for each in context.certificate_troubles() if each.reason == CERTIFICATES_EXPIRED]
+    return held(expired) if expired else None

@@ -1,0 +1,241 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Making machines: the first one, the next one, and one that was begun (kcp-behaviour.md §1.2, peers.md I2 and I8)."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from ....module_utils.common import kubernetes_facts, quorum
+from ....module_utils.common.values import clip, format_time
+from ...objects import advice, kinds
+from .. import names
+from ..checks.preflight import FAIL, PASS, check, preflight
+from ..conditions.control_plane import initialized
+from ..outcome import Context, Outcome, block, held, max_surge, reason, target
+from ..removal import deleted_control_plane
+from ..rollout.gates import Step
+from ..snapshot.view import MachineView, View
+from .bootstrap import asked_to_go, consent
+from .cluster_info import prerequisites
+from .existing_hosts import HOSTS_AVAILABLE, hosts_checked
+
+HEALS = Step(heals=True)
+BOOTSTRAP_UNKNOWN = "BootstrapUnknown"
+
+
+def foreign_control_plane(view: View) -> Optional[Outcome]:
+    """Blocked where a Kubernetes API answers although nothing was ever started here: an empty store proves nothing (peers.md I8)."""
+    if any(machine.bootstrap for machine in view.machines):
+        return None
+    if view.endpoint_answers is True or view.initialized is True:
+        said = (
+            clip((view.workload.get("endpoint") or {}).get("message")) or f"a Kubernetes API answers at {view.endpoint}"
+        )
+        text = f"the store knows no machine of this cluster that was ever bootstrapped, yet {said}"
+        return block(
+            "ForeignControlPlane",
+            text,
+            "Give the right store, or adopt the control plane that is there. Nothing is initialized over it.",
+        )
+    if view.deleted is not None and not deleted_control_plane.consented(view.deleted, view.raw):
+        return block(
+            deleted_control_plane.CONTROL_PLANE_DELETED,
+            deleted_control_plane.what(view.deleted, view.managed_etcd),
+            deleted_control_plane.way_out(view.deleted, view.raw, view.managed_etcd),
+        )
+    if not view.machines and view.latched:
+        text = "this control plane was initialized once and no machine of it is left in the store"
+        fix = "Give the right store or restore it. If the cluster is really gone, delete it (playbook delete) and reconcile again."
+        return block("ControlPlaneLost", text, fix)
+    return None
+
+
+def initialize(context: Context, machine: Optional[MachineView]) -> Outcome:
+    """Make the first machine, or go on with it, on evidence that there is no control plane yet."""
+    view = context.view
+    checks = [check("CertificatesAvailable", PASS, "all certificate authorities and keys are there")]
+    checks.append(check("EndpointExists", PASS, f"the control plane endpoint is {view.endpoint}"))
+    running = machine is not None and machine.bootstrap == names.RUNNING
+    if (
+        not running
+        and view.endpoint_answers is not False
+        and not kinds.is_flagged(view.cluster, kinds.ANNOTATION_ENDPOINT_UNUSED)
+    ):
+        return _endpoint_unknown(view, checks)
+    said = "kubeadm init is under way" if running else f"no API answers at {view.endpoint}"
+    checks.append(check("NoControlPlaneAnswers", PASS, said))
+    missing = template_missing(context, machine)
+    if missing is not None:
+        return missing
+    looked = hosts_checked(context, machine) if not running else None
+    if looked is not None:
+        troubles, found = looked
+        checks.append(check(HOSTS_AVAILABLE, FAIL if troubles else PASS, troubles[0].message if troubles else found))
+        if troubles:
+            outcome = held(troubles)
+            outcome.preflight = checks
+            return outcome
+    text = f"0 of {view.replicas} replicas" + (": go on with the first machine" if machine else "")
+    outcome = Outcome(names.INITIALIZE, [reason("NotInitialized", text)], preflight=checks)
+    if view.managed_etcd:
+        verdict = quorum.check_add([])
+        outcome.quorum = verdict.certificate(
+            None, "The first member begins the etcd cluster; every other machine joins it afterwards, one at a time."
+        )
+    _place(context, outcome, machine)
+    return outcome
+
+
+def endpoint_unknown(endpoint: str, said: str) -> tuple[str, str, str]:
+    """Return reason, message and remedy where it can't be told whether a control plane answers at an endpoint already.
+
+    `said` is what came of asking it.
+    """
+    text = f"whether a control plane already answers at {endpoint} can't be told from here ({said}), and two must never be initialized"
+    fix = (
+        "Make the endpoint reachable from the controller. If nothing can be there yet (a virtual address of kube-vip or keepalived that no machine "
+        f"holds before the first one runs), {advice.annotate(kinds.CLUSTER, kinds.ANNOTATION_ENDPOINT_UNUSED)}. It counts for the first machine alone "
+        "and may stay there."
+    )
+    return "EndpointUnknown", text, fix
+
+
+def _endpoint_unknown(view: View, checks: list[dict[str, object]]) -> Outcome:
+    said = clip((view.workload.get("endpoint") or {}).get("message")) or "it could not be asked"
+    reason_name, text, fix = endpoint_unknown(view.endpoint, said)
+    outcome = block(reason_name, text, fix)
+    outcome.preflight = [*checks, check("NoControlPlaneAnswers", FAIL, text)]
+    lasted = view.held(view.cluster, "ControlPlaneEndpointReachable", names.UNKNOWN)
+    if lasted is None or lasted < names.PATIENCE:
+        outcome.action = names.WAIT
+    return outcome
+
+
+def join(
+    context: Context,
+    machine: Optional[MachineView],
+    name: str = "ScalingUp",
+    why: str = "",
+    step: Step = HEALS,
+) -> Outcome:
+    """Add one machine, or go on with the one that was begun, after every preflight check.
+
+    `name` and `why` are the reason's; `step` is what the gates read.
+    """
+    view = context.view
+    if machine is not None and machine.bootstrap == names.RUNNING:
+        # What runs on the machine runs anyway: waiting for it and taking its result is the only safe thing to do.
+        outcome = Outcome(names.JOIN, [reason("ScalingUp", f"{_counts(view)}: kubeadm join is under way")])
+        _place(context, outcome, machine)
+        return outcome
+    result = preflight(context, adding=True, step=step, machine=machine, fresh=True)
+    certificate = (
+        result.verdict.certificate(view.leader_title, _why(view, result.verdict))
+        if result.verdict is not None
+        else None
+    )
+    if result.failed:
+        outcome = held(result.failed)
+    else:
+        missing = template_missing(context, machine)
+        if missing is not None:
+            return missing
+        text = _counts(view) + (": go on with a machine that was begun" if machine else f": {why}" if why else "")
+        outcome = Outcome(names.JOIN, [reason(name, text)], prerequisites=prerequisites(view))
+        _place(context, outcome, machine)
+    outcome.preflight, outcome.quorum = result.checks, certificate
+    return outcome
+
+
+def _place(context: Context, outcome: Outcome, machine: Optional[MachineView]) -> None:
+    view = context.view
+    new = machine is None
+    left = context.replicas - len(view.live) - (1 if new else 0)
+    ahead = min(max(0, left), names.PREPARE_AHEAD) if max_surge(view) else 0
+    domains = context.domains(ahead + (1 if new else 0))
+    outcome.target = target(machine, domains[0] if new else None, resume=not new)
+    outcome.prepare = domains[1:] if new else domains
+
+
+def _counts(view: View) -> str:
+    return f"{sum(1 for machine in view.live if machine.joined)} of {view.replicas} replicas"
+
+
+def template_missing(context: Context, machine: Optional[MachineView]) -> Optional[Outcome]:
+    """Return an outcome that is blocked where there is no template to make a machine of."""
+    if (machine is not None and machine.infrastructure is not None) or context.view.raw.get(
+        "machineTemplate"
+    ) is not None:
+        return None
+    reference = ((context.view.spec.get("machineTemplate") or {}).get("spec") or {}).get("infrastructureRef") or {}
+    text = f"the machine template {reference.get('kind', '')} {reference.get('name', '')} does not exist"
+    return block(
+        "MachineTemplateNotFound",
+        text,
+        "Add it to the manifest, or correct spec.machineTemplate.spec.infrastructureRef.",
+    )
+
+
+def _why(view: View, verdict: quorum.Verdict) -> str:
+    before, after = verdict.before, verdict.after
+    text = "One machine joins at a time, so that at most one membership change is in flight."
+    if before.voters == 1:
+        text += (
+            " RISK, the one step that has it: with 1 -> 2 voters both are needed for the quorum. "
+            + (
+                "The new member joins as a learner and is promoted only in step with the leader; if it dies right after that, etcd stops until it is back."
+                if _joins_as_learner(view)
+                else "From the moment it is added until it answers, etcd stands still; if it dies meanwhile, etcd stays so until it is back."
+            )
+            + " Have a snapshot."
+        )
+    else:
+        text += f" Even if the new member never works, {after.healthy} of {after.voters} voters do, and {after.quorum} are enough."
+    return text
+
+
+def _joins_as_learner(view: View) -> bool:
+    configuration = (view.spec.get("kubeadmConfigSpec") or {}).get("clusterConfiguration") or {}
+    try:
+        return kubernetes_facts.gate_on(view.version, "EtcdLearnerMode", configuration.get("featureGates"))
+    except ValueError:
+        return False
+
+
+def go_on(context: Context, machine: MachineView) -> Outcome:
+    """Go on with a machine as what it was made for: its KubeadmConfig says whether it initializes or joins.
+
+    Blocked where it is to go, does not answer, and kubeadm may run there (docs/reference/bootstrap.md).
+    """
+    if machine.silent and asked_to_go(machine):
+        return _unheard(machine)
+    outcome = _gone_on(context, machine)
+    if machine.silent:
+        outcome.reasons.append(
+            reason(BOOTSTRAP_UNKNOWN, f"machine {machine.name} does not answer: {_silence(machine)}")
+        )
+    return outcome
+
+
+def _gone_on(context: Context, machine: MachineView) -> Outcome:
+    joins = machine.is_join if machine.is_join is not None else initialized(context.view)
+    return join(context, machine) if joins else initialize(context, machine)
+
+
+def _unheard(machine: MachineView) -> Outcome:
+    end = format_time(machine.ends_at)
+    text = (
+        f"machine {machine.name} is to go and does not answer ({_silence(machine)}), and kubeadm may run there until {end}: what may be adding its "
+        "etcd member is not removed as a machine without one"
+    )
+    fix = (
+        f"Run the same again after {end}: by then the machine itself has ended kubeadm. If it is off and stays off, go on at once "
+        f"(-e control_plane_consent={consent(machine.name)})."
+    )
+    return block(BOOTSTRAP_UNKNOWN, text, fix)
+
+
+def _silence(machine: MachineView) -> str:
+    return clip(machine.unit.get("message")) or "no reason given"

@@ -1,0 +1,41 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A machine that was made, and on which nothing was started: to be gone on with, or to be removed (docs/reference/bootstrap.md)."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from ....module_utils.common.values import clip
+from ..conditions.control_plane import initialized
+from ..outcome import Context, Outcome
+from ..remediation.replacement import retried
+from ..removal.one_machine import proven_uninitialized, remove_unstarted
+from ..snapshot.view import MachineView
+from .bootstrap import marked
+
+
+def unstarted(context: Context, machine: MachineView) -> Optional[Outcome]:
+    """Remove a machine that was never started and would not be made like this now; None where it is to be gone on with."""
+    view = context.view
+    if context.outdated[machine.name]:
+        return remove_unstarted(
+            machine, "is not up to date: " + "; ".join(each.message for each in context.outdated[machine.name])
+        )
+    if machine.is_join and not initialized(view) and proven_uninitialized(view):
+        return remove_unstarted(machine, "was made to join a control plane that does not exist")
+    if len(view.live) > context.most and initialized(view):
+        return remove_unstarted(machine, f"only {context.most} machines are wanted")
+    domain = machine.failure_domain
+    if domain and not machine.provisioned and domain not in view.failure_domains:
+        return remove_unstarted(
+            machine, f"was made for the failure domain {domain}, which the cluster does not have any more"
+        )
+    # It may have died before anything was started on it, or never come to be: then going on with it would never end.
+    if marked(machine):
+        return retried(context, machine, remove_unstarted(machine, "somebody marked it to be replaced"))
+    if machine.provisioned and machine.infrastructure_gone:
+        why = f"its provider says: {clip(machine.infrastructure_gone, 80)}"
+        return retried(context, machine, remove_unstarted(machine, why))
+    return None

@@ -1,0 +1,281 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""snapshot -> decision: the one next step of a control plane, with its reasons. Pure and deterministic (kcp-behaviour.md §1.1)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Optional
+
+from ..objects import kinds
+from . import names, ownership
+from .checks.drift import static_pod_drift
+from .checks.trouble import find_troubles, unreachable
+from .conditions import terminal_failure
+from .conditions.cluster import cluster_conditions
+from .conditions.control_plane import control_plane_conditions, initialized
+from .conditions.status import cluster_status, control_plane_status, machine_status
+from .creation.adoption import adopt
+from .creation.bootstrap import has_failed, under_way
+from .creation.foundation import foundation
+from .creation.growth import foreign_control_plane, go_on, initialize
+from .creation.unstarted import unstarted
+from .outcome import Context, Outcome, block, first_that_acts, held, reason
+from .remediation.replacement import remediate, retried
+from .remediation.retry import is_stale
+from .remediation.second_voter import recover
+from .removal import deleted_control_plane
+from .removal.left_behind import left_behind, remove_left_behind
+from .removal.one_machine import remove_deleting, remove_failed_first, remove_joiner
+from .removal.stray import remove_stray, remove_stray_node
+from .removal.whole_control_plane import decide_deletion
+from .rollout.addons import left_alone, outdated_addons, update_addons
+from .rollout.in_place import beside_actions
+from .rollout.scaling import join_begun, roll_or_scale
+from .rollout.uptodate import short_lived_told
+from .snapshot.view import MachineView, View, read_snapshot
+
+Object = dict[str, Any]
+
+
+def decide(snapshot: Object) -> Object:
+    """The decision for a snapshot (docs/reference/snapshot.md, decision.md).
+
+    The snapshot must have passed check_snapshot; it is not changed. The same snapshot always gives the same decision.
+    """
+    return decide_on(read_snapshot(snapshot))
+
+
+def decide_on(view: View) -> Object:
+    """As decide(), for a snapshot that has been read already; the view is not changed."""
+    context = Context(view)
+    outcome = beside_actions(view, _choose(context))
+    facts = context.facts(outcome)
+    removed = context.removed_conditions()
+    control_plane = control_plane_conditions(view, facts)
+    status = control_plane_status(view, facts, control_plane)
+    cluster = cluster_conditions(view, control_plane)
+    own_status = cluster_status(view, status, cluster)
+    found = terminal_failure.failure(view, outcome.action, outcome.blocked_on)
+    terminal_failure.note(found, status, view.control_plane)
+    terminal_failure.note(found, own_status, view.cluster)
+    annotations = _annotations(view)
+    if outcome.acts and (view.deleted is not None or deleted_control_plane.is_begun_anew(view.cluster)):
+        annotations["cluster"] = deleted_control_plane.begin_anew(own_status)
+    if not (outcome.acts or view.paused or view.deleting):
+        outcome.reasons += left_behind(view)
+    if outcome.acts and view.deleted is not None:
+        text = f"a new control plane is made, as was consented to: {view.deleted.title}"
+        outcome.reasons.append(reason(deleted_control_plane.CONTROL_PLANE_DELETED, text))
+    return {
+        "decisionVersion": names.DECISION_VERSION,
+        "action": outcome.action,
+        "target": outcome.target,
+        "reasons": outcome.reasons,
+        "blockedOn": outcome.blocked_on,
+        "preflight": outcome.preflight,
+        "quorum": outcome.quorum,
+        "leadership": outcome.leadership,
+        "remediation": outcome.remediation,
+        "prerequisites": outcome.prerequisites,
+        "prepare": outcome.prepare,
+        "annotations": annotations,
+        "removedConditions": {"machines": removed} if removed else {},
+        "conditions": {
+            "controlPlane": control_plane,
+            "machines": context.machines,
+            "cluster": cluster,
+        },
+        "status": {
+            "controlPlane": status,
+            "cluster": own_status,
+            "machines": {
+                each.name: machine_status(view, each, context.machines[each.name], removed.get(each.name, ()))
+                for each in view.machines
+            },
+        },
+    }
+
+
+def _annotations(view: View) -> Object:
+    return {"controlPlane": {kinds.ANNOTATION_REMEDIATION_IN_PROGRESS: None}} if is_stale(view) else {}
+
+
+def _choose(context: Context) -> Outcome:
+    view = context.view
+    if view.paused:
+        return Outcome(names.NONE, [reason("Paused", f"paused: {', '.join(view.paused)}")])
+    if view.deleting:
+        return decide_deletion(context)
+    if not view.control_plane:
+        text = f"the Cluster {view.name} has no KubeadmControlPlane in the store"
+        if view.deleted is not None:
+            text += f": {view.deleted.title}"
+        elif view.others:
+            text += f"; {ownership.controlled(each.machine for each in view.others)}"
+        return block("ControlPlaneNotFound", text, deleted_control_plane.MISSING_FIX)
+    return (
+        _replicas(view)
+        or _etcd_left_behind(view)
+        or adopt(context)
+        or foreign_control_plane(view)
+        or foundation(context)
+        or _machines(context)
+    )
+
+
+def _replicas(view: View) -> Optional[Outcome]:
+    """What no manifest may say, said also where an object came another way (seed 001 "Scale"; kcp-behaviour.md §1.18)."""
+    wanted = view.spec.get("replicas", 1)
+    if isinstance(wanted, int) and wanted >= 1 and (wanted % 2 or not view.managed_etcd):
+        return None
+    what = (
+        "an even number of etcd members survives no more failures than one less"
+        if wanted
+        else "a control plane is not scaled to 0"
+    )
+    text = f"spec.replicas is {wanted}: {what if isinstance(wanted, int) and wanted >= 0 else 'it must be a number above 0'}"
+    return block(
+        "ReplicasInvalid", text, "Set spec.replicas to an odd number; to end the cluster, run the playbook delete."
+    )
+
+
+def _etcd_left_behind(view: View) -> Optional[Outcome]:
+    """etcd on the machines can't become external (kcp-behaviour.md §1.18), by whatever way the spec came to say so.
+
+    A rollout to an external etcd asks for no quorum, and would take the members away with all of their data.
+    """
+    recorded = (view.control_plane.get("status") or {}).get("etcdClusterID")
+    if view.managed_etcd or not recorded:
+        return None
+    text = f"the spec names an external etcd, and this control plane's data are in etcd on its machines (cluster {recorded})"
+    fix = (
+        "Take spec.kubeadmConfigSpec.clusterConfiguration.etcd.external out again. To have an external etcd, make a new cluster "
+        "from a snapshot."
+    )
+    return block("EtcdLeftBehind", text, fix)
+
+
+def _machines(context: Context) -> Outcome:
+    view = context.view
+    recovery = recover(context)
+    if recovery is not None:
+        return recovery
+    running = [machine for machine in view.machines if under_way(view, machine)]
+    if running:
+        return first_that_acts(go_on(context, machine) for machine in running) or go_on(context, running[0])
+    never_started = [
+        machine for machine in view.machines if machine.deleting and not machine.bootstrap and machine.node is None
+    ]
+    removal = first_that_acts(remove_deleting(context, machine) for machine in never_started)
+    if removal is not None and removal.acts:
+        return removal
+    if not initialized(view):
+        return _forming(context)
+    if not view.reachable:
+        return held([unreachable(view)])
+    if view.initialized is False:
+        return _config_missing(view)
+    return _living(context)
+
+
+def _forming(context: Context) -> Outcome:
+    """No control plane yet, as far as is known."""
+    view = context.view
+    if not view.machines:
+        return initialize(context, None)
+    if any(machine.joined for machine in view.machines):
+        return _config_missing(view) if view.reachable and view.initialized is False else held([unreachable(view)])
+    going = [machine for machine in view.machines if machine.deleting]
+    removal = first_that_acts(remove_deleting(context, machine) for machine in going)
+    failed = (machine for machine in view.live if has_failed(view, machine))
+    removal = removal or first_that_acts(retried(context, each, remove_failed_first(context, each)) for each in failed)
+    if removal is not None:
+        return removal
+    return unstarted(context, view.live[0]) or initialize(context, view.live[0])
+
+
+def _config_missing(view: View) -> Outcome:
+    text = "a machine carries a control plane, but ConfigMap kube-system/kubeadm-config does not exist in the workload cluster"
+    return block(
+        "KubeadmConfigNotFound",
+        text,
+        "Put it back: on a control plane machine run kubeadm init phase upload-config all.",
+    )
+
+
+def _living(context: Context) -> Outcome:
+    """A control plane that was initialized and answers: repair, removals, remediation, joins begun, rollout, scaling, in this order."""
+    view = context.view
+    stray = remove_stray(context) or remove_stray_node(context) or remove_left_behind(view)
+    if stray is not None and stray.acts:
+        return stray
+    going = sorted(
+        (machine for machine in view.machines if machine.deleting),
+        key=lambda each: (each.machine["metadata"]["deletionTimestamp"], each.name),
+    )
+    # Where the first one must not go, another one may have to go before it.
+    removal = first_that_acts(remove_deleting(context, machine) for machine in going)
+    removal = removal or first_that_acts(_failed(context, each) for each in view.live if has_failed(view, each))
+    if removal is not None:
+        return removal
+    remedy = remediate(context)
+    if remedy is not None and remedy.acts:
+        return remedy
+    outcome = _begun(context) or roll_or_scale(context) or _settled(context)
+    return _with_refusals(outcome, [each for each in (stray, remedy) if each is not None])
+
+
+def _failed(context: Context, machine: MachineView) -> Outcome:
+    unsaid = "no reason recorded" if machine.bootstrap == names.FAILED else "nobody saw its end, and it does not answer"
+    said = machine.bootstrap_message or machine.infrastructure_gone or unsaid
+    removal = remove_joiner(context, machine, "BootstrapFailed", f"its bootstrap failed ({said})")
+    return retried(context, machine, removal)
+
+
+def _begun(context: Context) -> Optional[Outcome]:
+    begun = [machine for machine in context.view.live if not machine.bootstrap]
+    removals = (unstarted(context, machine) for machine in begun)
+    removal = first_that_acts(each for each in removals if each is not None)
+    return removal or (join_begun(context, begun[0]) if begun else None)
+
+
+def _with_refusals(outcome: Outcome, refusals: list[Outcome]) -> Outcome:
+    """An ending also says what was refused before it; a step that can be taken is taken all the same (§1.9).
+
+    What decides the ending is said first: what needs a person, then what is waited for, then what is postponed.
+    """
+    if outcome.acts or not refusals:
+        return outcome
+    severity = (names.NONE, names.POSTPONED, names.WAIT, names.BLOCKED)
+    ordered = sorted([*refusals, outcome], key=lambda each: -severity.index(each.action))
+    first = ordered[0]
+    told: list[Object] = []
+    for each in ordered:
+        known = {(entry["reason"], entry["message"]) for entry in told}
+        told += [entry for entry in each.blocked_on if (entry["reason"], entry["message"]) not in known]
+    reasons = [why for each in ordered for why in each.reasons]
+    preflight = outcome.preflight or next((each.preflight for each in ordered if each.preflight), [])
+    quorum = outcome.quorum or next((each.quorum for each in ordered if each.quorum), None)
+    return replace(outcome, action=first.action, reasons=reasons, blocked_on=told, preflight=preflight, quorum=quorum)
+
+
+def _settled(context: Context) -> Outcome:
+    view = context.view
+    troubles = [*context.certificate_troubles(), *find_troubles(view, context.machines)]
+    serious = [each for each in troubles if each.gates or each.waits]
+    if serious:
+        return held(serious)
+    addons = update_addons(view)
+    if addons is not None:
+        return addons
+    reasons = [reason("UpToDate", f"{len(view.live)} of {view.replicas} replicas, all up to date")]
+    reasons += left_alone(outdated_addons(view))
+    reasons += [reason(each.reason, each.message) for each in troubles]
+    reasons += short_lived_told(view.live, context.desired, view.now)
+    reasons += static_pod_drift(view)
+    if not (context.certificates.get("kubeconfig") or {}).get("present"):
+        text = f"Secret {view.name}-kubeconfig is missing, and the CA's key to make it is not here: supply it"
+        reasons.append(reason("KubeconfigNotAvailable", text))
+    return Outcome(names.NONE, reasons)

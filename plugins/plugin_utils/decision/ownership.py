@@ -1,0 +1,97 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Ownership of objects by their controller reference (docs/reference/decision.md, "Whose machines they are").
+
+Labels say to which cluster an object belongs; only its controller says who may change or delete it. One control plane of a
+namespace has a name, so a controller is recognised by kind and name: its uid changes when a store is restored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Optional, TypeVar
+
+from ...module_utils.common.values import clip, shortened
+from ..objects import kinds
+
+Object = Mapping[str, Any]
+T = TypeVar("T")
+_EMPTY: Object = {}
+_SHOWN = 7
+
+
+def controller(obj: Object) -> Optional[Object]:
+    """Return the owner reference of an object's controller; None where it has none."""
+    owners = (obj.get("metadata") or _EMPTY).get("ownerReferences") or ()
+    found: Optional[Object] = next((each for each in owners if each.get("controller")), None)
+    return found
+
+
+def title(owner: Object) -> str:
+    """Return the name of an owner for messages: "KubeadmControlPlane prod"."""
+    return f"{clip(str(owner.get('kind')), 80)} {clip(str(owner.get('name')), 80)}"
+
+
+def controlled(machines: Iterable[Object]) -> str:
+    """Return by what Machine objects are controlled, for messages: "machines m1, m2 are controlled by KubeadmControlPlane prod"."""
+    by_owner: dict[str, list[str]] = {}
+    for each in machines:
+        owner = controller(each)
+        by_owner.setdefault(title(owner) if owner is not None else "nobody", []).append(str(each["metadata"]["name"]))
+    said = [f"{_plural(found)} controlled by {owner}" for owner, found in by_owner.items()]
+    return ", ".join(said)
+
+
+def _plural(found: Sequence[str]) -> str:
+    return f"machine {found[0]} is" if len(found) == 1 else f"machines {shortened(found, _SHOWN)} are"
+
+
+def control_plane_name(cluster: Object, control_plane: Optional[Object]) -> str:
+    """Return the name of the KubeadmControlPlane that a Cluster names, also where that object is gone; "" where it names none."""
+    if control_plane:
+        return str((control_plane.get("metadata") or _EMPTY).get("name") or "")
+    return str(((cluster.get("spec") or _EMPTY).get("controlPlaneRef") or _EMPTY).get("name") or "")
+
+
+def is_own(owner: Object, name: str) -> bool:
+    """Whether a controller reference names the KubeadmControlPlane of that name."""
+    group = str(owner.get("apiVersion") or kinds.API_CONTROL_PLANE).partition("/")[0]
+    ours = owner.get("kind") == kinds.KUBEADM_CONTROL_PLANE and group == kinds.GROUP_CONTROL_PLANE
+    return ours and owner.get("name") == name
+
+
+def deleted_alone(cluster: Object, control_plane: Optional[Object]) -> bool:
+    """Whether the KubeadmControlPlane is marked for deletion and its Cluster is not."""
+
+    def marked(obj: Object) -> bool:
+        return bool((obj.get("metadata") or _EMPTY).get("deletionTimestamp"))
+
+    return control_plane is not None and marked(control_plane) and not marked(cluster)
+
+
+def part(
+    found: Sequence[T], document: Callable[[T], Object], cluster: Object, control_plane: Optional[Object]
+) -> tuple[list[T], list[T]]:
+    """Part a cluster's machines into those of its control plane and the others.
+
+    One without a controller is the control plane's to adopt, and goes with its Cluster; a KubeadmControlPlane that is deleted
+    alone leaves it. One with another controller is nobody's here.
+
+    Args:
+        found: the machines, in any form.
+        document: gives the Machine object of one of them.
+        cluster: the Cluster.
+        control_plane: the KubeadmControlPlane that it names; None or empty where that is gone.
+
+    Returns:
+        Those of the control plane and the others, each in the order of ``found``.
+    """
+    name, alone = control_plane_name(cluster, control_plane), deleted_alone(cluster, control_plane)
+    own: list[T] = []
+    others: list[T] = []
+    for each in found:
+        owner = controller(document(each))
+        mine = not alone if owner is None else is_own(owner, name)
+        (own if mine else others).append(each)
+    return own, others

@@ -1,0 +1,84 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The plan as a document that a person approves and reconcile carries out (docs/reference/plan.md). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import takewhile
+from typing import Any, Optional
+
+from .. import names as stable
+from ..decide import decide
+from ..snapshot.fingerprint import fingerprint, state_of_view
+from ..snapshot.spec_hash import spec_parts
+from .steps import Names, walk
+
+Object = dict[str, Any]
+PLAN_VERSION = "v1"
+NOT_APPROVED = "ReplacementNotApproved"
+_STEP_FIELDS = ("action", "target", "reasons", "prerequisites", "leadership", "remediation", "quorum", "preflight")
+_END_FIELDS = ("action", "reasons", "blockedOn", "preflight", "quorum")
+
+
+def make_plan(snapshot: Object, created_at: str, names: Optional[Names] = None) -> Object:
+    """The plan document of a snapshot that passed check_snapshot.
+
+    Where replacements want consent (policy.replace is ask) the steps are those that follow the consent, and each that waits for it
+    says so with `needsApproval`. `created_at` is RFC 3339; `names` as for plan().
+    """
+    policy = snapshot.get("policy") or {}
+    asks = policy.get("replace") == stable.REPLACE_ASK
+    approved = {**snapshot, "policy": {**policy, "approved": True}} if asks else snapshot
+    steps: list[Object] = []
+    for number, (view, decision) in enumerate(walk(approved, names=names), start=1):
+        state = state_of_view(view, decision)
+        fields = _END_FIELDS if decision["action"] in stable.ENDINGS else _STEP_FIELDS
+        steps.append(
+            {
+                "step": number,
+                **{field: decision.get(field) for field in fields},
+                "needsApproval": asks and decision["action"] not in stable.ENDINGS and _waits_for_consent(view.raw),
+                "expects": {"fingerprint": fingerprint(state), "state": state},
+            }
+        )
+    end = {key: value for key, value in steps.pop().items() if key not in ("step", "needsApproval")}
+    metadata = snapshot["cluster"]["metadata"]
+    parts = spec_parts(snapshot)
+    first = (steps[0] if steps else end)["expects"]
+    return {
+        "planVersion": PLAN_VERSION,
+        "cluster": metadata["name"],
+        "namespace": metadata.get("namespace") or "default",
+        "createdAt": created_at,
+        "specHash": fingerprint(parts),
+        "spec": parts,
+        "observedHash": first["fingerprint"],
+        "observed": first["state"],
+        "policy": {"replace": policy.get("replace") or stable.REPLACE_ALLOW},
+        "wanted": _wanted(snapshot),
+        "steps": steps,
+        "end": end,
+    }
+
+
+def acting_steps(document: Object, approved: bool = False) -> list[Object]:
+    """The steps that reconcile would carry out now: up to the first that waits for consent."""
+    steps: Iterable[Object] = document["steps"]
+    return list(steps if approved else takewhile(lambda step: not step["needsApproval"], steps))
+
+
+def changed_spec(planned: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """The paths of the wanted objects that differ between two results of spec_parts."""
+    return sorted(path for path in {*planned, *now} if planned.get(path) != now.get(path))
+
+
+def _waits_for_consent(approved: Object) -> bool:
+    refused = decide({**approved, "policy": {**(approved.get("policy") or {}), "approved": False}})
+    return any(each["reason"] == NOT_APPROVED for each in refused.get("blockedOn") or ())
+
+
+def _wanted(snapshot: Object) -> Object:
+    spec = (snapshot.get("controlPlane") or {}).get("spec") or {}
+    return {"replicas": spec.get("replicas"), "version": spec.get("version") or ""}

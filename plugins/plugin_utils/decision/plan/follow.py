@@ -1,0 +1,99 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where in a plan is a cluster now? A plan is acted on only while what is observed is what it expects (peers.md I14). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Optional
+
+from .. import names
+from ..snapshot.fingerprint import difference, distance, fingerprint, state_of
+from .predict import predict
+
+Object = dict[str, Any]
+# Steps that a killed run leaves half done without a machine that shows it.
+_REPEATABLE = (names.CREATE_INFRASTRUCTURE, names.CREATE_CERTIFICATES, names.UPDATE_ADDONS)
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where the cluster is in the plan.
+
+    `step` is the step to carry out now. Without one, `ended` says that the plan has none left; otherwise the cluster has left the
+    plan: `nearest` is the step (or the end) that is most like what is observed, `differences` what differs from it, and
+    `next_differs` that the state is as expected but another step follows from it now.
+    """
+
+    step: Optional[Object] = None
+    ended: bool = False
+    nearest: Optional[Object] = None
+    differences: Sequence[Object] = field(default_factory=tuple)
+    next_differs: bool = False
+
+
+def position(document: Object, snapshot: Object, decision: Object) -> Position:
+    """Where the cluster is in a plan that passed check_plan; `decision` is decide(snapshot).
+
+    A step is found by the state before it, or, where a run was killed in it, by the decision to go on with it and the state
+    that follows when that succeeds.
+    """
+    state = state_of(snapshot, decision)
+    seen = fingerprint(state)
+    stops = [*document["steps"], document["end"]]
+    for step in stops:
+        if step["expects"]["fingerprint"] == seen:
+            if step is document["end"]:
+                return Position(ended=True)
+            same = _same_step(step, decision)
+            return Position(step=step) if same else Position(nearest=step, next_differs=True)
+    for index, step in enumerate(document["steps"]):
+        if _goes_on(step, decision):
+            after = fingerprint(state_of(predict(snapshot, decision)))
+            if after == stops[index + 1]["expects"]["fingerprint"]:
+                return Position(step=step)
+    nearest = min(stops, key=lambda step: distance(step["expects"]["state"], state))
+    return Position(nearest=nearest, differences=difference(nearest["expects"]["state"], state))
+
+
+def fixed_name(step: Object) -> Optional[str]:
+    """The name that the plan fixed for the step's new machine, None where there is none."""
+    name = (step.get("target") or {}).get("name")
+    return str(name) if name else None
+
+
+def names_ahead(document: Object, step: Object) -> list[tuple[str, str]]:
+    """The fixed names of the machines that later steps make, in order, each with its failure domain ("" for none)."""
+    return [
+        (str(fixed_name(later)), str(later["target"].get("failureDomain") or ""))
+        for later in document["steps"]
+        if later["step"] > step["step"] and fixed_name(later)
+    ]
+
+
+def _same_step(step: Object, decision: Object) -> bool:
+    if step["action"] != decision["action"]:
+        return False
+    planned, now = step.get("target") or {}, decision.get("target") or {}
+    if (planned.get("machine"), planned.get("failureDomain")) != (now.get("machine"), now.get("failureDomain")):
+        return False
+    if sorted(planned.get("machines") or ()) != sorted(now.get("machines") or ()):
+        return False
+    if sorted(planned.get("addons") or ()) != sorted(now.get("addons") or ()):
+        return False
+    if planned.get("machine") is None:
+        return bool(planned.get("memberID") == now.get("memberID"))
+    # A member's ID is etcd's own choice: a plan knows it only of members that exist already.
+    return bool(planned.get("memberID")) == bool(now.get("memberID"))
+
+
+def _goes_on(step: Object, decision: Object) -> bool:
+    if step["action"] != decision["action"]:
+        return False
+    if step["action"] in _REPEATABLE:
+        return True
+    planned, now = step.get("target") or {}, decision.get("target") or {}
+    begun = planned.get("machine") or planned.get("name")
+    return bool(now.get("resume")) and begun is not None and begun == now.get("machine")

@@ -1,0 +1,346 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The snapshot that follows when a decision is carried out and nothing goes wrong. Pure; the old snapshot is not changed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ....module_utils.common import kubernetes_facts
+from ....module_utils.common.values import format_time, parse_time
+from ...objects import kinds
+from .. import names
+from ..creation import cluster_info, existing_hosts
+from ..outcome import AUTHORITIES
+from ..removal.one_machine import only_candidate
+from ..rollout.addons import outdated_addons
+from ..snapshot.view import read_snapshot
+from .predict_adoption import with_rebuilt_spec
+from .predict_etcd import seen_by_witnesses, with_member, without_member
+from .predict_removal import member_removed, node_removed, nothing_left, removed
+
+Object = dict[str, Any]
+FAR_FUTURE = "9999-12-31T23:59:59Z"
+LONG_AGO = "1970-01-01T00:00:00Z"
+ENDPOINT_PLACEHOLDER = "to-be-created"
+
+
+def predict(snapshot: Object, decision: Object) -> Object:
+    """The snapshot after a decision's action succeeded.
+
+    New machines get the name that the target fixes, else the placeholder names <control plane>-new-1, -2, ...; a new member's
+    ID is made from its name, so that the same plan is the same every time. wait, postponed, blocked and none change nothing.
+    """
+    action = decision["action"]
+    predictions = {
+        names.CREATE_INFRASTRUCTURE: _infrastructure,
+        names.CREATE_CERTIFICATES: _certificates,
+        names.INITIALIZE: _bootstrapped,
+        names.JOIN: _bootstrapped,
+        names.ADOPT: _adopted,
+        names.REMOVE: removed,
+        names.REMOVE_MEMBER: member_removed,
+        names.REMOVE_NODE: node_removed,
+        names.UPDATE_ADDONS: _addons_updated,
+        names.RECOVER_SINGLE_VOTER: _recovered,
+        names.DELETE_MACHINES: _machines_deleted,
+        names.DELETE_INFRASTRUCTURE: _infrastructure_deleted,
+    }
+    if action not in predictions:
+        return snapshot
+    after = predictions[action](_recorded(dict(snapshot), decision), decision)
+    return cluster_info.corrected(after) if action in (names.JOIN, names.REMOVE) else after
+
+
+def _recorded(snapshot: Object, decision: Object) -> Object:
+    """What a pass writes of its decision before it acts: the rollout's size, and the annotations of remediations."""
+    control_plane = snapshot.get("controlPlane")
+    if not control_plane:
+        return snapshot
+    annotations = dict((control_plane.get("metadata") or {}).get("annotations") or {})
+    for key, value in (decision.get("annotations") or {}).get("controlPlane", {}).items():
+        if value is None:
+            annotations.pop(key, None)
+        else:
+            annotations[key] = value
+    if decision.get("remediation"):
+        annotations[kinds.ANNOTATION_REMEDIATION_IN_PROGRESS] = json.dumps(decision["remediation"], sort_keys=True)
+    status = {**(control_plane.get("status") or {})}
+    status["rollout"] = decision["status"]["controlPlane"].get("rollout") or {}
+    metadata = {**control_plane["metadata"], "annotations": annotations}
+    snapshot["controlPlane"] = {**control_plane, "metadata": metadata, "status": status}
+    return snapshot
+
+
+def _infrastructure(snapshot: Object, decision: Object) -> Object:
+    infrastructure = dict(snapshot["infrastructureCluster"])
+    status = dict(infrastructure.get("status") or {})
+    status["initialization"] = {**(status.get("initialization") or {}), "provisioned": True}
+    domains = (infrastructure.get("spec") or {}).get("failureDomains") or [
+        {"name": each, "controlPlane": True} for each in existing_hosts.planned_domains(read_snapshot(snapshot))
+    ]
+    if not status.get("failureDomains") and domains:
+        status["failureDomains"] = domains
+    infrastructure["status"] = status
+    snapshot["infrastructureCluster"] = infrastructure
+    cluster = dict(snapshot["cluster"])
+    spec = dict(cluster.get("spec") or {})
+    if not (spec.get("controlPlaneEndpoint") or {}).get("host"):
+        given = (infrastructure.get("spec") or {}).get("controlPlaneEndpoint") or {}
+        spec["controlPlaneEndpoint"] = (
+            given if given.get("host") else {"host": ENDPOINT_PLACEHOLDER, "port": kubernetes_facts.DEFAULT_BIND_PORT}
+        )
+    cluster["spec"] = spec
+    snapshot["cluster"] = cluster
+    workload = dict(snapshot["workload"])
+    if (workload.get("endpoint") or {}).get("answers") is None:
+        workload["endpoint"] = {"answers": workload.get("reachable") is True, "message": ""}
+    snapshot["workload"] = workload
+    return snapshot
+
+
+def _certificates(snapshot: Object, decision: Object) -> Object:
+    certificates = dict(snapshot.get("certificates") or {})
+    for purpose in AUTHORITIES:
+        if not (certificates.get(purpose) or {}).get("present"):
+            certificates[purpose] = {"present": True, "hasKey": True, "notAfter": FAR_FUTURE}
+    if (certificates.get("ca") or {}).get("hasKey"):
+        certificates["kubeconfig"] = {"present": True, "notAfter": FAR_FUTURE}
+    snapshot["certificates"] = certificates
+    return snapshot
+
+
+def _bootstrapped(snapshot: Object, decision: Object) -> Object:
+    target = decision["target"]
+    entries = list(snapshot.get("machines") or [])
+    index = next(
+        (at for at, entry in enumerate(entries) if entry["machine"]["metadata"]["name"] == target["machine"]), None
+    )
+    begun = ""
+    hostless = index is None or not _has_host(snapshot, target["machine"])
+    if index is None:
+        entry = _new_entry(snapshot, decision)
+        entries.append(entry)
+    else:
+        entry = dict(entries[index])
+        entries[index] = entry
+        begun = _member_begun(snapshot, target["machine"]) if _managed(snapshot) else ""
+    machine = dict(entry["machine"])
+    name = machine["metadata"]["name"]
+    status = dict(machine.get("status") or {})
+    status["nodeRef"] = {"name": name}
+    status["bootstrap"] = {"state": names.SUCCEEDED, "message": "", "startedAt": snapshot["now"]}
+    status["initialization"] = {"infrastructureProvisioned": True, "bootstrapDataSecretCreated": True}
+    # The run waits until it is; a plan that goes on has waited.
+    ready = {"type": "Ready", "status": names.TRUE, "reason": "Ready", "message": "", "lastTransitionTime": LONG_AGO}
+    status["conditions"] = [each for each in status.get("conditions") or [] if each["type"] != "Ready"] + [ready]
+    machine["status"] = status
+    entry["machine"] = machine
+    infrastructure = dict(entry.get("infrastructureMachine") or _infrastructure_machine(snapshot, name))
+    infrastructure_status = {
+        key: value
+        for key, value in (infrastructure.get("status") or {}).items()
+        if key not in ("state", "failureReason")
+    }
+    infrastructure["status"] = {**infrastructure_status, "initialization": {"provisioned": True}}
+    entry["infrastructureMachine"] = infrastructure
+    snapshot["machines"] = entries
+    prepared = snapshot.get("preparedMachines") or []
+    if index is None and prepared:
+        snapshot["preparedMachines"] = prepared[1:]
+    elif "hosts" in snapshot and hostless:
+        snapshot["hosts"] = existing_hosts.take(snapshot, name, str(machine["spec"].get("failureDomain") or ""))
+    snapshot["workload"] = _with_node(snapshot, machine, begun)
+    # A later machine is younger: what is chosen by age comes out as it will.
+    snapshot["now"] = format_time((parse_time(snapshot["now"]) or 0) + 1)
+    return snapshot
+
+
+def _new_entry(snapshot: Object, decision: Object) -> Object:
+    control_plane = snapshot["controlPlane"]
+    taken = {entry["machine"]["metadata"]["name"] for entry in snapshot.get("machines") or []}
+    number = 1
+    while f"{control_plane['metadata']['name']}-new-{number}" in taken:
+        number += 1
+    name = decision["target"].get("name") or f"{control_plane['metadata']['name']}-new-{number}"
+    config = dict((control_plane.get("spec") or {}).get("kubeadmConfigSpec") or {})
+    if decision["action"] == names.INITIALIZE:
+        config.pop("joinConfiguration", None)
+    else:
+        config.pop("initConfiguration", None)
+        config["joinConfiguration"] = {"controlPlane": {}, **(config.get("joinConfiguration") or {})}
+    spec: Object = {
+        "clusterName": snapshot["cluster"]["metadata"]["name"],
+        "version": (control_plane.get("spec") or {}).get("version", ""),
+    }
+    if decision["target"]["failureDomain"]:
+        spec["failureDomain"] = decision["target"]["failureDomain"]
+    record = control_plane["metadata"].get("annotations", {}).get(kinds.ANNOTATION_REMEDIATION_IN_PROGRESS)
+    metadata = {
+        "name": name,
+        "namespace": control_plane["metadata"].get("namespace", "default"),
+        "creationTimestamp": snapshot["now"],
+        "ownerReferences": [_owner(snapshot)],
+        "annotations": {kinds.ANNOTATION_REMEDIATION_FOR: record} if record else {},
+    }
+    if record:
+        kept = dict(control_plane["metadata"]["annotations"])
+        del kept[kinds.ANNOTATION_REMEDIATION_IN_PROGRESS]
+        metadata_of_control_plane = {**control_plane["metadata"], "annotations": kept}
+        snapshot["controlPlane"] = {**control_plane, "metadata": metadata_of_control_plane}
+    return {
+        "machine": {
+            "apiVersion": kinds.API_CLUSTER,
+            "kind": kinds.MACHINE,
+            "metadata": metadata,
+            "spec": spec,
+            "status": {},
+        },
+        "infrastructureMachine": _infrastructure_machine(snapshot, name),
+        "kubeadmConfig": {
+            "apiVersion": kinds.API_BOOTSTRAP,
+            "kind": kinds.KUBEADM_CONFIG,
+            "metadata": metadata,
+            "spec": config,
+        },
+    }
+
+
+def _owner(snapshot: Object) -> Object:
+    return {
+        "apiVersion": kinds.API_CONTROL_PLANE,
+        "kind": kinds.KUBEADM_CONTROL_PLANE,
+        "name": snapshot["controlPlane"]["metadata"]["name"],
+        "controller": True,
+    }
+
+
+def _adopted(snapshot: Object, decision: Object) -> Object:
+    entries = []
+    for entry in snapshot["machines"]:
+        if entry["machine"]["metadata"]["name"] in decision["target"]["machines"]:
+            metadata = {**entry["machine"]["metadata"], "ownerReferences": [_owner(snapshot)]}
+            entry = {**entry, "machine": {**entry["machine"], "metadata": metadata}}
+        entries.append(entry)
+    snapshot["machines"] = entries
+    return with_rebuilt_spec(snapshot)
+
+
+def _addons_updated(snapshot: Object, decision: Object) -> Object:
+    wanted = {each.name: each.wanted for each in outdated_addons(read_snapshot(snapshot)) if not each.problem}
+    installed = snapshot["workload"]["addons"]
+    updated = {name: {**installed[name], "image": image} for name, image in wanted.items()}
+    if "dns" in updated:
+        updated["dns"]["corefileKey"] = ""
+    snapshot["workload"] = {**snapshot["workload"], "addons": {**installed, **updated}}
+    return snapshot
+
+
+def _infrastructure_machine(snapshot: Object, name: str) -> Object:
+    reference = (((snapshot["controlPlane"].get("spec") or {}).get("machineTemplate") or {}).get("spec") or {}).get(
+        "infrastructureRef"
+    ) or {}
+    annotations = {
+        kinds.ANNOTATION_CLONED_FROM_NAME: reference.get("name", ""),
+        kinds.ANNOTATION_CLONED_FROM_GROUP_KIND: f"{reference.get('kind', '')}.{reference.get('apiGroup', '')}",
+    }
+    kind = kinds.machine_kind(reference.get("kind", ""))
+    return {"kind": kind, "metadata": {"name": name, "annotations": annotations}, "spec": {}, "status": {}}
+
+
+def _member_begun(snapshot: Object, name: str) -> str:
+    """The ID of the member that a machine has already, "" where it has none: it is what becomes its voter."""
+    view = read_snapshot(snapshot)
+    machine = next(each for each in view.machines if each.name == name)
+    member = machine.member or only_candidate(view, machine)
+    return member.id if member is not None else ""
+
+
+def _has_host(snapshot: Object, name: str) -> bool:
+    return any(each.name == name and existing_hosts.has_host(each) for each in read_snapshot(snapshot).machines)
+
+
+def _with_node(snapshot: Object, machine: Object, begun: str) -> Object:
+    """The workload as it is once this machine carries a working control plane; `begun`: the ID of the member it has already."""
+    workload = dict(snapshot["workload"])
+    name, version = machine["metadata"]["name"], machine["spec"].get("version") or ""
+    try:
+        labels, taints = kubernetes_facts.role_labels(version), kubernetes_facts.default_taint_keys(version)
+    except ValueError:
+        # What a stored Machine has for a version needn't be one; what kubeadm would set can't be told then.
+        labels, taints = (kubernetes_facts.LABEL_CONTROL_PLANE,), ()
+    first = workload.get("reachable") is not True
+    workload.update(reachable=True, initialized=True, message="", via=name if first else workload.get("via"))
+    workload["endpoint"] = {"answers": True, "message": ""}
+    node = {
+        "name": name,
+        "kubeletVersion": version,
+        "labels": dict.fromkeys(labels, ""),
+        "taints": [{"key": key, "effect": "NoSchedule"} for key in taints],
+        "ready": "True",
+        "readyReason": "KubeletReady",
+        "machineID": (machine.get("status") or {}).get("machineID") or "",
+        "creationTimestamp": snapshot["now"],
+    }
+    workload["nodes"] = [each for each in workload.get("nodes") or [] if each["name"] != name] + [node]
+    components = [
+        component for component, _kind, _title in names.COMPONENTS if component != "etcd" or _managed(snapshot)
+    ]
+    workload["pods"] = {
+        **(workload.get("pods") or {}),
+        name: {each: {"phase": "Running", "ready": True} for each in components},
+    }
+    if _managed(snapshot):
+        workload["etcd"] = with_member(workload.get("etcd") or {}, name, begun)
+        seen_by_witnesses(workload, lambda etcd: with_member(etcd, name, begun))
+    return workload
+
+
+def _recovered(snapshot: Object, decision: Object) -> Object:
+    """etcd stands alone on the target; the lost machine counts as one whose bootstrap failed or, where it had joined, is marked."""
+    target = decision["target"]
+    entries = []
+    for entry in snapshot["machines"]:
+        if entry["machine"]["metadata"]["name"] == target.get("lost"):
+            entry = {**entry, "machine": _given_up(entry["machine"])}
+        entries.append(entry)
+    snapshot["machines"] = entries
+    survivor = next(each["machine"] for each in entries if each["machine"]["metadata"]["name"] == target["machine"])
+    workload = {**snapshot["workload"], "recovery": None}
+    own = next((each.member for each in read_snapshot(snapshot).machines if each.name == target["machine"]), None)
+    if workload.get("etcd") and target.get("memberID"):
+        workload["etcd"] = without_member(workload["etcd"], target["memberID"])
+    snapshot["workload"] = workload
+    snapshot["workload"] = _with_node(snapshot, survivor, own.id if own is not None else "")
+    return snapshot
+
+
+def _given_up(machine: Object) -> Object:
+    status = machine.get("status") or {}
+    bootstrap = status.get("bootstrap") or {}
+    if bootstrap.get("state") == names.SUCCEEDED:
+        annotations = {**(machine["metadata"].get("annotations") or {}), kinds.ANNOTATION_REMEDIATE_MACHINE: ""}
+        return {**machine, "metadata": {**machine["metadata"], "annotations": annotations}}
+    return {**machine, "status": {**status, "bootstrap": {**bootstrap, "state": names.FAILED}}}
+
+
+def _managed(snapshot: Object) -> bool:
+    configuration = ((snapshot["controlPlane"].get("spec") or {}).get("kubeadmConfigSpec") or {}).get(
+        "clusterConfiguration"
+    ) or {}
+    return (configuration.get("etcd") or {}).get("external") is None
+
+
+def _machines_deleted(snapshot: Object, decision: Object) -> Object:
+    gone = decision["target"]["machines"]
+    left = [each for each in snapshot["machines"] if each["machine"]["metadata"]["name"] not in gone]
+    # Where others stay, what went never carried anything that they share.
+    snapshot.update(machines=left, preparedMachines=[], workload=snapshot["workload"] if left else nothing_left(False))
+    return snapshot
+
+
+def _infrastructure_deleted(snapshot: Object, decision: Object) -> Object:
+    snapshot["infrastructureCluster"] = None
+    return snapshot

@@ -1,0 +1,31 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an adoption makes of the wanted spec, for the prediction. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...kubeadm.configuration.rebuild import has_configuration, rebuild
+
+Object = dict[str, Any]
+
+
+def with_rebuilt_spec(snapshot: Object) -> Object:
+    """Give the control plane the KubeadmConfigSpec that its machines' KubeadmConfigs tell, where it has none (seed 001)."""
+    spec = snapshot["controlPlane"].get("spec") or {}
+    own = spec.get("kubeadmConfigSpec") or {}
+    if not has_configuration(own):
+        ordered = sorted(snapshot["machines"], key=lambda each: _age(each["machine"]))
+        rebuilt = rebuild([(each.get("kubeadmConfig") or {}).get("spec") or {} for each in ordered])
+        snapshot["controlPlane"] = {
+            **snapshot["controlPlane"],
+            "spec": {**spec, "kubeadmConfigSpec": {**own, **rebuilt}},
+        }
+    return snapshot
+
+
+def _age(machine: Object) -> tuple[str, str]:
+    metadata = machine["metadata"]
+    return (str(metadata.get("creationTimestamp", "")), str(metadata["name"]))

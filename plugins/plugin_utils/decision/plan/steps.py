@@ -1,0 +1,94 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The plan: decide, predict what follows, decide again, until nothing is left (DESIGN.md idea 3: the same function run forward)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Callable, Optional
+
+from .. import names as stable
+from ..creation.existing_hosts import has_host
+from ..decide import decide_on
+from ..snapshot.fingerprint import fingerprint, state_of_view
+from ..snapshot.view import View, read_snapshot
+from .predict import predict
+
+__all__ = ["Names", "machines_ahead", "plan", "predict", "walk"]
+
+Object = dict[str, Any]
+# Gives a new machine's name; takes the failure domain that it goes to, "" where there are none.
+Names = Callable[[str], str]
+
+
+def plan(snapshot: Object, limit: int = stable.PLAN_LIMIT, names: Optional[Names] = None) -> list[Object]:
+    """The ordered steps from a snapshot on, each a decision with its number as `step` and the state that it `expects` as a fingerprint.
+
+    The last one is what it ends with: none, or what it is blocked on, waits for or is postponed by. New machines get their
+    `target.name` from `names`; without it the name is open, and further steps call the machine by a placeholder. A plan never
+    has more than `limit` steps; one that would is cut off with a step that is blocked by PlanTooLong, which means a fault of this code.
+    """
+    return [
+        {"step": number, **decision, "expects": fingerprint(state_of_view(view, decision))}
+        for number, (view, decision) in enumerate(walk(snapshot, limit, names), start=1)
+    ]
+
+
+def walk(
+    snapshot: Object, limit: int = stable.PLAN_LIMIT, names: Optional[Names] = None
+) -> Iterator[tuple[View, Object]]:
+    """Each step of the plan with the snapshot, read, that it is decided on; as plan()."""
+    current = read_snapshot(snapshot)
+    for number in range(1, limit + 1):
+        decision = decide_on(current)
+        if decision["action"] in stable.ENDINGS:
+            yield current, decision
+            return
+        if number == limit:
+            yield current, _too_long(decision, limit)
+            return
+        decision = _named(decision, names)
+        yield current, decision
+        current = read_snapshot(predict(current.raw, decision))
+
+
+def machines_ahead(snapshot: Object) -> list[Object]:
+    """The steps of a plan that make a machine for which nothing was made yet, whoever has to consent to them.
+
+    `after` of each names the machines that are removed before it.
+    """
+    policy = {**(snapshot.get("policy") or {}), "approved": True}
+    found, removed = [], []
+    for view, decision in walk({**snapshot, "policy": policy}):
+        name = (decision["target"] or {}).get("machine")
+        if decision["action"] == stable.REMOVE:
+            removed.append(name)
+        elif decision["action"] in (stable.INITIALIZE, stable.JOIN) and not any(
+            each.name == name and has_host(each) for each in view.machines
+        ):
+            found.append({**decision, "after": list(removed)})
+    return found
+
+
+def _named(decision: Object, names: Optional[Names]) -> Object:
+    target = decision.get("target") or {}
+    if names is None or decision["action"] not in (stable.INITIALIZE, stable.JOIN) or target.get("machine"):
+        return decision
+    return {**decision, "target": {**target, "name": names(str(target.get("failureDomain") or ""))}}
+
+
+def _too_long(decision: Object, limit: int) -> Object:
+    text = f"the plan has not come to an end after {limit} steps"
+    fault = {
+        "reason": "PlanTooLong",
+        "message": text,
+        "fix": "Report this with the snapshot: it is a fault of this collection.",
+    }
+    return {
+        **decision,
+        "action": stable.BLOCKED,
+        "target": None,
+        "reasons": [{"reason": "PlanTooLong", "message": text}],
+        "blockedOn": [fault],
+    }

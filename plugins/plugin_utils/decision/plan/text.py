@@ -1,0 +1,165 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A plan for people: numbered steps in short, aligned lines, and how it ends. Pure."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Optional
+
+from ....module_utils.common.legible import block
+from ....module_utils.common.values import clip, shortened
+from .. import names
+from ..text import verb
+
+Object = dict[str, Any]
+WIDTH = 110
+_LABEL = 8
+_INDENT = " " * 6
+# What hosts say is data: shown, but never trusted to be short.
+_LONGEST = 1200
+
+_ENDINGS: Mapping[str, str] = {
+    names.WAIT: "It waits here for what changes by itself:",
+    names.POSTPONED: "The rest is postponed:",
+    names.BLOCKED: "BLOCKED, a person must act:",
+}
+
+
+def plan_text(document: Object, file: Optional[str] = None) -> str:
+    """The plan as text of many lines, without a newline at its end; `file` is where it is kept, if anywhere."""
+    wanted = document["wanted"]
+    count = wanted.get("replicas")
+    heading = f"PLAN {document['namespace']}/{document['cluster']}   {clip(wanted.get('version'), 40)}"
+    heading += f", {count} replica{'' if count == 1 else 's'} wanted" if count is not None else ""
+    lines = [f"{heading}, {_existing(len(document['observed'].get('machines') or {}))}"]
+    known = {*(document["observed"].get("machines") or {}), *_fixed_names(document)}
+    for step in document["steps"]:
+        lines += ["", *_step(step, known)]
+    lines += ["", *_end(document), *_limits(document, file)]
+    return block(lines)
+
+
+def headline(step: Object) -> str:
+    """What a step does, in one line without its number: "join a new machine in failure domain b"."""
+    target = step.get("target") or {}
+    name = target.get("name")
+    if not name or target.get("machine"):
+        return clip(verb(step), 200)
+    said = verb({**step, "target": {**target, "machine": name}})
+    return clip(said.replace(f"machine {name}", f"new machine {name}", 1), 200)
+
+
+def _fixed_names(document: Object) -> Iterator[str]:
+    for step in document["steps"]:
+        if (step.get("target") or {}).get("name"):
+            yield step["target"]["name"]
+
+
+def _existing(count: int) -> str:
+    return (
+        "no machine exists"
+        if not count
+        else f"{count} machine{'' if count == 1 else 's'} exist{'s' if count == 1 else ''}"
+    )
+
+
+def _step(step: Object, known: Collection[str]) -> Iterator[str]:
+    yield f"{step['step']:>4}  {headline(step)}" + ("   [wants your consent]" if step["needsApproval"] else "")
+    for each in step["reasons"]:
+        yield from _field("why", each["message"])
+    quorum = step.get("quorum")
+    if quorum:
+        yield from _field("etcd", quorum_line(quorum))
+    yield from _field("leader", leader_line(step, known))
+    if quorum and quorum.get("whyThisOrder"):
+        yield from _field("order", quorum["whyThisOrder"])
+    for each in step.get("prerequisites") or ():
+        yield from _field("needs", each["message"])
+    for each in step.get("preflight") or ():
+        if each["result"] == "fail":
+            yield from _field("check", f"{each['check']} fails: {each['message']}")
+
+
+def quorum_line(quorum: Object) -> str:
+    """The quorum certificate in one line: "3 voters, 3 healthy, quorum 2, tolerance 1 -> 4 voters, ..."."""
+    before, after = quorum["before"], quorum["after"]
+    if before == after:
+        return f"{_figures(before)}; unchanged"
+    return f"{_figures(before)} -> {_figures(after)}" if before["voters"] else f"none yet -> {_figures(after)}"
+
+
+def leader_line(step: Object, known: Collection[str]) -> str:
+    """Who leads etcd and whether that moves; "" where it is not known or there is no etcd to speak of.
+
+    Names that are not in `known` are placeholders of machines that have none yet.
+    """
+
+    def called(name: str) -> str:
+        return clip(name, 80) if name in known else "a new machine"
+
+    move = step.get("leadership")
+    if move:
+        best, *others = list(dict.fromkeys(called(each) for each in move["to"])) or ["nobody"]
+        rest = f" (else {shortened(others, 2)})" if others else ""
+        return f"{called(move['from'])} leads; leadership moves to {best} first{rest}"
+    leader = (step.get("quorum") or {}).get("leader")
+    return f"{clip(leader, 80)} leads and goes on leading" if leader in known else ""
+
+
+def _figures(figures: Object) -> str:
+    voters = figures["voters"]
+    return (
+        f"{voters} voter{'' if voters == 1 else 's'}, {figures['healthy']} healthy, "
+        f"quorum {figures['quorum']}, tolerance {figures['tolerance']}"
+    )
+
+
+def _end(document: Object) -> Iterator[str]:
+    end, steps = document["end"], document["steps"]
+    if end["action"] == names.NONE:
+        said = "; ".join(clip(each["message"]) for each in end["reasons"])
+        yield from _wrapped(f"Then nothing is left to do: {said}." if steps else f"Nothing to do: {said}.", "  ")
+        return
+    then = "Then: " if steps else ""
+    yield f"  {then}{_ENDINGS[end['action']]}"
+    for each in end["blockedOn"]:
+        yield from _field("what", f"{each['message']} ({each['reason']})")
+        yield from _field("to do", each.get("fix") or "")
+
+
+def _limits(document: Object, file: Optional[str]) -> Iterator[str]:
+    asks = next((step for step in document["steps"] if step["needsApproval"]), None)
+    if asks is not None:
+        how = f"reconcile with -e control_plane_plan_file={file}."
+        if not file:
+            how = (
+                "keep the plan (plan with -e control_plane_plan_file=FILE), read it, then reconcile with the same file."
+            )
+        text = (
+            f"NOTE: reconcile stops before step {asks['step']} until you consent (control_plane_replace is ask): {how}"
+        )
+        yield from ("", *_wrapped(text, "  "))
+    if file:
+        text = f"Kept in {file}; reconcile with -e control_plane_plan_file={file} carries out this plan and no other."
+        yield from ("", *_wrapped(text, "  "))
+
+
+def _field(label: str, text: str) -> list[str]:
+    if not text:
+        return []
+    first = f"{_INDENT}{label:<{_LABEL}}"
+    return _wrapped(clip(text, _LONGEST), first, " " * len(first))
+
+
+def _wrapped(text: str, first: str, following: Optional[str] = None) -> list[str]:
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=first if following is None else following,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

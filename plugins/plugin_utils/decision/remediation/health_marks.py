@@ -1,0 +1,138 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From what health checks found to the marks on Machines that remediation goes by (kcp-behaviour.md §1.9). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Optional
+
+from ...objects import kinds
+from ...objects.conditions import condition
+from .. import names
+from ..snapshot.view import MachineView, View, annotations_of, condition_of, read_snapshot
+from .retry import read_record
+from .unhealthy_machines import DELETING, HEALTHY, UNHEALTHY, Finding, Result, check, worst
+
+Object = dict[str, Any]
+CHECKED = "HealthCheckSucceeded"
+REMEDIATED = "OwnerRemediated"
+WAITING = "WaitingForRemediation"
+
+
+@dataclass
+class Marks:
+    """What changes on one Machine: conditions to set, and types of conditions to take away."""
+
+    set: list[Object] = field(default_factory=list)
+    remove: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What all health checks together say of one machine, for people and for the task that registers it."""
+
+    finding: Finding
+    checks: tuple[str, ...]
+    marked: bool
+    note: str
+
+    def document(self) -> Object:
+        """The verdict as JSON types."""
+        return {
+            "machine": self.finding.machine,
+            "state": self.finding.state,
+            "reason": self.finding.reason,
+            "message": self.finding.message,
+            "marked": self.marked,
+            "note": self.note,
+            "healthChecks": list(self.checks),
+        }
+
+
+@dataclass
+class Evaluation:
+    """All MachineHealthChecks of a cluster: their results, the verdict and the marks of each machine, by its name."""
+
+    results: list[Result]
+    verdicts: dict[str, Verdict]
+    marks: dict[str, Marks]
+
+
+def evaluate(documents: Sequence[Object], snapshot: Object) -> Evaluation:
+    """Evaluate MachineHealthChecks (hub form, defaulted) on a snapshot whose Machines carry their conditions as they are now.
+
+    A machine is marked for remediation where a health check finds it unhealthy and that health check's limits allow it. A mark that
+    no health check stands for any more is taken back, unless its remediation has begun. Where nobody can be judged, marks stay.
+    """
+    view = read_snapshot(snapshot)
+    results = [check(document, view) for document in sorted(documents, key=lambda each: str(each["metadata"]["name"]))]
+    evaluation = Evaluation(results, {}, {})
+    for machine in view.machines:
+        found = worst(results, machine.name)
+        marks = Marks()
+        if found is None:
+            _uncovered(view, machine, marks)
+        else:
+            evaluation.verdicts[machine.name] = _verdict(view, machine, found, results, marks)
+        if marks.set or marks.remove:
+            evaluation.marks[machine.name] = marks
+    return evaluation
+
+
+def _verdict(view: View, machine: MachineView, found: Finding, results: list[Result], marks: Marks) -> Verdict:
+    sick = [each for each in results if machine.name in each.findings and each.findings[machine.name] == found]
+    covering = tuple(each.name for each in results if machine.name in each.findings)
+    if found.state == HEALTHY:
+        _set(machine, condition(CHECKED, names.TRUE, CHECKED), marks)
+        return Verdict(found, covering, False, "")
+    waits = condition_of(machine.machine, REMEDIATED).get("status") == names.FALSE
+    if found.state != UNHEALTHY:
+        return Verdict(found, covering, _is_marked(machine) and found.state != DELETING, "")
+    _set(machine, condition(CHECKED, names.FALSE, found.reason, found.message), marks)
+    unhealthy = [each for each in results if _state(each, machine) == UNHEALTHY]
+    if any(each.allowed for each in unhealthy):
+        if not waits:
+            marks.set.append(condition(REMEDIATED, names.FALSE, WAITING, "Waiting for remediation"))
+        return Verdict(found, tuple(each.name for each in sick), True, "marked for remediation")
+    refusal = next((each.message for each in unhealthy if each.message), "")
+    if waits and not _stands(view, machine):
+        marks.remove.append(REMEDIATED)
+    return Verdict(found, tuple(each.name for each in sick), waits and _stands(view, machine), f"not marked: {refusal}")
+
+
+def _state(result: Result, machine: MachineView) -> Optional[str]:
+    found = result.findings.get(machine.name)
+    return found.state if found is not None else None
+
+
+def _set(machine: MachineView, wanted: Object, marks: Marks) -> None:
+    stored = condition_of(machine.machine, wanted["type"])
+    if any(stored.get(key, "") != wanted[key] for key in ("status", "reason", "message")):
+        marks.set.append(wanted)
+
+
+def _uncovered(view: View, machine: MachineView, marks: Marks) -> None:
+    """No health check covers the machine (any more): what one once said of it no longer stands."""
+    if view.paused or view.deleting or not condition_of(machine.machine, CHECKED) or _begun(view, machine):
+        return
+    marks.remove.append(CHECKED)
+    waits = condition_of(machine.machine, REMEDIATED).get("status") == names.FALSE
+    if waits and not _stands(view, machine):
+        marks.remove.append(REMEDIATED)
+
+
+def _stands(view: View, machine: MachineView) -> bool:
+    """Whether a mark stays whatever health checks say: a person set it, or its remediation has begun."""
+    return kinds.is_flagged(machine.machine, kinds.ANNOTATION_REMEDIATE_MACHINE) or _begun(view, machine)
+
+
+def _begun(view: View, machine: MachineView) -> bool:
+    record = read_record(annotations_of(view.control_plane).get(kinds.ANNOTATION_REMEDIATION_IN_PROGRESS))
+    return machine.deleting or (record is not None and record.machine == machine.name)
+
+
+def _is_marked(machine: MachineView) -> bool:
+    return all(condition_of(machine.machine, kind).get("status") == names.FALSE for kind in (CHECKED, REMEDIATED))

@@ -1,0 +1,35 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Machines that can never work again, whoever looks at them: they are remediated without being marked (seed 001, "Remediation")."""
+
+from __future__ import annotations
+
+from ....module_utils.common.values import clip
+from .. import names
+from ..creation.bootstrap import may_run
+from ..snapshot.view import MachineView, View
+
+
+def beyond_repair(view: View, machine: MachineView) -> str:
+    """Why a machine that joined can't come back, "" where it may.
+
+    Its infrastructure does not exist any more (a machine that is only dead may be started again); or its etcd member was taken
+    out, for a while, as every member that answered says: etcd never takes back a member with the data of one that was removed.
+    """
+    if not machine.joined:
+        return ""
+    if machine.infrastructure_lost:
+        return (
+            f"its infrastructure does not exist any more (the provider says: {clip(machine.infrastructure_gone, 80)})"
+        )
+    if not view.managed_etcd or machine.member is not None or machine.node is None:
+        return ""
+    # That another machine joined a short while ago says nothing of this one, whose join was done before.
+    began = machine.started is not None and view.now - machine.started < names.SETTLING
+    joining = began or any(may_run(view, each) for each in view.known)
+    unfinished = joining or any(not each.settled for each in view.members)
+    known = view.etcd_known and view.etcd.get("memberListAgrees") is True and not unfinished
+    if known and view.lasting(machine.machine, "EtcdMemberHealthy"):
+        return "its etcd member was removed, and etcd never takes back a member with the data of one that was removed"
+    return ""

@@ -1,0 +1,261 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Replacing a machine that a health check found unhealthy (kcp-behaviour.md §1.9, seed 001 "Remediation").
+
+A machine is a candidate where a MachineHealthCheck marked it (HealthCheckSucceeded and OwnerRemediated are False), where a
+person did with the annotation remediate-machine, or where it can't come back (repair.py).
+It is removed first and replaced afterwards. Upstream never remediates with
+an external etcd, whose member list it can't have; here its connectivity is what counts.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from ....module_utils.common import quorum
+from ....module_utils.common.values import clip
+from ...objects import kinds
+from .. import names
+from ..checks.preflight import FAIL, PASS, SKIP, check, topology_trouble
+from ..checks.second_witness import VIEWS_AGREE, views_trouble
+from ..checks.trouble import OTHER_NAME, Trouble
+from ..conditions.machine import condition, health_conditions, is_true
+from ..creation.bootstrap import marked, voters_of_nobody
+from ..outcome import Context, Outcome, first_that_acts, reason, target
+from ..removal.leadership import hand_over
+from ..rollout.gates import REPLACEMENT_POLICY, replacement_policy
+from ..snapshot.view import MachineView, View, annotations_of, condition_of
+from .repair import beyond_repair
+from .retry import Record, in_progress, read_record, to_be_remediated, try_again
+
+Object = dict[str, Any]
+CANNOT = "CannotBeRemediated"
+DEFERRED = "RemediationDeferred"
+UNHEALTHY = "MachineUnhealthy"
+
+
+def remediate(context: Context) -> Optional[Outcome]:
+    """The remediation that is due: its removal, or why the most broken one is refused or deferred. None where no machine is to be remediated.
+
+    A refusal does not end the pass: the caller goes on to rollout and scaling, whose own checks decide.
+    """
+    view = context.view
+    record = in_progress(view)
+    begun = next((each for each in view.live if record is not None and each.name == record.machine), None)
+    if begun is not None and record is not None:
+        # The run ended between writing the record and deleting the Machine: go on with it, the try is counted already.
+        return _judge(context, begun, record)
+    # Of a machine that has not joined, creation/bootstrap.py says what is done; the table in docs/reference/bootstrap.md has all of them.
+    candidates = sorted(
+        (each for each in view.live if each.joined and to_be_remediated(view, each)), key=_rank(context)
+    )
+    # The most broken one first. Where that must not go, another one may have to go before it.
+    return first_that_acts(_remedy(context, each, record) for each in candidates)
+
+
+def _remedy(context: Context, picked: MachineView, record: Optional[Record]) -> Outcome:
+    view = context.view
+    if record is not None and not _must_go_first(view, picked):
+        text = f"waiting for the replacement of machine {clip(record.machine, 80)}: one remediation at a time"
+        return _refuse(context, picked, DEFERRED, text, "", names.WAIT)
+    topology = topology_trouble(view)
+    if topology is not None:
+        return _refuse(context, picked, DEFERRED, topology.message, topology.fix, names.BLOCKED)
+    fresh, refusal = try_again(view, picked)
+    if refusal is not None:
+        action = names.POSTPONED if refusal.reason == DEFERRED else names.BLOCKED
+        return _refuse(context, picked, refusal.reason, refusal.message, refusal.fix, action)
+    return _judge(context, picked, fresh)
+
+
+def _must_go_first(view: View, machine: MachineView) -> bool:
+    """Whether the replacement that is waited for can't be added before this machine's member is gone (peers.md finding 9)."""
+    silent = machine.member is not None and not machine.member.counts
+    return view.managed_etcd and silent and not quorum.adds_beside_silent_voter(view.etcd)
+
+
+def _rank(context: Context) -> Any:
+    """The most broken machine first (§1.9 step 4)."""
+    view = context.view
+    kinds_in_order = (
+        *(("EtcdMemberHealthy", "EtcdPodHealthy") if view.managed_etcd else ()),
+        *names.COMPONENT_CONDITIONS,
+        "NodeKubeadmLabelsAndTaintsSet",
+    )
+
+    def key(machine: MachineView) -> tuple[Any, ...]:
+        conditions = context.machines[machine.name]
+        return (
+            not kinds.is_flagged(machine.machine, kinds.ANNOTATION_REMEDIATE_MACHINE),
+            machine.node is not None,
+            *(is_true(conditions, kind) for kind in kinds_in_order),
+            machine.order,
+        )
+
+    return key
+
+
+def _refuse(context: Context, machine: MachineView, name: str, text: str, fix: str, action: str) -> Outcome:
+    message = f"machine {machine.name} is not remediated: {text}"
+    said = name if name in (CANNOT, DEFERRED) else (DEFERRED if action != names.BLOCKED else CANNOT)
+    _say(context, machine, said, text)
+    entry = {"reason": name, "message": message, "fix": fix}
+    return Outcome(action, [reason(name, message)], blocked_on=[entry])
+
+
+def _say(context: Context, machine: MachineView, name: str, text: str) -> None:
+    context.machines[machine.name].append(condition("OwnerRemediated", names.FALSE, name, text))
+
+
+def _judge(context: Context, machine: MachineView, record: Record) -> Outcome:
+    """The gates of §1.9 step 9, in order; the first that is violated refuses."""
+    view = context.view
+    checks: list[Object] = []
+    verdict = _verdict(view, machine)
+    outcome = None
+    for name, found, text in _gates(context, machine, verdict):
+        checks.append(check(name, FAIL if found else (PASS if text else SKIP), found.message if found else text))
+        if found is not None and outcome is None:
+            action = names.WAIT if found.waits else names.POSTPONED if found.postpones else names.BLOCKED
+            outcome = _refuse(context, machine, found.reason, found.message, found.fix, action)
+    why = f"machine {machine.name} {_found(view, machine)}: it is removed, then replaced"
+    if outcome is None:
+        _say(context, machine, "MachineDeleting", "Machine is deleting")
+        identity = machine.member.id if machine.member is not None else None
+        outcome = Outcome(names.REMOVE, [reason(UNHEALTHY, why)], target(machine, member=identity))
+        outcome.remediation = record.document()
+        outcome.leadership = hand_over(view, machine, context.machines, {each.name for each in context.old})
+    outcome.preflight = checks
+    if verdict is not None:
+        outcome.quorum = verdict.certificate(view.leader_title, _order(view, machine, verdict))
+    return outcome
+
+
+def _found(view: View, machine: MachineView) -> str:
+    lost = "" if marked(machine) else beyond_repair(view, machine)
+    if lost:
+        return f"can't come back ({lost})"
+    found = condition_of(machine.machine, "HealthCheckSucceeded")
+    text = clip(found.get("message"), 120) or clip(found.get("reason"), 80)
+    return f"was found unhealthy ({text})" if text else "was found unhealthy"
+
+
+def _verdict(view: View, machine: MachineView) -> Optional[quorum.Verdict]:
+    if not view.managed_etcd or not view.etcd_known:
+        return None
+    identity = machine.member.id if machine.member is not None else ""
+    return quorum.check_remove(view.members, identity, view.leader.id if view.leader else None)
+
+
+def _order(view: View, machine: MachineView, verdict: quorum.Verdict) -> str:
+    if machine.member is None:
+        return "It has no etcd member: the membership does not change."
+    text = "An unhealthy member goes before its replacement is added: it gives no vote, but raises the number of votes needed."
+    if view.leader is not None and view.leader.id == machine.member.id:
+        text += " It leads: leadership is moved to another member first."
+    return text if verdict.allowed else f"{text} Refused: {verdict.why}."
+
+
+def _gates(
+    context: Context, machine: MachineView, verdict: Optional[quorum.Verdict]
+) -> list[tuple[str, Optional[Trouble], str]]:
+    view = context.view
+    others = [each for each in view.live if each is not machine and each.joined]
+    found: list[tuple[str, Optional[Trouble], str]] = []
+
+    def gate(name: str, violated: Optional[Trouble], text: str) -> None:
+        found.append((name, violated, text))
+
+    policy, said = replacement_policy(view)
+    gate(REPLACEMENT_POLICY, policy[0] if policy else None, said)
+    text = "can't remediate if current replicas are less or equal to 1"
+    fix = "Repair this machine: with one machine there is nothing to rebuild it from. See the docs on restoring."
+    gate(
+        "MoreThanOneMachine",
+        None if others else _no(CANNOT, text, fix),
+        f"{', '.join(each.name for each in others)} stay",
+    )
+    young = [each.name for each in others if each.node is None and not each.node_lost and not marked(each)]
+    text = f"waiting for control plane Machine provisioning to complete: {', '.join(young)}"
+    gate("NoMachineProvisioning", _no(DEFERRED, text, "", True) if young else None, "no machine is being provisioned")
+    gate("EtcdKnown", *_etcd_known(view))
+    needed = health_conditions(view)
+    healthy = [each.name for each in others if is_true(context.machines[each.name], *needed)]
+    text = "it could result in loosing Kubernetes control plane components: no other machine has all of them healthy"
+    fix = "Bring another machine back to health first."
+    waits = view.settling and bool(others)
+    gate("AnotherMachineHealthy", None if healthy else _no(CANNOT, text, fix, waits), f"{', '.join(healthy)} work")
+    if verdict is not None:
+        waits = view.settling or not view.lasting(view.control_plane, "EtcdClusterHealthy")
+        # With a member of its own, the arithmetic refuses the same; without one nothing would be computed.
+        loose = [each.describe() for each in view.members if not each.settled and machine.member is None]
+        text = f"an earlier change of the membership is unfinished: {', '.join(loose)}"
+        fix = "It is finished, or the member removed, before another machine goes."
+        gate("MembersSettled", _no(DEFERRED, text, fix, waits) if loose else None, "no member is unfinished")
+        unknown = [each.describe() for each in voters_of_nobody(view, machine)]
+        text = f"whose is the etcd {', '.join(unknown)}? It may be this machine's, and would die with it"
+        gate(
+            "MemberKnown",
+            _no(CANNOT, text, OTHER_NAME, waits) if unknown else None,
+            "" if machine.member is None else "its member is known",
+        )
+        fix = "Bring the other unhealthy members back first; without a majority only a snapshot helps."
+        text = f"it could result in etcd quorum loss: {verdict.why}"
+        waits = waits and verdict.after.voters > 0
+        gate("EtcdQuorum", None if verdict.allowed else _no(CANNOT, text, fix, waits), verdict.why)
+        gate(VIEWS_AGREE, views_trouble(view, machine) or _lists_differ(view), "nothing speaks against the view")
+        leadership = hand_over(view, machine, context.machines, {each.name for each in context.old})
+        stuck = leadership is not None and not leadership["to"]
+        text = "it leads etcd, and no other machine can take the leadership over"
+        gate(
+            "LeadershipCandidate",
+            _no(CANNOT, text, fix) if stuck else None,
+            "" if leadership is None else "leadership can be moved",
+        )
+    return found
+
+
+def _lists_differ(view: View) -> Optional[Trouble]:
+    # Without a member in one list it may still be a voter in another: agreement is wanted for every machine.
+    if view.etcd.get("memberListAgrees") is True:
+        return None
+    text = "the etcd members do not all report the same member list"
+    waits = view.etcd.get("memberListAgrees") is None and (
+        view.settling or not view.lasting(view.control_plane, "EtcdClusterHealthy")
+    )
+    return _no("ViewsDisagree", text, "Look at the network between the members.", waits)
+
+
+def _etcd_known(view: View) -> tuple[Optional[Trouble], str]:
+    waits = view.settling or not view.lasting(view.control_plane, "ControlPlaneComponentsHealthy")
+    said = clip(view.etcd.get("message")) or "no reason given"
+    fix = "Look at etcd; nothing is removed while it is unknown."
+    if view.managed_etcd:
+        text = f"failed to check etcd cluster health before remediation: {said}"
+        return (None, "etcd gave its member list") if view.etcd_known else (_no(DEFERRED, text, fix, waits), "")
+    if view.etcd.get("reachable") is False:
+        return _no(DEFERRED, f"the external etcd does not answer: {said}", fix, waits), ""
+    return None, "the external etcd answers" if view.etcd else ""
+
+
+def _no(name: str, text: str, fix: str, waits: bool = False) -> Trouble:
+    return Trouble("Remediation", name, text, fix, waits)
+
+
+def retried(context: Context, machine: MachineView, removal: Outcome) -> Outcome:
+    """A removal because a bootstrap failed, with the retry limits of a remediation: it is one in all but name.
+
+    Returns the removal with its record, or what refuses it.
+    """
+    if removal.action != names.REMOVE or machine.deleting:
+        return removal
+    record, refusal = try_again(context.view, machine)
+    known = read_record(annotations_of(context.view.control_plane).get(kinds.ANNOTATION_REMEDIATION_IN_PROGRESS))
+    if known is not None and known.machine == machine.name:
+        record, refusal = known, None
+    if refusal is not None:
+        action = names.POSTPONED if refusal.reason == DEFERRED else names.BLOCKED
+        return _refuse(context, machine, refusal.reason, refusal.message, refusal.fix, action)
+    removal.remediation = record.document()
+    return removal

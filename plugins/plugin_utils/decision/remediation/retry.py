@@ -1,0 +1,162 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is remembered of remediations, and how often one may be tried again (kcp-behaviour.md §1.9)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from ....module_utils.common.bounded_yaml import read_json
+from ....module_utils.common.values import clip, parse_time
+from ...objects import kinds
+from .. import names
+from ..creation.bootstrap import has_failed, marked
+from ..outcome import max_surge
+from ..snapshot.view import MachineView, View, annotations_of
+from .repair import beyond_repair
+
+Object = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Record:
+    """One remediation: the machine that was removed, when, and how many times this problem had been tried before."""
+
+    machine: str
+    timestamp: str
+    retry_count: int
+
+    def document(self) -> Object:
+        """The record as the annotations hold it."""
+        return {"machine": self.machine, "timestamp": self.timestamp, "retryCount": self.retry_count}
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a machine is not remediated now: the reason's stable name, the text, and what a person can do."""
+
+    reason: str
+    message: str
+    fix: str
+
+
+def to_be_remediated(view: View, machine: MachineView) -> bool:
+    """Whether a machine is to be removed and replaced: somebody marked it, or it can't come back."""
+    return marked(machine) or bool(beyond_repair(view, machine))
+
+
+def read_record(text: Any) -> Optional[Record]:
+    """The record in an annotation's text, None where there is none that can be read."""
+    try:
+        found = read_json(text)
+    except ValueError:
+        return None
+    if not isinstance(found, dict) or not isinstance(found.get("machine"), str):
+        return None
+    count = found.get("retryCount")
+    stamp = found.get("timestamp")
+    return Record(
+        found["machine"],
+        stamp if isinstance(stamp, str) else "",
+        count if isinstance(count, int) and not isinstance(count, bool) else 0,
+    )
+
+
+def in_progress(view: View) -> Optional[Record]:
+    """The remediation whose replacement is not made yet; None where there is none, or where a newer machine exists already."""
+    record = read_record(annotations_of(view.control_plane).get(kinds.ANNOTATION_REMEDIATION_IN_PROGRESS))
+    return None if record is None or _stale(view, record) else record
+
+
+def replacement_owed(view: View) -> bool:
+    """Whether a remediated machine is gone and its replacement is not made yet."""
+    record = in_progress(view)
+    return record is not None and all(machine.name != record.machine for machine in view.machines)
+
+
+def is_stale(view: View) -> bool:
+    """Whether the control plane carries a record that no longer means anything and is to be taken away."""
+    text = annotations_of(view.control_plane).get(kinds.ANNOTATION_REMEDIATION_IN_PROGRESS)
+    if text is None:
+        return False
+    record = read_record(text)
+    return record is None or _over(view, record) or (_enough(view, record) and not _rollout_owes(view))
+
+
+def _rollout_owes(view: View) -> bool:
+    """Whether the next machine is the one that a rollout makes first: it replaces the failed one, though there are enough without it.
+
+    Nothing waits for it, but it must remember what was tried before it. Otherwise each run made a machine that fails, for ever.
+    """
+    recorded = ((view.control_plane.get("status") or {}).get("rollout") or {}).get("replicas")
+    if not isinstance(recorded, int) or len(view.live) >= recorded + max_surge(view):
+        return False
+    return all(machine.joined for machine in view.live)
+
+
+def _stale(view: View, record: Record) -> bool:
+    return _over(view, record) or _enough(view, record)
+
+
+def _over(view: View, record: Record) -> bool:
+    since = parse_time(record.timestamp)
+    if since is None or any(machine.created > since for machine in view.machines):
+        return True
+    there = next((machine for machine in view.machines if machine.name == record.machine), None)
+    if there is not None and not there.deleting:
+        # The run ended before the Machine was deleted: that is gone on with only while somebody still finds it unhealthy.
+        failed = has_failed(view, there) or bool(there.infrastructure_gone)
+        return not failed and not to_be_remediated(view, there)
+    return False
+
+
+def _enough(view: View, record: Record) -> bool:
+    """Nothing is owed where there are enough machines without it: waiting for a replacement would never end."""
+    return all(machine.name != record.machine for machine in view.machines) and len(view.live) >= view.replicas
+
+
+def last_remediation(view: View) -> Optional[Object]:
+    """status.lastRemediation: the one in progress, else the newest that a machine replaces."""
+    record = in_progress(view)
+    if record is None:
+        texts = [annotations_of(machine.machine).get(kinds.ANNOTATION_REMEDIATION_FOR) for machine in view.machines]
+        records = [found for found in map(read_record, texts) if found is not None]
+        record = max(records, key=lambda each: (parse_time(each.timestamp) or 0, each.machine), default=None)
+    if record is None:
+        return None
+    return {"machine": record.machine, "time": record.timestamp, "retryCount": record.retry_count}
+
+
+def try_again(view: View, machine: MachineView) -> tuple[Record, Optional[Refusal]]:
+    """The record of remediating this machine now, and why that may not be done (None: it may).
+
+    The machine's own remediation-for tells whether it replaces one that failed less than minHealthyPeriodSeconds ago; then
+    it is the same problem, and retryPeriodSeconds and maxRetry limit how often it is tried, in this order.
+    """
+    fresh = Record(machine.name, str(view.raw.get("now") or ""), 0)
+    earlier = read_record(annotations_of(machine.machine).get(kinds.ANNOTATION_REMEDIATION_FOR))
+    last = parse_time(earlier.timestamp) if earlier is not None else None
+    if earlier is None or last is None:
+        return fresh, None
+    settings = view.spec.get("remediation") or {}
+    healthy_period = _seconds(settings.get("minHealthyPeriodSeconds"), names.MIN_HEALTHY_PERIOD)
+    if last + healthy_period <= view.now:
+        return fresh, None
+    period = _seconds(settings.get("retryPeriodSeconds"), 0)
+    limit = settings.get("maxRetry")
+    what = f"machine {machine.name} replaces {clip(earlier.machine, 80)}, which failed at {earlier.timestamp}"
+    if last + period > view.now:
+        text = f"{what}: the next try is not before {period} s after that (remediation.retryPeriodSeconds)"
+        fix = "Look at why the machines fail; the next run after that time tries again."
+        return fresh, Refusal("RemediationDeferred", text, fix)
+    if isinstance(limit, int) and earlier.retry_count >= limit:
+        text = f"{what}: it has been tried {earlier.retry_count + 1} times, and remediation.maxRetry is {limit}"
+        fix = "Look at why the machines fail, mend it, then raise spec.remediation.maxRetry of the KubeadmControlPlane."
+        return fresh, Refusal("CannotBeRemediated", text, fix)
+    return Record(machine.name, fresh.timestamp, earlier.retry_count + 1), None
+
+
+def _seconds(value: Any, default: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else default

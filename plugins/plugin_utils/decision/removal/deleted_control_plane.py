@@ -1,0 +1,145 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A KubeadmControlPlane that was deleted while its Cluster stays, and the new one in its place (docs/store.md).
+
+In Cluster API nothing follows such a deletion: the Cluster stays initialized for ever, so that the first machine of a new KubeadmControlPlane
+would have to join what is gone. Here the deletion leaves a record on the Cluster when it has come to its end. With the record, and with a
+person's consent that names it, a new control plane is made. Without the record nothing tells a deletion from a loss: ``ControlPlaneLost``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Optional
+
+from ....module_utils.common.bounded_yaml import read_json
+from ....module_utils.common.values import clip
+from ...documents.names import typed_name
+from ...objects import kinds
+from .. import names
+
+Object = dict[str, Any]
+# Cluster API's reason for the Cluster's conditions.
+CONTROL_PLANE_DELETED = "ControlPlaneDeleted"
+END_CLUSTER = "To end the cluster, run the playbook delete."
+MISSING_FIX = f"Add it to the manifest, or correct the Cluster's spec.controlPlaneRef. {END_CLUSTER}"
+_CONSENT = "afterDeletionOf"
+_SHORT = 8
+_EMPTY: Object = {}
+
+
+@dataclass(frozen=True)
+class Deleted:
+    """What the record on a Cluster says: the deleted KubeadmControlPlane's name and uid, and when its deletion ended (RFC 3339)."""
+
+    name: str
+    uid: str
+    time: str
+
+    @property
+    def title(self) -> str:
+        """What happened, in words."""
+        return f"the KubeadmControlPlane {clip(self.name, 80)} of this cluster was deleted at {clip(self.time, 40)}"
+
+    def consent(self, namespace: str, cluster: str) -> str:
+        """What a person says to have a new control plane; it fits this deletion and no later one."""
+        return f"{names.INITIALIZE}:{namespace}/{cluster}:{_CONSENT}:{self.uid[:_SHORT]}"
+
+
+def record(control_plane: Mapping[str, Any], now: str) -> str:
+    """The text of the annotation ``kinds.ANNOTATION_DELETED_CONTROL_PLANE`` for a KubeadmControlPlane whose deletion ends ``now``."""
+    metadata = control_plane["metadata"]
+    return json.dumps({"name": metadata["name"], "uid": metadata["uid"], "time": now}, sort_keys=True)
+
+
+def recorded(cluster: Mapping[str, Any]) -> Optional[Deleted]:
+    """The record on a Cluster; None where there is none that can be read."""
+    text = ((cluster.get("metadata") or _EMPTY).get("annotations") or _EMPTY).get(
+        kinds.ANNOTATION_DELETED_CONTROL_PLANE
+    )
+    try:
+        found = read_json(text)
+    except ValueError:
+        return None
+    if not isinstance(found, dict) or not all(isinstance(found.get(key), str) for key in ("name", "uid", "time")):
+        return None
+    return Deleted(found["name"], found["uid"], found["time"]) if found["uid"] else None
+
+
+def deleted_control_plane(cluster: Object, control_plane: Object, has_machines: bool) -> Optional[Deleted]:
+    """The control plane that the Cluster's latch ("initialized once") is about, where that one was deleted; else None.
+
+    None as soon as anything is there that the record says nothing of: a machine, or a KubeadmControlPlane that was itself initialized, or that
+    is the very one.
+    """
+    found = recorded(cluster)
+    if found is None or has_machines or latched(control_plane) or not latched(cluster):
+        return None
+    return found if (control_plane.get("metadata") or _EMPTY).get("uid") != found.uid else None
+
+
+def latched(obj: Mapping[str, Any]) -> bool:
+    """Whether a Cluster or a KubeadmControlPlane has it in its status that it was initialized once."""
+    status = obj.get("status") or _EMPTY
+    return bool((status.get("initialization") or _EMPTY).get("controlPlaneInitialized") or status.get("initialized"))
+
+
+def is_begun_anew(cluster: Object) -> bool:
+    """Whether a run was killed right after it had taken the latch back: the record is still there, and its consent must fit nothing any more."""
+    return recorded(cluster) is not None and not latched(cluster)
+
+
+def consented(found: Deleted, snapshot: Mapping[str, Any]) -> bool:
+    """Whether a snapshot's policy has the consent to a new control plane after that deletion."""
+    return _consent_of(found, snapshot) in ((snapshot.get("policy") or _EMPTY).get("consent") or ())
+
+
+def begin_anew(cluster_status: Object) -> Object:
+    """Have the Cluster's status, in place, begin as that of a cluster that was never initialized; return the annotations that go with it.
+
+    Both are written before the step is taken: from then on nothing but the new control plane's own latch counts, whatever becomes of it.
+    """
+    cluster_status["initialization"] = {**cluster_status["initialization"], "controlPlaneInitialized": False}
+    return {kinds.ANNOTATION_DELETED_CONTROL_PLANE: None}
+
+
+def what(found: Deleted, managed_etcd: bool) -> str:
+    """What is wrong, in words."""
+    data = "and etcd's data with them" if managed_etcd else "but not the data, which are in the external etcd"
+    return f"{found.title}: all of its machines are gone, {data}"
+
+
+def way_out(found: Deleted, snapshot: Mapping[str, Any], managed_etcd: bool) -> str:
+    """What a person can do about it."""
+    made = (
+        "To have a new and empty one"
+        if managed_etcd
+        else "To have a new one, which serves the data of that external etcd"
+    )
+    mistake = (
+        " If the deletion was a mistake, do the same, and then restore a backup of etcd (playbook restore with control_plane_restore_snapshot)."
+        if managed_etcd
+        else ""
+    )
+    return (
+        f"{made}, with the endpoint and the keys that the Cluster has kept, reconcile with -e control_plane_consent={_typed_consent(found, snapshot)} "
+        f"(it fits no later deletion).{mistake} "
+        f"Worker Nodes that were left running take orders from it, and stop what it doesn't know. {END_CLUSTER}"
+    )
+
+
+def _typed_consent(found: Deleted, snapshot: Mapping[str, Any]) -> str:
+    typed = replace(found, uid=typed_name(found.uid[:_SHORT], "UID"))
+    return typed.consent(*(typed_name(each) for each in _home(snapshot)))
+
+
+def _consent_of(found: Deleted, snapshot: Mapping[str, Any]) -> str:
+    return found.consent(*_home(snapshot))
+
+
+def _home(snapshot: Mapping[str, Any]) -> tuple[str, str]:
+    metadata = (snapshot.get("cluster") or _EMPTY).get("metadata") or _EMPTY
+    return str(metadata.get("namespace") or "default"), str(metadata.get("name") or "")

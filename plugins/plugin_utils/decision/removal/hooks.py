@@ -1,0 +1,59 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Cluster API's deletion hooks: annotations with which somebody else holds a Machine's deletion (kcp-behaviour.md §1.10)."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from ....module_utils.common.values import clip
+from ...objects import advice, kinds
+from .. import names
+from ..outcome import Outcome, block
+from ..snapshot.view import MachineView, annotations_of, condition_of
+
+Object = dict[str, Any]
+WAITING = {kinds.HOOK_PRE_DRAIN: "WaitingForPreDrainHook", kinds.HOOK_PRE_TERMINATE: "WaitingForPreTerminateHook"}
+
+
+def hooks(machine: Object, prefix: str) -> list[str]:
+    """The annotations of a Machine that are hooks of that kind (kinds.HOOK_...) and not this collection's own, sorted."""
+    found = (key for key in annotations_of(machine) if key == prefix or key.startswith(f"{prefix}/"))
+    return sorted(key for key in found if key != kinds.ANNOTATION_PRE_TERMINATE_HOOK)
+
+
+def drained(machine: Object) -> bool:
+    """Whether a Machine's deletion is past its drain: what a run records in its condition Deleting."""
+    return condition_of(machine, "Deleting").get("reason") in names.DELETION_AFTER_DRAIN
+
+
+def held_by_hooks(machine: MachineView) -> Optional[Outcome]:
+    """Waiting for the hooks that a machine's deletion has come to; None where there are none."""
+    prefix = kinds.HOOK_PRE_TERMINATE if drained(machine.machine) else kinds.HOOK_PRE_DRAIN
+    found = hooks(machine.machine, prefix)
+    if not found or condition_of(machine.machine, "Deleting").get("reason") == names.WAITING_FOR_INFRASTRUCTURE:
+        return None
+    return _waiting(machine, found, WAITING[prefix])
+
+
+def deletion_held_by_hooks(machines: list[MachineView]) -> Optional[Outcome]:
+    """Waiting for the hooks of any machine of a control plane that is deleted as a whole; None where there are none."""
+    for machine in machines:
+        for prefix, name in WAITING.items():
+            found = hooks(machine.machine, prefix)
+            if found:
+                return _waiting(machine, found, name)
+    return None
+
+
+def _waiting(machine: MachineView, found: list[str], name: str) -> Outcome:
+    listed = ", ".join(clip(each, 120) for each in found)
+    text = f"the deletion of machine {machine.name} is held by {'hooks' if len(found) > 1 else 'a hook'}: {listed}"
+    fix = (
+        "Whoever set it takes the annotation off the Machine when its work is done; take it off yourself if nobody will "
+        f"({advice.edit(kinds.MACHINE, machine.name)})."
+    )
+    outcome = block(name, text, fix)
+    outcome.action = names.WAIT
+    return outcome

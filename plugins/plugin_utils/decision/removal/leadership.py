@@ -1,0 +1,55 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who leads etcd after the leader's machine goes (kcp-behaviour.md §1.10)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Optional
+
+from .. import names
+from ..conditions.machine import is_true
+from ..snapshot.view import MachineView, View, condition_of
+
+Object = dict[str, Any]
+
+
+def leads(view: View, machine: MachineView) -> bool:
+    """Whether the machine's member is the leader."""
+    return view.leader is not None and machine.member is not None and view.leader.id == machine.member.id
+
+
+def candidates(
+    view: View, machine: Optional[MachineView], machines: Mapping[str, list[Object]], outdated: Collection[str]
+) -> list[str]:
+    """The machines that may take the leadership over from `machine` (None: from a member without one), the best first.
+
+    A healthy member comes first, then a machine that no health check found unhealthy, that is up to date, and that is newest.
+    A member that is not proven healthy is never a candidate: unknown is not healthy (peers.md I6).
+    """
+    others = [
+        each
+        for each in view.live
+        if each is not machine and each.node is not None and each.member is not None and each.member.counts
+    ]
+
+    def rank(each: MachineView) -> tuple[bool, bool, bool, int, str]:
+        return (
+            not is_true(machines[each.name], "EtcdMemberHealthy"),
+            condition_of(each.machine, "HealthCheckSucceeded").get("status") == names.FALSE,
+            each.name in outdated,
+            -each.created,
+            each.name,
+        )
+
+    return [each.name for each in sorted(others, key=rank)]
+
+
+def hand_over(
+    view: View, machine: MachineView, machines: Mapping[str, list[Object]], outdated: Collection[str]
+) -> Optional[Object]:
+    """The decision's `leadership` for the removal of `machine`; None where its member does not lead."""
+    if not leads(view, machine) or machine.member is None:
+        return None
+    return {"from": machine.member.title, "to": candidates(view, machine, machines, outdated)}

@@ -1,0 +1,66 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Nodes that removed machines have left behind, without a control plane's label (docs/removing_a_machine.md, "What repairs itself").
+
+kubeadm labels a control plane's Node last of all. Where it was ended before that, the Node looks like a worker's; whose it was tell the
+records of remediations, which name each machine that was removed and replaced.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from ....module_utils.common.values import clip, format_time
+from ...objects import kinds
+from .. import names
+from ..checks.nodes import silent_since
+from ..outcome import Outcome, reason
+from ..remediation.retry import read_record
+from ..snapshot.view import View, annotations_of
+from .stray import removal
+
+Object = dict[str, Any]
+LEFT_BEHIND = "NodeLeftBehind"
+
+
+def removed_machines(control_plane: Optional[Object], machines: list[Object]) -> list[str]:
+    """Return the names of machines that were removed and replaced, by the records of that, and that are there no more.
+
+    Args:
+        control_plane: the KubeadmControlPlane.
+        machines: every Machine of the cluster.
+    """
+    texts = [annotations_of(control_plane or {}).get(kinds.ANNOTATION_REMEDIATION_IN_PROGRESS)]
+    texts += [annotations_of(each).get(kinds.ANNOTATION_REMEDIATION_FOR) for each in machines]
+    gone = {record.machine for record in map(read_record, texts) if record is not None}
+    return sorted(gone - {str(each["metadata"]["name"]) for each in machines})
+
+
+def remove_left_behind(view: View) -> Optional[Outcome]:
+    """Return the deletion of a Node that a removed machine has left, once its kubelet has been silent for long; None where none is due."""
+    removals = (removal(view, node, "is a removed machine's") for node in _nodes(view))
+    return next(filter(None, removals), None)
+
+
+def left_behind(view: View) -> list[Object]:
+    """Return what is to be said of each such Node that is there: when it goes, or what keeps it; as reasons of a decision."""
+    return [reason(LEFT_BEHIND, _said(node)) for node in _nodes(view)]
+
+
+def _said(node: Object) -> str:
+    name, since = clip(node["name"], 80), silent_since(node)
+    if since is None:
+        return (
+            f"Node {name} was left behind by machine {name}, which was removed, and its kubelet still reports: the host runs. Turn it off or reset "
+            f"it (kubeadm reset); the Node goes with a reconcile {names.CONNECTION_GRACE} s after its kubelet has fallen silent"
+        )
+    due = format_time(since + names.CONNECTION_GRACE)
+    return f"Node {name} was left behind by machine {name}, which was removed; a reconcile after {due} deletes it"
+
+
+def _nodes(view: View) -> list[Object]:
+    members = {member.name for member in view.members}
+    known = {each.node["name"] for each in view.known if each.node is not None} | {each.name for each in view.known}
+    found = view.workload.get("leftBehind") or ()
+    return [node for node in found if node["name"] not in members | known]

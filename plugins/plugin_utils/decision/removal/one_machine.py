@@ -1,0 +1,168 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Taking one machine out: a bootstrap that failed or never began, or a removal that was begun (peers.md I1-I6, faults 1-6)."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from ....module_utils.common import quorum
+from ....module_utils.common.values import clip
+from ...documents.names import typed_name
+from .. import names
+from ..checks import trouble
+from ..conditions.control_plane import initialized
+from ..conditions.machine import health_conditions, is_true
+from ..creation.bootstrap import voters_of_nobody
+from ..outcome import Context, Outcome, block, held, reason, target
+from ..snapshot.view import MachineView, View
+from .hooks import held_by_hooks
+from .leadership import hand_over
+
+CANNOT_BE_REMEDIATED = "CannotBeRemediated"
+
+_HELP_OTHERS = "Bring the other machines back to health first. If the data of this one is not needed, that is a person's decision: see status."
+# A store never takes a mark of deletion back by itself.
+_TAKE_BACK = (
+    "There is no other machine that is to stay, so this one holds the only data. To keep it, take its deletion back by hand: "
+    'docs/removing_a_machine.md, "The last machine"; playbook rollout then makes another one first. To end the cluster, run the playbook delete.'
+)
+
+
+def proven_uninitialized(view: View) -> bool:
+    """Whether evidence says that no control plane was ever initialized here: an API that lacks kubeadm-config, or no API at the endpoint.
+
+    Not being able to ask is no evidence.
+    """
+    if view.latched or view.initialized is True or any(machine.joined for machine in view.known):
+        return False
+    return view.initialized is False or view.endpoint_answers is False
+
+
+def remove_unstarted(machine: MachineView, why: str) -> Outcome:
+    """Remove a machine on which kubeadm was never started: it carries neither a Node nor a member."""
+    text = f"it was never bootstrapped and {why}: nothing is lost with it"
+    return Outcome(names.REMOVE, [reason("NeverBootstrapped", text)], target(machine, resume=machine.deleting))
+
+
+def remove_failed_first(context: Context, machine: MachineView) -> Outcome:
+    """Remove the first machine, whose bootstrap failed before there was a control plane; only on evidence of that."""
+    view = context.view
+    said = machine.bootstrap_message or machine.infrastructure_gone or "no reason recorded"
+    if proven_uninitialized(view):
+        text = f"its bootstrap failed before a control plane existed ({said}): nothing is lost with it"
+        return Outcome(names.REMOVE, [reason("BootstrapFailed", text)], target(machine, resume=machine.deleting))
+    if view.endpoint_answers or view.initialized or view.latched:
+        text = f"the bootstrap of machine {machine.name} failed ({said}), but a control plane exists: its data may be the only copy"
+        name = CANNOT_BE_REMEDIATED
+    else:
+        text = f"the bootstrap of machine {machine.name} failed ({said}), and whether a control plane exists can't be told: {_unknown(view)}"
+        name = "InitializationUnknown"
+    fix = (
+        f"Look at {typed_name(machine.name)} (kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes). If there is nothing to keep, delete the cluster "
+        "with the playbook delete and reconcile again."
+    )
+    outcome = block(name, text, fix)
+    lasted = view.held(view.cluster, "ControlPlaneEndpointReachable", names.UNKNOWN)
+    if name == "InitializationUnknown" and (lasted is None or lasted < names.PATIENCE):
+        outcome.action = names.WAIT
+    return outcome
+
+
+def _unknown(view: View) -> str:
+    message = (view.workload.get("endpoint") or {}).get("message")
+    return clip(message) or "neither a machine nor the endpoint could be asked"
+
+
+def remove_joiner(context: Context, machine: MachineView, name: str, why: str) -> Outcome:
+    """Remove a machine from a control plane that lives on, if node and etcd membership are known and the quorum allows it."""
+    view = context.view
+    if not view.reachable:
+        return held([trouble.unreachable(view)])
+    others = [each for each in view.machines if each is not machine and each.joined and not each.deleting]
+    healthy = [each.name for each in others if is_true(context.machines[each.name], *_needed(view))]
+    # What may be its member counts too: nothing is taken out of a cluster in which no other machine works.
+    member = machine.member or (only_candidate(view, machine) if view.managed_etcd else None)
+    if not healthy and (machine.joined or machine.node is not None or member is not None):
+        waits = view.settling or not view.lasting(view.control_plane, "ControlPlaneComponentsHealthy")
+        text = f"removing machine {machine.name} ({why}) is refused: no other machine has all control plane components healthy"
+        return _refused(text, waits and bool(others), _HELP_OTHERS if others else _TAKE_BACK)
+    if not view.managed_etcd:
+        return Outcome(names.REMOVE, [reason(name, why)], target(machine, resume=machine.deleting))
+    return _with_etcd(context, machine, name, why)
+
+
+def _with_etcd(context: Context, machine: MachineView, name: str, why: str) -> Outcome:
+    view = context.view
+    waits = view.settling or not view.lasting(view.control_plane, "EtcdClusterHealthy")
+    if not view.etcd_known:
+        text = f"removing machine {machine.name} ({why}) is refused: its etcd membership can't be told, etcd gave no member list"
+        return _refused(text, waits)
+    member = machine.member or only_candidate(view, machine)
+    loose = [each for each in view.members if not each.settled and each is not member]
+    loose += voters_of_nobody(view, machine)
+    if member is None and loose:
+        text = f"removing machine {machine.name} ({why}) is refused: whose is the etcd {loose[0].describe()}?"
+        return _refused(text, False, trouble.OTHER_NAME if machine.joined else _HELP_OTHERS)
+    identity = member.id if member is not None else ""
+    leader = view.leader
+    verdict = quorum.check_remove(view.members, identity, leader.id if leader else None)
+    certificate = verdict.certificate(view.leader_title, _order(view, member, why))
+    if (member is not None or machine.bootstrap) and view.etcd.get("memberListAgrees") is not True:
+        # Without a member in one list it may still be a voter in another.
+        outcome = _refused(
+            f"removing machine {machine.name} ({why}) is refused: etcd members don't all report the same list", waits
+        )
+    elif not verdict.allowed:
+        last = verdict.after.voters < 1
+        outcome = _refused(f"removing machine {machine.name} ({why}) is refused: {verdict.why}", waits and not last)
+    else:
+        outcome = Outcome(
+            names.REMOVE, [reason(name, why)], target(machine, resume=machine.deleting, member=identity or None)
+        )
+        outcome.leadership = hand_over(view, machine, context.machines, {each.name for each in context.old})
+    outcome.quorum = certificate
+    return outcome
+
+
+def only_candidate(view: View, machine: MachineView) -> Optional[quorum.MemberState]:
+    """One unfinished machine without a member and one unmatched, unfinished member belong together (kcp-behaviour.md §1.14)."""
+    matched = {each.member.id for each in view.known if each.member is not None}
+    loose = [each for each in view.members if each.id not in matched and not each.settled]
+    unfinished = [each for each in view.known if each.member is None and not each.joined]
+    return loose[0] if len(loose) == 1 and unfinished == [machine] else None
+
+
+def _order(view: View, member: Optional[quorum.MemberState], why: str) -> str:
+    if member is None:
+        return "It has no etcd member: the membership does not change."
+    text = (
+        f"Its member goes before anything is added, because {why}; a member that does not work only raises the quorum."
+    )
+    if view.leader is not None and view.leader.id == member.id:
+        text += " It leads: leadership is moved to another member first."
+    return text
+
+
+def _needed(view: View) -> tuple[str, ...]:
+    return health_conditions(view)
+
+
+def _refused(text: str, waits: bool, fix: str = _HELP_OTHERS) -> Outcome:
+    outcome = block(CANNOT_BE_REMEDIATED, text, fix)
+    if waits:
+        outcome.action = names.WAIT
+    return outcome
+
+
+def remove_deleting(context: Context, machine: MachineView) -> Outcome:
+    """Go on with a machine that is marked for deletion."""
+    waiting = held_by_hooks(machine)
+    if waiting is not None:
+        return waiting
+    if machine.bootstrap == "" and machine.node is None and machine.member is None:
+        return remove_unstarted(machine, "is marked for deletion")
+    if not initialized(context.view) and not any(each.joined for each in context.view.machines):
+        return remove_failed_first(context, machine)
+    return remove_joiner(context, machine, "MachineDeleting", "it is marked for deletion")

@@ -1,0 +1,118 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""etcd members that belong to no machine (kcp-behaviour.md §1.10 "Unexpected members", peers.md faults 2, 4, 6)."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from ....module_utils.common import quorum
+from ....module_utils.common.values import clip
+from ...documents.names import is_dns_subdomain
+from .. import names
+from ..checks.nodes import is_control_plane_node, silent_since, unmanaged_nodes
+from ..conditions.control_plane import strangers, stray_lasts
+from ..conditions.machine import health_conditions, is_true
+from ..outcome import Context, Outcome, block, first_that_acts, reason, target
+from ..snapshot.view import View
+from .leadership import candidates
+
+Object = dict[str, Any]
+
+
+def remove_stray(context: Context) -> Optional[Outcome]:
+    """Remove one member that no machine has, or say why that must not be done; None where every member has its machine.
+
+    Never while a machine is being provisioned (the stray may be its own), nor one that has a control plane Node: that is a
+    machine which the store does not know. It must have been seen for a while; members that never started go first.
+    """
+    view = context.view
+    if not view.managed_etcd or not view.machines:
+        return None
+    nodes = {str(node["name"]) for node in view.workload.get("nodes") or () if is_control_plane_node(node)}
+    found = sorted(strangers(view), key=lambda each: (each.name in nodes, each.name != "", each.name, each.id))
+    # One that can't go yet must not hold up another one, without which it may never go.
+    return first_that_acts(_remove(context, member, member.name in nodes) for member in found)
+
+
+def _remove(context: Context, member: quorum.MemberState, has_node: bool) -> Outcome:
+    view = context.view
+    if has_node:
+        text = f"etcd {member.describe()} and Node {clip(member.name, 80)} belong to no machine of this cluster"
+        fix = "Adopt that machine, or give the store that knows it. If its host is gone, delete the Node: the member is removed then."
+        return block("UnmanagedNode", text, fix)
+    text = f"etcd {member.describe()} belongs to no machine"
+    if not stray_lasts(view, member):
+        outcome = block(
+            "StrayMember", text, f"It is removed when it is still there {names.PATIENCE} s after it was first seen."
+        )
+        outcome.action = names.WAIT
+        return outcome
+    verdict = quorum.check_remove(view.members, member.id, view.leader.id if view.leader else None)
+    why = _refusal(context, member, verdict)
+    if why:
+        fix = "Bring the other members back to health first; without a majority only a snapshot helps."
+        outcome = block("CannotBeRemediated", f"{text}, and removing it is refused: {why}", fix)
+    else:
+        # What no Node can be named is in none of kubeadm's records either.
+        node = {"node": member.name} if is_dns_subdomain(member.name) else {}
+        outcome = Outcome(
+            names.REMOVE_MEMBER,
+            [reason("StrayMember", text)],
+            {**target(None, member=member.id), **node},
+        )
+        outcome.leadership = _hand_over(view, context, member)
+    order = "A member without a machine gives no vote that can be counted on, and raises the number of votes needed."
+    outcome.quorum = verdict.certificate(view.leader_title, order)
+    return outcome
+
+
+def remove_stray_node(context: Context) -> Optional[Outcome]:
+    """Delete the Node object of a control plane machine that is gone: no machine, no etcd member, and its kubelet has been silent
+    for CONNECTION_GRACE. None where there is none; a Node whose kubelet still reports is somebody's machine and is left.
+    """
+    view = context.view
+    if view.managed_etcd and (not view.etcd_known or view.etcd.get("memberListAgrees") is not True):
+        return None
+    members = {member.name for member in view.members}
+    found = (node for node in unmanaged_nodes(view) if node["name"] not in members)
+    removals = (removal(view, node, "belongs to no machine and to no etcd member") for node in found)
+    return next(filter(None, removals), None)
+
+
+def removal(view: View, node: Object, whose: str) -> Optional[Outcome]:
+    """Return the deletion of a Node whose machine is gone, once its kubelet has been silent for CONNECTION_GRACE.
+
+    None before, and where the kubelet still reports: that is somebody's machine.
+
+    Args:
+        view: the snapshot.
+        node: the Node.
+        whose: what is known of its machine, for the reason: "belongs to no machine".
+    """
+    since = silent_since(node)
+    if since is None or view.now - since < names.CONNECTION_GRACE:
+        return None
+    text = f"Node {clip(node['name'], 80)} {whose}, and its kubelet has been silent for {view.now - since} s"
+    return Outcome(names.REMOVE_NODE, [reason("StrayNode", text)], {**target(None), "node": node["name"]})
+
+
+def _refusal(context: Context, member: quorum.MemberState, verdict: quorum.Verdict) -> str:
+    view = context.view
+    if not verdict.allowed:
+        return verdict.why
+    if view.etcd.get("memberListAgrees") is not True:
+        return "the members do not all report the same list"
+    needed = health_conditions(view)
+    if member.name and not any(is_true(context.machines[each.name], *needed) for each in view.live):
+        # The host of a member that started may carry the only control plane that works (peers.md I4).
+        return "no machine of this cluster has all control plane components healthy"
+    return ""
+
+
+def _hand_over(view: View, context: Context, member: quorum.MemberState) -> Optional[Object]:
+    if view.leader is None or view.leader.id != member.id:
+        return None
+    able = candidates(view, None, context.machines, {each.name for each in context.old})
+    return {"from": member.title, "to": able}

@@ -1,0 +1,146 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Deletion of a whole control plane: workers first, then all of its own machines at once, without any etcd operation.
+
+What goes is told by its controller, never by labels alone (docs/reference/decision.md, "Whose machines they are").
+"""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from ....module_utils.common.values import clip, shortened
+from ...objects import advice, kinds
+from .. import names, ownership
+from ..checks.trouble import unreachable
+from ..creation.adoption import MIXED_MANAGEMENT
+from ..outcome import Context, Outcome, block, reason, target
+from ..snapshot.view import View, condition_of
+from .hooks import deletion_held_by_hooks
+
+WAITING_FOR_WORKERS = "WaitingForWorkersDeletion"
+WAITING_FOR_MACHINES = "WaitingForMachineDeletion"
+COMPLETED = "DeletionCompleted"
+OBJECTS_IN_ITSELF = "ObjectsInItself"
+MOVE_OUT = (
+    'Carry them to files first (playbook kubeadm.control_plane.move, -e \'{"control_plane_move_to": {"path": "store"}}\') and name that store '
+    "in the inventory. A mark of deletion stays behind then: the cluster lives on, and the playbook delete deletes it where you want that."
+)
+_SHOWN = 10
+
+
+def in_itself(title: str, marked: bool) -> str:
+    """What is wrong with deleting a cluster that keeps its own objects, in words; ``marked``: whether it is marked for deletion already."""
+    what = f"the objects of the cluster {title} are in its own API"
+    why = "with its last machine they would go, and with them what says which infrastructure is left"
+    if not marked:
+        return f"{what}: {why}"
+    return f"{what}, and it is marked there for deletion, which can't be taken back in an API: {why}"
+
+
+def decide_deletion(context: Context) -> Outcome:
+    """The next step of a deletion: blocked by workers or by where the objects are, deleteMachines, deleteInfrastructure, none."""
+    view = context.view
+    if view.raw.get("keepsItself"):
+        # Also where somebody marked them with kubectl, and no playbook was there to refuse it.
+        text = in_itself(clip(view.name, 80), True)
+        outcome = block(OBJECTS_IN_ITSELF, text, MOVE_OUT)
+        outcome.deletion = (OBJECTS_IN_ITSELF, f"* {text}")
+        return outcome
+    shared = _shared(view)
+    if shared is not None:
+        return shared
+    prepared = view.raw.get("preparedMachines") or []
+    if view.machines or prepared:
+        stop = _workers(view)
+        if stop is not None:
+            return stop
+        waiting = deletion_held_by_hooks(view.machines)
+        if waiting is not None:
+            waiting.deletion = (WAITING_FOR_MACHINES, waiting.reasons[0]["message"])
+            return waiting
+        listed = [machine.name for machine in view.machines] + [str(each["metadata"]["name"]) for each in prepared]
+        text = f"delete all machines, in parallel: {', '.join(listed)}"
+        outcome = Outcome(names.DELETE_MACHINES, [reason(WAITING_FOR_MACHINES, text)])
+        outcome.target = {**target(None), "machines": listed}
+        outcome.deletion = (WAITING_FOR_MACHINES, f"* Control plane Machines: {', '.join(listed)}")
+        return outcome
+    if not (view.cluster.get("metadata") or {}).get("deletionTimestamp"):
+        text = (
+            "deleted: no machine of it is left. Only the KubeadmControlPlane was marked, so the Cluster, its infrastructure and its keys stay; the "
+            "playbook delete takes them away"
+        )
+        if view.others:
+            text += f". What isn't its own stays, too: {ownership.controlled(each.machine for each in view.others)}"
+        outcome = Outcome(names.NONE, [reason(COMPLETED, text)])
+    elif view.raw.get("infrastructureCluster") is not None:
+        outcome = Outcome(
+            names.DELETE_INFRASTRUCTURE, [reason(COMPLETED, "no machine is left: delete the cluster's infrastructure")]
+        )
+    else:
+        outcome = Outcome(names.NONE, [reason(COMPLETED, "deleted: no machine and no infrastructure is left")])
+    outcome.deletion = (COMPLETED, "Deletion completed")
+    return outcome
+
+
+def _shared(view: View) -> Optional[Outcome]:
+    """What stops the deletion because of machines that aren't this control plane's own; None where nothing does.
+
+    Machines are deleted at once and without asking etcd, which is right only where nothing of that etcd stays.
+    """
+    staying = [each for each in view.others if each.bootstrap or each.node is not None or each.member is not None]
+    going = [each for each in view.machines if each.bootstrap or each.node is not None or each.member is not None]
+    if not staying or (ownership.deleted_alone(view.cluster, view.control_plane) and not going):
+        return None
+    said = ownership.controlled(each.machine for each in staying)
+    if ownership.deleted_alone(view.cluster, view.control_plane):
+        listed = shortened([each.name for each in going], _SHOWN)
+        text = f"{listed} would be deleted at once, and {said}: without asking etcd, which they share, that may take its quorum away"
+        fix = (
+            f"Make what stays the controller of these Machines, too (metadata.ownerReferences: {advice.edit(kinds.MACHINE, going[0].name)}); "
+            "or end the whole cluster with the playbook delete."
+        )
+    else:
+        text = f"the Cluster is marked for deletion, and {said}, which the Cluster does not name: they are not deleted with it"
+        fix = (
+            f"Name that one in the Cluster's spec.controlPlaneRef ({advice.edit(kinds.CLUSTER, view.name)}) and run the playbook delete again; where "
+            "it is gone, take its reference out of metadata.ownerReferences of each Machine "
+            f"({advice.edit(kinds.MACHINE, staying[0].name)})."
+        )
+    outcome = block(MIXED_MANAGEMENT, text, fix)
+    outcome.deletion = (MIXED_MANAGEMENT, f"* {text}")
+    return outcome
+
+
+def _workers(view: View) -> Optional[Outcome]:
+    """What stops the deletion because of workers' Nodes, None where nothing does."""
+    if any(kinds.is_flagged(obj, kinds.ANNOTATION_IGNORE_WORKER_NODES) for obj in (view.cluster, view.control_plane)):
+        return None
+    if view.reachable:
+        # A Node gets its label last of all: of a machine whose join has failed it may be there without one.
+        own = {machine.node_name for machine in view.machines if machine.node is None}
+        workers = [clip(name, 80) for name in view.workload.get("workerNodes") or () if name not in own]
+        if not workers:
+            return None
+        shown = shortened(workers, _SHOWN)
+        text = f"worker Nodes still belong to the cluster: {shown}. Deleting its control plane would leave them without one"
+        fix = (
+            "Remove the workers first (kubectl drain, kubectl delete node), "
+            "or agree to leave them behind: run delete with -e control_plane_ignore_worker_nodes=true."
+        )
+        outcome = block(WAITING_FOR_WORKERS, text, fix)
+        outcome.deletion = (WAITING_FOR_WORKERS, f"* Worker Nodes: {shown}")
+        return outcome
+    begun = condition_of(view.control_plane, "Deleting").get("reason") in (WAITING_FOR_MACHINES, COMPLETED)
+    started = view.latched or any(machine.joined or machine.bootstrap == names.RUNNING for machine in view.machines)
+    if begun or not started:
+        # Either workers were looked for before the first machine went, or there never was an API that they could have joined.
+        return None
+    trouble = unreachable(view)
+    text = f"whether worker Nodes still belong to the cluster can't be told: {trouble.message}"
+    fix = "Bring one machine's API back, or agree to leave workers behind: run delete with -e control_plane_ignore_worker_nodes=true."
+    outcome = block("WorkersUnknown", text, fix)
+    outcome.action = names.WAIT if trouble.waits else names.BLOCKED
+    outcome.deletion = (WAITING_FOR_WORKERS, "* Worker Nodes: not known, no API server answers")
+    return outcome

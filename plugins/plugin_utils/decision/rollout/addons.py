@@ -1,0 +1,127 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""kube-proxy and CoreDNS: what they run against what they are to run, only after the last machine (kcp-behaviour.md §1.12)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from ....module_utils.common.values import clip
+from ...kubeadm import addons, coredns_releases, images
+from ...objects import advice, kinds
+from .. import names
+from ..outcome import Outcome, block, reason, target
+from ..snapshot.view import View
+
+Object = dict[str, Any]
+# As the snapshot calls them.
+KUBE_PROXY, DNS = "kubeProxy", "dns"
+OUTDATED = "AddonsOutdated"
+NOT_UPDATED = "AddonNotUpdated"
+
+
+@dataclass(frozen=True)
+class Addon:
+    """An add-on that does not run what it is to run.
+
+    `wanted` is the image, "" where none can be told; `problem` says why it can't be brought there, "" where it can; `asked`: the
+    user wrote this add-on's own version or registry down, so that leaving it alone is not what was asked for; `left_behind`: it runs the
+    image, and an upgrade that was broken off has left it with the backup of its configuration.
+    """
+
+    name: str
+    running: str
+    wanted: str
+    problem: str = ""
+    asked: bool = False
+    left_behind: bool = False
+
+    @property
+    def title(self) -> str:
+        """Its name for people."""
+        return names.ADDON_TITLES[self.name]
+
+
+def outdated_addons(view: View) -> list[Addon]:
+    """The add-ons that do not run what they are to run; one that is not installed, or is the user's own, is none of them."""
+    installed = view.workload.get("addons") or {}
+    if not view.reachable or not view.control_plane or not view.version:
+        return []
+    found = (
+        _kube_proxy(view, installed.get(KUBE_PROXY) or {}),
+        _dns(view, installed.get(DNS) or {}),
+    )
+    return [each for each in found if each is not None]
+
+
+def update_addons(view: View) -> Optional[Outcome]:
+    """Bring the add-ons to what is wanted; blocked where the user asked for what can't be done; None where there is nothing to do."""
+    found = outdated_addons(view)
+    due = [each for each in found if not each.problem]
+    if due:
+        text = "; ".join(_due(each) for each in due)
+        outcome = Outcome(names.UPDATE_ADDONS, [reason(OUTDATED, text)])
+        outcome.target = {**target(None), "addons": [each.name for each in due]}
+        outcome.reasons += left_alone(found)
+        return outcome
+    asked = [each for each in found if each.asked]
+    if asked:
+        annotation = kinds.ANNOTATION_SKIP_COREDNS
+        fix = f"Give another clusterConfiguration.dns.imageTag, or manage it yourself: {advice.annotate(kinds.KUBEADM_CONTROL_PLANE, annotation)}."
+        return block(NOT_UPDATED, _said(asked[0]), fix)
+    return None
+
+
+def _due(addon: Addon) -> str:
+    if addon.left_behind:
+        key = addons.COREFILE_BACKUP
+        return f"{addon.title} runs {clip(addon.running, 300)} with the key {key}, as an upgrade left it that was broken off"
+    return f"{addon.title} runs {clip(addon.running, 300)}, {addon.wanted} is wanted"
+
+
+def left_alone(found: list[Addon]) -> list[Object]:
+    """As reasons: the add-ons that do not run what is wanted, and are left as they are."""
+    return [reason(NOT_UPDATED, _said(each)) for each in found if each.problem]
+
+
+def _said(addon: Addon) -> str:
+    wanted = f" instead of {addon.wanted}" if addon.wanted else ""
+    return f"{addon.title} goes on running {clip(addon.running, 300)}{wanted}: {addon.problem}"
+
+
+def _kube_proxy(view: View, installed: Object) -> Optional[Addon]:
+    running = str(installed.get("image") or "")
+    if (
+        not installed.get("present")
+        or not running
+        or kinds.is_flagged(view.control_plane, kinds.ANNOTATION_SKIP_KUBE_PROXY)
+    ):
+        return None
+    try:
+        wanted = str(addons.kube_proxy_image(running, view.version, addons.image_repository(view.control_plane)))
+    except ValueError as error:
+        return Addon(KUBE_PROXY, running, "", clip(str(error), 400))
+    return Addon(KUBE_PROXY, running, wanted) if wanted != running else None
+
+
+def _dns(view: View, installed: Object) -> Optional[Addon]:
+    running = str(installed.get("image") or "")
+    # Without its ConfigMap it is not the CoreDNS that kubeadm installed.
+    if not installed.get("present") or not running or installed.get("corefile") is False:
+        return None
+    if kinds.is_flagged(view.control_plane, kinds.ANNOTATION_SKIP_COREDNS):
+        return None
+    wish = addons.wanted_coredns(view.control_plane)
+    asked = bool(wish.image_tag or wish.image_repository)
+    try:
+        before = images.parse(running)
+        wanted = addons.coredns_image(before, wish)
+    except ValueError as error:
+        return Addon(DNS, running, "", clip(str(error), 400), asked) if wish.configured else None
+    if str(wanted) == running:
+        left_behind = installed.get("corefileKey") == addons.COREFILE_BACKUP
+        return Addon(DNS, running, running, left_behind=True) if left_behind else None
+    problem = coredns_releases.refusal(before.tag, wanted.tag)
+    return Addon(DNS, running, str(wanted), clip(problem or "", 400), asked)

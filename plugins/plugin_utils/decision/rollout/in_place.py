@@ -1,0 +1,87 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is held back while the running nodes are being changed in place (docs/actions.md, docs/rotate_certificate_authorities.md)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ...documents.names import typed_name
+from ...objects import kinds
+from .. import names
+from ..outcome import Outcome, block, reason
+from ..snapshot.view import View
+from .scaling import ROLLING_OUT, SCALING_DOWN
+
+ACTION_UNFINISHED = "ActionUnfinished"
+ROTATION_UNFINISHED = "RotationUnfinished"
+
+
+def beside_actions(view: View, outcome: Outcome) -> Outcome:
+    """The outcome, or what is said in its place while an Action, or what one left half done, forbids it.
+
+    A deletion of the whole cluster goes on; so does whatever is waited for, or refused anyway.
+    """
+    if view.deleting or view.paused:
+        return outcome
+    if view.raw.get("unfinishedAction"):
+        return _beside_action(view, outcome)
+    return _amid_rotation(view, outcome) if view.raw.get("unfinishedRotation") else outcome
+
+
+def _beside_action(view: View, outcome: Outcome) -> Outcome:
+    """No step is taken: the Action would pause, and the step would work on what is half changed."""
+    action = view.raw["unfinishedAction"]
+    text = f"{action['name']} has not ended ({action.get('phase') or 'under way'})"
+    name = typed_name(str(action["name"]).rpartition(" ")[2])
+    fix = (
+        f"Finish it (kubeadm.control_plane.action -e operator_action={name}) or give it up "
+        f"(kubeadm.control_plane.abort -e operator_action={name}) first."
+    )
+    return _told(outcome, ACTION_UNFINISHED, text, fix, held=outcome.acts)
+
+
+def _amid_rotation(view: View, outcome: Outcome) -> Outcome:
+    """No machine is made: it would get one authority alone, where others still show, or already show, another one's certificates.
+
+    What has failed is taken out all the same: a rotation needs every Node, and could never be completed with one that is dead.
+    """
+    rotation = view.raw["unfinishedRotation"]
+    text = f"{rotation_told(view.name, rotation)}; a machine that joins now would not trust the others, or they not it"
+    fix = f"Complete the rotation: {rotation_completed(view.name, rotation, len(view.live))}."
+    return _told(outcome, ROTATION_UNFINISHED, text, fix, held=outcome.acts and not _takes_out(outcome))
+
+
+def rotation_told(cluster: str, rotation: Mapping[str, Any]) -> str:
+    """A rotation that is not over (the snapshot's unfinishedRotation), in words."""
+    what = ", ".join(rotation.get("authorities") or ()) or "certificate authorities"
+    begun = f", begun by the Action {rotation['action']}," if rotation.get("action") else ""
+    return f"a rotation of {what}{begun} is not over (Secret {kinds.secret_name(cluster, kinds.PURPOSE_AUTHORITY_ROTATION)})"
+
+
+def rotation_completed(cluster: str, rotation: Mapping[str, Any], machines: int) -> str:
+    """What to type in order to complete it: an Action of a new name, with the same authorities, and the consent that one machine needs."""
+    authorities = [each for each in rotation.get("authorities") or () if each.isalnum() and each.isascii()]
+    wanted: dict[str, Any] = {"authorities": authorities} if authorities else {}
+    if machines == 1:
+        wanted["acceptOutage"] = True
+    options = json.dumps({"operator_spec": {"rotateCertificateAuthorities": wanted}})
+    return f"kubeadm.control_plane.action --limit {typed_name(cluster, 'CLUSTER')} -e '{options}'"
+
+
+def _takes_out(outcome: Outcome) -> bool:
+    """Whether something goes that has failed or was to go already, with nothing made in its place."""
+    if outcome.action != names.REMOVE:
+        return outcome.action in (names.REMOVE_MEMBER, names.REMOVE_NODE, names.RECOVER_SINGLE_VOTER)
+    return not any(each["reason"] in (ROLLING_OUT, SCALING_DOWN) for each in outcome.reasons)
+
+
+def _told(outcome: Outcome, name: str, text: str, fix: str, held: bool) -> Outcome:
+    if not held:
+        return replace(outcome, reasons=[*outcome.reasons, reason(name, text)])
+    what = f"; what would follow: {outcome.reasons[0]['message']}" if outcome.reasons else ""
+    return block(name, text + what, fix)

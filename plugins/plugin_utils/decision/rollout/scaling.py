@@ -1,0 +1,155 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rollout and scaling: one machine more or one machine less (kcp-behaviour.md §1.5, §1.6; seeds 000 and 001)."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from ....module_utils.common import kubernetes_facts
+from ....module_utils.common.kubernetes_versions import parse
+from ....module_utils.common.values import clip
+from ...objects.bootstrap_data import health_check_seconds
+from .. import names
+from ..checks.preflight import preflight
+from ..creation.growth import join
+from ..outcome import Context, Outcome, block, held, max_surge, reason, target
+from ..removal.leadership import hand_over
+from ..snapshot.view import MachineView, View
+from .gates import Step
+from .selection import select
+
+Object = dict[str, Any]
+ROLLING_OUT = "RollingOut"
+SCALING_UP = "ScalingUp"
+SCALING_DOWN = "ScalingDown"
+_SURGELESS_REPLICAS = 3
+_SHOWN = 3
+
+
+def roll_or_scale(context: Context) -> Optional[Outcome]:
+    """The next step towards as many machines as wanted, all up to date; None where they are there.
+
+    Scaling comes before a rollout that has not begun, and waits for one that has: they never mix. Each replacement has two
+    halves, more then less with maxSurge 1, less then more with maxSurge 0.
+    """
+    outcome = _roll(context) if context.rollout is not None else _scale(context)
+    if outcome is not None and context.rollout is not None and context.rollout != context.view.replicas:
+        text = f"spec.replicas is {context.view.replicas} now: that takes effect after the rollout, which began with {context.rollout}"
+        outcome.reasons.append(reason("ScalingDeferred", text))
+    return outcome
+
+
+def join_begun(context: Context, machine: MachineView) -> Outcome:
+    """Start kubeadm on a machine that was made for a join: the same step as making it, with the same gates."""
+    count = len(context.view.live) - 1
+    if context.rollout is None or count < context.replicas:
+        return _prepared(context, join(context, machine))
+    step = Step(begins=True, replaces=True)
+    return _prepared(context, join(context, machine, ROLLING_OUT, _old(context), step))
+
+
+def _roll(context: Context) -> Optional[Outcome]:
+    view, size, count = context.view, context.replicas, len(context.view.live)
+    surge = max_surge(view)
+    if not surge and size < _SURGELESS_REPLICAS:
+        text = f"a rollout with maxSurge 0 removes before it adds, and {size} replicas are too few for that"
+        return block("RolloutStrategyInvalid", text, "Set maxSurge to 1, or have at least three replicas.")
+    if count < size + surge:
+        # Below its size the control plane lacks a machine, by the first half of a replacement or by a loss: that is made first.
+        first = count >= size
+        step = Step(begins=first, replaces=first, heals=not first)
+        return _prepared(context, join(context, None, ROLLING_OUT, _old(context), step))
+    return _remove(context, ROLLING_OUT, _old(context), Step(begins=not surge, replaces=True))
+
+
+def _scale(context: Context) -> Optional[Outcome]:
+    view, count = context.view, len(context.view.live)
+    if count < view.replicas:
+        return _prepared(context, join(context, None, step=Step(heals=True)))
+    if count > view.replicas:
+        text = f"{count} machines exist and {view.replicas} are wanted"
+        return _remove(context, SCALING_DOWN, text, Step(begins=True))
+    return None
+
+
+def _old(context: Context) -> str:
+    """What is not up to date and why, equal reasons told once."""
+    owners: dict[str, list[str]] = {}
+    for machine in context.old:
+        owners.setdefault(", ".join(why.message for why in context.outdated[machine.name]), []).append(machine.name)
+    told = [f"{text} ({', '.join(each)})" for text, each in owners.items()]
+    more = f"; and {len(told) - _SHOWN} reasons more" if len(told) > _SHOWN else ""
+    return f"{len(context.old)} not up to date: {'; '.join(told[:_SHOWN])}{more}"
+
+
+def _remove(context: Context, name: str, why: str, step: Step) -> Outcome:
+    """Take one working machine out, if every check passes with it left out."""
+    view = context.view
+    old = {each.name for each in context.old}
+    victim = select(view, context.machines, old)
+    # Going back by removing what is newer makes no older machine; removing first in order to make one does.
+    result = preflight(context, adding=False, step=step, machine=victim, fresh=step.replaces and step.begins)
+    if result.failed:
+        outcome = held(result.failed)
+    else:
+        identity = victim.member.id if victim.member is not None else None
+        outcome = Outcome(names.REMOVE, [reason(name, why)], target(victim, member=identity))
+        outcome.leadership = hand_over(view, victim, context.machines, old)
+    outcome.preflight = result.checks
+    if result.verdict is not None:
+        outcome.quorum = result.verdict.certificate(view.leader_title, _order(view, victim, name, bool(old)))
+    return outcome
+
+
+def _order(view: View, victim: MachineView, name: str, old: bool) -> str:
+    domain = f" in failure domain {clip(victim.failure_domain, 60)}" if victim.failure_domain else ""
+    if name == ROLLING_OUT:
+        text = f"{victim.name} goes: it is not up to date, and comes first by annotation, health, failure domain and age{domain}."
+    else:
+        text = f"{victim.name} goes: it comes first by annotation, {'being not up to date, ' if old else ''}health, failure domain and age{domain}."
+    if view.leader is not None and victim.member is not None and view.leader.id == victim.member.id:
+        text += " It leads etcd: leadership is moved first, so that no election is needed."
+    return text
+
+
+def _prepared(context: Context, outcome: Outcome) -> Outcome:
+    outcome.prerequisites += _prerequisites(context) if outcome.acts else []
+    return outcome
+
+
+def _prerequisites(context: Context) -> list[Object]:
+    """What the cluster must have before a machine of another version or spec joins (kcp-behaviour.md §1.5, kubeadm.md B4)."""
+    view = context.view
+    latest = max((machine.created for machine in view.live if machine.joined), default=None)
+    newest = [machine for machine in view.live if machine.joined and machine.created == latest]
+    text = f"ConfigMap kube-system/kubeadm-config says what the spec says, {view.version} included"
+    config = {"name": "kubeadmConfig", "message": text}
+    if not context.old or (newest and not any(machine in context.old for machine in newest)):
+        # Either nothing is new, or the newest machine joined as the next one will, and all of it was there before that.
+        return [config] if _waits_anew(view, newest) else []
+    wanted = parse(view.version)
+    found = []
+    if not kubernetes_facts.makes_kubelet_client_binding(view.version):
+        binding = "ClusterRoleBinding kubeadm:apiserver-kubelet-client exists"
+        found.append({"name": "kubeletClientBinding", "message": binding})
+    found.append(config)
+    new = [parse(machine.version) for machine in view.live if machine.version and machine not in context.old]
+    if not any(wanted.same_minor(each) for each in new) and any(each.version != view.version for each in context.old):
+        name = kubernetes_facts.kubelet_config_map_name(view.version)
+        readable = f"ConfigMap kube-system/{name} and the RBAC that lets Nodes read it exist"
+        found.append({"name": "kubeletConfigMap", "message": readable})
+    return found
+
+
+def _waits_anew(view: View, newest: list[MachineView]) -> bool:
+    """Whether a join has to wait otherwise for the components than the newest machine's did, by what only kubeadm-config can say.
+
+    That starts no rollout, as in Cluster API, so that nothing else would have it written.
+    """
+    if kubernetes_facts.joins_have_own_timeouts(view.version):
+        return False
+    seconds = health_check_seconds(view.spec.get("kubeadmConfigSpec") or {})
+    configs = [(machine.config or {}).get("spec") for machine in newest]
+    return any(isinstance(spec, dict) and health_check_seconds(spec) != seconds for spec in configs)

@@ -1,0 +1,65 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which machine goes when one has to (kcp-behaviour.md §1.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from ...objects import kinds
+from .. import names
+from ..conditions.machine import find, health_conditions
+from ..snapshot.view import MachineView, View
+
+Object = dict[str, Any]
+
+
+def select(view: View, machines: Mapping[str, list[Object]], outdated: Collection[str]) -> MachineView:
+    """The machine that goes: the first level that has candidates, then the failure domain, then the oldest.
+
+    `machines` are the computed machine conditions, `outdated` the names of machines that are not up to date. Only machines
+    that are not being deleted are candidates; there must be one.
+    """
+    return _oldest(_in_domain(view, _level(view, machines, outdated)))
+
+
+def _level(view: View, machines: Mapping[str, list[Object]], outdated: Collection[str]) -> list[MachineView]:
+    live = view.live
+    old = [machine for machine in live if machine.name in outdated]
+
+    def marked(machine: MachineView) -> bool:
+        return kinds.is_flagged(machine.machine, kinds.ANNOTATION_DELETE_MACHINE)
+
+    def failing(machine: MachineView) -> bool:
+        # Only False is a reason to prefer a machine; Unknown and missing are none (§1.6 level 3).
+        return any(find(machines[machine.name], kind).get("status") == names.FALSE for kind in health_conditions(view))
+
+    levels = (
+        [machine for machine in old if marked(machine)],
+        [machine for machine in live if marked(machine)],
+        [machine for machine in old if failing(machine)],
+        old,
+        live,
+    )
+    return next(level for level in levels if level)
+
+
+def _in_domain(view: View, candidates: Sequence[MachineView]) -> list[MachineView]:
+    known = view.failure_domains
+    if not known:
+        return list(candidates)
+    misplaced = [machine for machine in candidates if machine.failure_domain not in known]
+    if misplaced:
+        domain = _oldest(misplaced).failure_domain
+    else:
+        overall = [machine.failure_domain for machine in view.live]
+        here = [machine.failure_domain for machine in candidates]
+        # Upstream leaves a tie to chance; the same snapshot must give the same decision, so the first by name goes.
+        domain = min(set(here), key=lambda each: (-here.count(each), -overall.count(each), each))
+    return [machine for machine in candidates if machine.failure_domain == domain]
+
+
+def _oldest(machines: Sequence[MachineView]) -> MachineView:
+    return min(machines, key=lambda machine: machine.order)

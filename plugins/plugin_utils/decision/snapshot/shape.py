@@ -1,0 +1,300 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The shape of a snapshot (docs/reference/snapshot.md); docs/reference/snapshot.schema.json is made from it."""
+
+from __future__ import annotations
+
+from .. import names
+from .json_shape import Boolean, HexID, Integer, Number, OneOf, Sequence, Struct, Table, Text, Time
+from .object_shape import (
+    CLUSTER,
+    CONTROL_PLANE,
+    INFRASTRUCTURE_CLUSTER,
+    INFRASTRUCTURE_MACHINE,
+    KUBEADM_CONFIG,
+    MACHINE,
+    OBJECT,
+    TEXTS,
+    THREE,
+)
+
+BOOTSTRAP_UNIT = Struct(
+    {
+        "answers!": Boolean(),
+        "state": Text(note="Absent, Running, Succeeded or Failed, as the machine says."),
+        "message": Text(note="Why it does not answer, or what it says of its bootstrap."),
+    },
+    "bootstrapUnit",
+    "What a machine says of a bootstrap that is not known to have ended; absent: it was not asked.",
+)
+CERTIFICATE = Struct({"present!": Boolean(), "hasKey": Boolean(), "notAfter": Time()}, "certificate")
+
+POD = Struct(
+    {
+        "phase": Text(),
+        "ready": Boolean(),
+        "answers": Boolean("What the component itself said when it was asked; absent: it was not."),
+        "waitingReason": Text(),
+        "terminated": Boolean(),
+        "lastExitCode": Integer(),
+        "image": Text(),
+        "creationTimestamp": Text(),
+    },
+    "pod",
+)
+NODE = Struct(
+    {
+        "name!": Text(1),
+        "uid": Text(),
+        "providerID": Text(),
+        "kubeletVersion": Text(),
+        "labels": TEXTS,
+        "taints": Sequence(Struct({"key": Text(), "value": Text(), "effect": Text()})),
+        "unschedulable": Boolean(),
+        "ready!": OneOf(*THREE),
+        "readyReason": Text(),
+        "conditions": Sequence(
+            Struct({"type!": Text(1), "status!": OneOf(*THREE), "reason": Text(), "lastTransitionTime": Time()}),
+            "All that the Node reports, by the workload cluster's own clock.",
+        ),
+        "internalIP": Text(),
+        "machineID": Text(),
+        "nodeInfo": Struct({}, note="The Node's status.nodeInfo; it becomes the Machine's and decides nothing."),
+        "creationTimestamp": Text(),
+        "annotations": TEXTS,
+    },
+    "node",
+)
+MEMBER = Struct(
+    {
+        "id!": HexID(),
+        "name!": Text(note="Empty: the member was added and never started."),
+        "peerURLs": Sequence(Text()),
+        "clientURLs": Sequence(Text()),
+        "isLearner": Boolean(),
+    },
+    "member",
+)
+STORED_MEMBER = Struct(
+    {
+        "id!": HexID(),
+        "name": Text(note="Empty for most that were added later: the database does not keep it."),
+        "peerURLs": Sequence(Text()),
+        "clientURLs": Sequence(Text()),
+        "isLearner": Boolean(),
+        "listens": Boolean("Whether something took connections at its addresses, tried from the asked machine."),
+    },
+    "storedMember",
+)
+MEMBER_STATUS = Struct(
+    {
+        "healthy!": Boolean("True only where the member answered, knows a leader and served a linearizable read."),
+        "looks": Integer(0, "How often it was looked at for this snapshot."),
+        "failedLooks": Integer(0, "How many of these looks it looked dead in."),
+        "version": Text(),
+        "dbSize": Integer(),
+        "dbSizeInUse": Integer(),
+        "raftTerm": Integer(),
+        "raftIndex": Integer(),
+        "leader": HexID(),
+        "isLearner": Boolean(),
+        "errors": Sequence(Text()),
+        "message": Text(),
+    },
+    "memberStatus",
+)
+ETCD = Struct(
+    {
+        "reachable!": Boolean(),
+        "message": Text(),
+        "members": Sequence(MEMBER),
+        "memberListAgrees": Boolean("null: fewer than two members gave a list."),
+        "leader": HexID(),
+        "clusterID": HexID(),
+        "alarms": Sequence(
+            Struct({"memberID": HexID(), "alarm!": Text(note="NOSPACE, CORRUPT, or one that a newer etcd has.")})
+        ),
+        "statuses": Table(MEMBER_STATUS, ids=True),
+    },
+    "etcd",
+)
+WITNESS = Struct(
+    {
+        "machine!": Text(1),
+        "reachable!": Boolean("Whether it gave a view of its own."),
+        "message": Text(),
+        "etcd": ETCD,
+    },
+    "witness",
+    "What a second machine says of etcd.",
+)
+RECOVERY = Struct(
+    {
+        "state!": OneOf("Running", "Interrupted", "Succeeded", "Failed"),
+        "memberID": HexID(),
+        "lost": Text(note="The name of the machine whose member was lost."),
+        "stage": Text(),
+        "message": Text(),
+    },
+    "recovery",
+    "A recovery of etcd from the loss of its second voter, as the asked machine records it; null: none, or one that was taken note of.",
+)
+_ADDON = Struct(
+    {
+        "present!": Boolean(),
+        "desired": Integer(),
+        "ready": Integer(),
+        "updated": Integer(note="How many pods are of the newest template."),
+        "image": Text(note='Of the container of the add-on\'s name; "" where it has none.'),
+        "corefile": Boolean("dns: ConfigMap kube-system/coredns exists."),
+        "corefileKey": Text(
+            note='dns: the key of that ConfigMap that it reads as its Corefile; "" where that is not told.'
+        ),
+    },
+    "addon",
+)
+
+WORKLOAD = Struct(
+    {
+        "reachable!": Boolean("The API server answered on a machine."),
+        "via": Text(),
+        "message": Text(),
+        "endpoint": Struct(
+            {
+                "answers": Boolean(
+                    "Whether the endpoint leads to this cluster's API (before any machine: to any Kubernetes API); null: could not be asked."
+                ),
+                "message": Text(),
+            }
+        ),
+        "initialized": Boolean("ConfigMap kube-system/kubeadm-config exists; null: could not be asked."),
+        "clockSkewSeconds": Number("Optional: the largest difference between the clocks that were compared."),
+        "kubeadmConfig": Struct({"clusterConfiguration": Text(), "clusterStatus": Text()}),
+        "nodes": Sequence(NODE),
+        "pods": Table(Struct({component: POD for component, _condition, _title in names.COMPONENTS})),
+        "etcd": ETCD,
+        "witnesses": Sequence(WITNESS),
+        "storedMembers": Sequence(
+            STORED_MEMBER, note="What the database of the asked machine's etcd lists, where that etcd does not answer."
+        ),
+        "recovery": RECOVERY,
+        "addons": Struct(
+            {
+                "kubeProxy": _ADDON,
+                "dns": _ADDON,
+                "bootstrap": Struct(
+                    {
+                        "clusterInfo": Boolean(),
+                        "clusterInfoServer": Text(
+                            note='The server that cluster-info names; "" where that is not known.'
+                        ),
+                        "bootstrapTokenRBAC": Boolean(),
+                        "message": Text(),
+                    }
+                ),
+            }
+        ),
+        "machineCertificates": Table(
+            Table(Time()),
+            note="When the certificates on the disks of the machines that were asked end: by machine, by file.",
+        ),
+        "staticPodDrift": Sequence(
+            Struct(
+                {
+                    "node!": Text(),
+                    "component!": Text(),
+                    "flag!": Text(1),
+                    "kind!": OneOf("added", "changed", "missing"),
+                },
+                note="A flag by which a static pod differs from what kubeadm and its machine's spec account for.",
+            )
+        ),
+        "workerNodes": Sequence(Text()),
+        "leftBehind": Sequence(NODE, "Nodes that are called as machines that were removed and replaced."),
+        "workerVersions": Table(Integer(1), note="How many worker Nodes have a kubelet of which version."),
+    },
+    "workload",
+)
+
+SNAPSHOT = Struct(
+    {
+        "snapshotVersion!": OneOf(names.SNAPSHOT_VERSION),
+        "now!": Time(),
+        "observedAt": Time("The controller's clock when this observation began."),
+        "lastAction": Struct(
+            {"at!": Time(), "action!": Text(), "target": Text(), "outcome": Text(note="null: none is known yet.")},
+            note="The journal's newest step.",
+        ),
+        "unfinishedAction": Struct(
+            {"name!": Text(1), "phase": Text()},
+            "unfinishedAction",
+            "The Action (docs/actions.md) that works on the cluster's running nodes and has not ended; absent where there is none.",
+        ),
+        "unfinishedRotation": Struct(
+            {"action!": Text(), "authorities!": Sequence(Text(1))},
+            "unfinishedRotation",
+            "A rotation of certificate authorities (docs/rotate_certificate_authorities.md) that is not over, whether or not an Action is "
+            "at it; absent where there is none.",
+        ),
+        "policy": Struct(
+            {
+                "replace": OneOf(names.REPLACE_ALLOW, names.REPLACE_ASK, names.REPLACE_NEVER),
+                "approved": Boolean("This run carries out a plan that a person has seen."),
+                "consent": Sequence(Text(1)),
+            },
+            note="The run's own rules. Absent: allow.",
+        ),
+        "readinessGates": Sequence(
+            Struct({"name!": Text(1), "status!": OneOf(*THREE), "message": Text()}, "readinessGate")
+        ),
+        "maintenance": Struct(
+            {
+                "open": Boolean("null: the annotation can't be read; message says why."),
+                "message": Text(),
+                "opensAt": Time(),
+                "closesAt": Time(),
+            },
+            note="null: no maintenance window is set.",
+        ),
+        "keepsItself": Boolean("The objects are in the cluster's own API; absent: they are not."),
+        "cluster!": CLUSTER,
+        "controlPlane": CONTROL_PLANE,
+        "infrastructureCluster": INFRASTRUCTURE_CLUSTER,
+        "machineTemplate": OBJECT,
+        "certificates": Struct(dict.fromkeys(("ca", "etcd", "proxy", "sa", "kubeconfig"), CERTIFICATE)),
+        "machines!": Sequence(
+            Struct(
+                {
+                    "machine!": MACHINE,
+                    "infrastructureMachine": INFRASTRUCTURE_MACHINE,
+                    "kubeadmConfig": KUBEADM_CONFIG,
+                    "bootstrapUnit": BOOTSTRAP_UNIT,
+                }
+            )
+        ),
+        "preparedMachines": Sequence(INFRASTRUCTURE_MACHINE),
+        "hosts": Sequence(
+            Struct(
+                {
+                    "name!": Text(1),
+                    "failureDomain": Text(),
+                    "machine": Text(note="The machine of this cluster that the host is now; empty: it is free."),
+                    "missing": Sequence(Struct({"check!": Text(1), "message": Text(), "fix": Text()})),
+                },
+                "host",
+            ),
+            note="Existing hosts that were asked before machines are made of them, and what each lacks.",
+        ),
+        "pool": Struct(
+            {"group": Text(), "failureDomains": Sequence(Text(1))},
+            note="The inventory group of these hosts. Absent: machines are not made of existing hosts, or no host was asked.",
+        ),
+        "obstacles": Sequence(
+            Struct({"reason!": Text(1), "message!": Text(1), "fix!": Text(1)}),
+            note="What was found on the controller or on hosts that keeps any machine from being made.",
+        ),
+        "workload!": WORKLOAD,
+    },
+    note="Everything that a decision reads about one cluster, as one document. See snapshot.md.",
+)

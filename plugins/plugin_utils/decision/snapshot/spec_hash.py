@@ -1,0 +1,51 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The hash of what is wanted: the specs of a cluster's objects as the user wrote them (docs/reference/plan.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...objects import kinds
+from ...objects.fingerprint import normalise
+from ...objects.user_annotations import NOTES
+from .fingerprint import fingerprint
+
+Object = dict[str, Any]
+_OBJECTS = ("cluster", "controlPlane", "infrastructureCluster", "machineTemplate")
+# Filled in by the infrastructure provider; the user's own choice stands in the infrastructure cluster's other fields, and a
+# control plane's endpoint can't be changed anyway.
+_FILLED_IN = ("controlPlaneEndpoint",)
+# Written by this collection, or by kubectl as its own note.
+_NOT_THE_USERS = (
+    kinds.ANNOTATION_REMEDIATION_IN_PROGRESS,
+    kinds.ANNOTATION_IGNORE_WORKER_NODES,
+    *NOTES,
+    "kubectl.kubernetes.io/last-applied-configuration",
+)
+
+
+def spec_parts(snapshot: Object) -> dict[str, str]:
+    """A hash of each field of the wanted objects by its path, such as "KubeadmControlPlane.spec.version".
+
+    Only the wanted objects of the snapshot are read. A part tells that a field changed, never what is in it.
+    """
+    parts: dict[str, str] = {}
+    for key in _OBJECTS:
+        obj = snapshot.get(key)
+        if obj is None:
+            continue
+        kind = str(obj.get("kind") or key)
+        for field, value in (normalise(obj.get("spec") or {})).items():
+            if field not in _FILLED_IN:
+                parts[f"{kind}.spec.{field}"] = fingerprint(value)
+        for field, value in ((obj.get("metadata") or {}).get("annotations") or {}).items():
+            if key in ("cluster", "controlPlane") and field not in _NOT_THE_USERS:
+                parts[f"{kind}.metadata.annotations.{field}"] = fingerprint(value)
+    return parts
+
+
+def spec_hash(snapshot: Object) -> str:
+    """The hash over everything that the user wants of a cluster."""
+    return fingerprint(spec_parts(snapshot))

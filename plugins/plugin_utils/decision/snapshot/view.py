@@ -1,0 +1,385 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The snapshot, read: typed access to the one document that decisions are made of (docs/reference/snapshot.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Optional
+
+from ....module_utils.common.quorum import MemberState, member_states
+from ....module_utils.common.values import annotations_of, clip, condition_of, host_of, parse_time
+from ...objects import kinds
+from .. import names, ownership
+from ..removal.deleted_control_plane import Deleted, deleted_control_plane, latched
+from .check import Problem, check_snapshot
+
+__all__ = ["MachineView", "Problem", "View", "annotations_of", "check_snapshot", "condition_of", "read_snapshot"]
+
+Object = dict[str, Any]
+_EMPTY: Object = {}
+_LOST = ("missing", "gone", "terminated", "deleted")
+_GONE = ("dead", *_LOST)
+
+
+@dataclass
+class MachineView:
+    """One control plane Machine with everything that belongs to it.
+
+    Which age each rule reads is the table "Ages of a machine" of docs/reference/decision.md: `created` is that of the Machine object,
+    `started` that of its bootstrap (of its Node, where the machine was adopted), `began` the earliest at which it is known to be there.
+    `node` and `member` are None both where there is none and where nobody could be asked: ask View.reachable and
+    View.etcd_known first. `node_lost` is True where a Node that this machine had is gone from an answering API, and
+    `node_unlabelled` where it is there and no longer has kubeadm's label for control planes. `ends_at`: when the machine itself has
+    ended a bootstrap that was started there. `unit` is what it says of that now, {} where it was not asked.
+    """
+
+    name: str
+    machine: Object
+    infrastructure: Optional[Object]
+    config: Optional[Object]
+    created: int
+    deleting: bool
+    version: str
+    failure_domain: str
+    bootstrap: str
+    bootstrap_message: str
+    started: Optional[int]
+    ends_at: int
+    addresses: tuple[str, ...]
+    unit: Object = field(default_factory=dict)
+    node: Optional[Object] = None
+    node_lost: bool = False
+    node_unlabelled: bool = False
+    impostor: str = ""
+    member: Optional[MemberState] = None
+    pods: Object = field(default_factory=dict)
+
+    @property
+    def order(self) -> tuple[int, str]:
+        """Sort key: the oldest first, among equals by name."""
+        return (self.created, self.name)
+
+    @property
+    def began(self) -> int:
+        """Since when the machine itself is known to be there; for one that was adopted that is before its object."""
+        node = parse_time((self.node or _EMPTY).get("creationTimestamp"))
+        return min(each for each in (self.created, self.started, node) if each is not None)
+
+    @property
+    def adopted(self) -> bool:
+        """Whether the machine is older than its object, which it never is where this control plane made both."""
+        return self.created - self.began > names.ADOPTED_AFTER
+
+    @property
+    def node_name(self) -> str:
+        """The Node's name: of the Node that was found, else as recorded, else the machine's."""
+        if self.node is not None:
+            return str(self.node["name"])
+        return str(((self.machine.get("status") or _EMPTY).get("nodeRef") or _EMPTY).get("name") or self.name)
+
+    @property
+    def node_known(self) -> bool:
+        """Whether it is known what the machine's Node is called: it was found now, or recorded once."""
+        return self.node is not None or bool((self.machine.get("status") or _EMPTY).get("nodeRef"))
+
+    @property
+    def silent(self) -> bool:
+        """Whether the machine was asked how far its bootstrap is, and did not answer."""
+        return bool(self.unit) and not self.unit.get("answers")
+
+    @property
+    def provisioned(self) -> bool:
+        """Whether the provider has reported the infrastructure as there."""
+        status = (self.infrastructure or _EMPTY).get("status") or _EMPTY
+        return bool((status.get("initialization") or _EMPTY).get("provisioned") or status.get("ready"))
+
+    @property
+    def infrastructure_gone(self) -> str:
+        """What the provider says of a machine that is dead or missing; "" where it says nothing of the kind."""
+        status = (self.infrastructure or _EMPTY).get("status") or _EMPTY
+        state = str(status.get("state") or status.get("instanceState") or "").lower()
+        if state in _GONE:
+            return state
+        failure = status.get("failureReason")
+        return clip(failure) if failure else ""
+
+    @property
+    def infrastructure_lost(self) -> bool:
+        """Whether the provider says that the machine does not exist any more; one that is only dead may be started again."""
+        return self.infrastructure_gone in _LOST
+
+    @property
+    def joined(self) -> bool:
+        """Whether its bootstrap succeeded: it carries a control plane."""
+        return self.bootstrap == names.SUCCEEDED
+
+    @property
+    def is_join(self) -> Optional[bool]:
+        """Whether its KubeadmConfig joins (True) or initializes (False); None without a KubeadmConfig."""
+        if self.config is None:
+            return None
+        return "joinConfiguration" in (self.config.get("spec") or _EMPTY)
+
+
+@dataclass
+class View:
+    """A snapshot with machines, nodes and members brought together. Pure data; built by read_snapshot.
+
+    `machines` are those of this control plane, `others` carry its labels and aren't its own (ownership.py): nothing is done to them, and
+    what is theirs is nobody's stray. `latched`: the control plane was initialized once, by what is stored. `deleted`: the one that was, and
+    that somebody deleted.
+    """
+
+    raw: Object
+    now: int
+    cluster: Object
+    control_plane: Object
+    machines: list[MachineView]
+    workload: Object
+    reachable: bool
+    managed_etcd: bool
+    etcd: Object
+    members: list[MemberState]
+    latched: bool
+    initialized: Optional[bool]
+    endpoint_answers: Optional[bool]
+    deleted: Optional[Deleted] = None
+    others: list[MachineView] = field(default_factory=list)
+
+    @property
+    def spec(self) -> Object:
+        """The KubeadmControlPlane's spec."""
+        spec: Object = self.control_plane.get("spec") or _EMPTY
+        return spec
+
+    @property
+    def name(self) -> str:
+        """The Cluster's name."""
+        return str((self.cluster.get("metadata") or _EMPTY).get("name") or "")
+
+    @property
+    def replicas(self) -> int:
+        """How many machines are wanted."""
+        value = self.spec.get("replicas")
+        return value if isinstance(value, int) else 1
+
+    @property
+    def version(self) -> str:
+        """The Kubernetes version that is wanted."""
+        return str(self.spec.get("version") or "")
+
+    @property
+    def endpoint(self) -> str:
+        """The control plane endpoint as host:port, "" while there is none."""
+        endpoint = (self.cluster.get("spec") or _EMPTY).get("controlPlaneEndpoint") or _EMPTY
+        return f"{endpoint['host']}:{endpoint.get('port', 6443)}" if endpoint.get("host") else ""
+
+    @property
+    def etcd_known(self) -> bool:
+        """Whether etcd's member list was given."""
+        return bool(self.members)
+
+    @property
+    def leader(self) -> Optional[MemberState]:
+        """The leader among the members, None where it is unknown."""
+        identity = self.etcd.get("leader")
+        return next((member for member in self.members if member.id == identity), None)
+
+    @property
+    def leader_title(self) -> Optional[str]:
+        """The leader as messages name it, None where it is unknown."""
+        return self.leader.title if self.leader is not None else None
+
+    @property
+    def deleting(self) -> bool:
+        """Whether the Cluster or its KubeadmControlPlane is marked for deletion."""
+        return _marked(self.cluster) or _marked(self.control_plane)
+
+    @property
+    def live(self) -> list[MachineView]:
+        """Machines that are not marked for deletion."""
+        return [machine for machine in self.machines if not machine.deleting]
+
+    @property
+    def known(self) -> list[MachineView]:
+        """Every machine of the cluster, whosever it is: to whom a Node or an etcd member may belong."""
+        return [*self.machines, *self.others]
+
+    @property
+    def paused(self) -> list[str]:
+        """What pauses the cluster, in words ([] when nothing does)."""
+        found = ["Cluster spec.paused is true"] if (self.cluster.get("spec") or _EMPTY).get("paused") else []
+        for obj in (self.cluster, self.control_plane):
+            if kinds.is_flagged(obj, kinds.ANNOTATION_PAUSED):
+                found.append(f"{obj.get('kind')} has the annotation {kinds.ANNOTATION_PAUSED}")
+        return found
+
+    @property
+    def failure_domains(self) -> list[str]:
+        """Failure domains that take control plane machines, sorted; the provider's list, else the Cluster's."""
+        for obj in (self.raw.get("infrastructureCluster") or _EMPTY, self.cluster):
+            listed = (obj.get("status") or _EMPTY).get("failureDomains")
+            if isinstance(listed, dict):
+                listed = [{"name": name, **(value or {})} for name, value in listed.items()]
+            if isinstance(listed, list) and listed:
+                known = [each for each in listed if isinstance(each, dict) and isinstance(each.get("name"), str)]
+                return sorted({each["name"] for each in known if each.get("controlPlane")})
+        return []
+
+    @property
+    def infrastructure_ready(self) -> bool:
+        """Whether the infrastructure cluster is reported as provisioned."""
+        status = (self.raw.get("infrastructureCluster") or _EMPTY).get("status") or _EMPTY
+        return bool((status.get("initialization") or _EMPTY).get("provisioned") or status.get("ready"))
+
+    @property
+    def settling(self) -> bool:
+        """Whether a machine is bootstrapping, or began so recently that trouble is still taken as its settling in."""
+        return any(
+            (machine.bootstrap == names.RUNNING and self.now < machine.ends_at)
+            or (machine.started is not None and self.now - machine.started < names.SETTLING)
+            for machine in self.machines
+        )
+
+    def held(self, obj: Object, kind: str, status: str) -> Optional[int]:
+        """For how many seconds the stored condition has had that status; None where it has another or none."""
+        condition = condition_of(obj, kind)
+        since = parse_time(condition.get("lastTransitionTime"))
+        if condition.get("status") != status or since is None:
+            return None
+        return max(0, self.now - since)
+
+    def lasting(self, obj: Object, kind: str, polarity: str = names.TRUE) -> bool:
+        """Whether the stored condition has been other than `polarity` for PATIENCE seconds: more than one sample."""
+        condition = condition_of(obj, kind)
+        since = parse_time(condition.get("lastTransitionTime"))
+        return (
+            bool(condition)
+            and condition.get("status") != polarity
+            and since is not None
+            and self.now - since >= names.PATIENCE
+        )
+
+
+def _marked(obj: Object) -> bool:
+    return bool((obj.get("metadata") or _EMPTY).get("deletionTimestamp"))
+
+
+def read_snapshot(raw: Object) -> View:
+    """Bring a snapshot's machines, nodes and members together.
+
+    The document is expected to have passed check_snapshot. Nothing in it is changed.
+    """
+    cluster = raw["cluster"]
+    control_plane = raw.get("controlPlane") or {}
+    workload = raw.get("workload") or {}
+    configuration = ((control_plane.get("spec") or _EMPTY).get("kubeadmConfigSpec") or _EMPTY).get(
+        "clusterConfiguration"
+    )
+    managed = ((configuration or _EMPTY).get("etcd") or _EMPTY).get("external") is None
+    etcd = workload.get("etcd") or {}
+    listed = sorted((_machine(entry) for entry in raw.get("machines") or ()), key=lambda each: each.order)
+    machines, others = ownership.part(listed, lambda each: each.machine, cluster, control_plane)
+    deleted = deleted_control_plane(cluster, control_plane, bool(listed))
+    reachable = workload.get("reachable") is True
+    initialized = workload.get("initialized")
+    view = View(
+        raw=raw,
+        now=parse_time(raw.get("now")) or 0,
+        cluster=cluster,
+        control_plane=control_plane,
+        machines=machines,
+        workload=workload,
+        reachable=reachable,
+        managed_etcd=managed,
+        etcd=etcd,
+        members=member_states(etcd) if managed else [],
+        # A Cluster's latch whose control plane was deleted says nothing of a new one.
+        latched=latched(control_plane) or (deleted is None and latched(cluster)),
+        initialized=initialized if reachable and isinstance(initialized, bool) else None,
+        endpoint_answers=(workload.get("endpoint") or _EMPTY).get("answers"),
+        deleted=deleted,
+        others=others,
+    )
+    _match_nodes(view)
+    _match_members(view)
+    return view
+
+
+def _machine(entry: Object) -> MachineView:
+    machine = entry["machine"]
+    infrastructure = entry.get("infrastructureMachine")
+    metadata, status = machine["metadata"], machine.get("status") or _EMPTY
+    bootstrap = status.get("bootstrap") or _EMPTY
+    created, started = parse_time(metadata.get("creationTimestamp")) or 0, parse_time(bootstrap.get("startedAt"))
+    listed = status.get("addresses") or ((infrastructure or _EMPTY).get("status") or _EMPTY).get("addresses") or ()
+    return MachineView(
+        name=metadata["name"],
+        machine=machine,
+        infrastructure=infrastructure,
+        config=entry.get("kubeadmConfig"),
+        created=created,
+        deleting=bool(metadata.get("deletionTimestamp")),
+        version=str(machine["spec"].get("version") or ""),
+        failure_domain=str(machine["spec"].get("failureDomain") or ""),
+        bootstrap=str(bootstrap.get("state") or ""),
+        bootstrap_message=clip(bootstrap.get("message")),
+        started=started,
+        ends_at=parse_time(bootstrap.get("endsAt")) or (started or created) + names.BOOTSTRAP_BOUND,
+        unit=entry.get("bootstrapUnit") or {},
+        addresses=tuple(str(each["address"]) for each in listed if each.get("address")),
+    )
+
+
+def _match_nodes(view: View) -> None:
+    nodes = {node["name"]: node for node in view.workload.get("nodes") or ()}
+    taken = set()
+    for machine in view.known:
+        status = machine.machine.get("status") or _EMPTY
+        recorded = (status.get("nodeRef") or _EMPTY).get("name")
+        identity = status.get("machineID") or ((machine.infrastructure or _EMPTY).get("status") or _EMPTY).get(
+            "machineID"
+        )
+        provider = machine.machine["spec"].get("providerID")
+        node = nodes.get(recorded or machine.name)
+        if node is not None and identity and node.get("machineID") and node["machineID"] != identity:
+            # A reinstalled or foreign host under the same name (peers.md fault 11) is no evidence about this machine.
+            machine.impostor, node = str(node["name"]), None
+        elif node is None and not recorded:
+            node = _identified(nodes, identity, provider)
+        if node is not None and node["name"] not in taken:
+            taken.add(node["name"])
+            machine.node = node
+            machine.pods = (view.workload.get("pods") or _EMPTY).get(node["name"]) or {}
+        gone = bool(recorded) and machine.node is None and view.reachable
+        machine.node_unlabelled = gone and recorded in (view.workload.get("workerNodes") or ())
+        machine.node_lost = gone and not machine.node_unlabelled
+
+
+def _identified(nodes: dict[str, Object], identity: Any, provider: Any) -> Optional[Object]:
+    for node in nodes.values():
+        if (identity and node.get("machineID") == identity) or (provider and node.get("providerID") == provider):
+            return node
+    return None
+
+
+def _match_members(view: View) -> None:
+    by_name = {member.name: member for member in view.members if member.name}
+    urls = {member["id"]: member.get("peerURLs") or () for member in view.etcd.get("members") or ()}
+    for machine in view.known:
+        machine.member = by_name.get(machine.node_name)
+    matched = {machine.member.id for machine in view.known if machine.member is not None}
+    loose = [member for member in view.members if member.id not in matched]
+    for machine in view.known:
+        if machine.member is None:
+            # A member has its Node's name; of a machine whose Node nobody knows yet, the address tells.
+            unnamed = machine.joined and not machine.node_known
+            hosts = {
+                host_of(url): member
+                for member in loose
+                for url in urls.get(member.id, ())
+                if unnamed or not member.name
+            }
+            machine.member = next((hosts[address] for address in machine.addresses if address in hosts), None)

@@ -1,0 +1,91 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Decisions in one line for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...module_utils.common.legible import one_line
+from ...module_utils.common.values import clip
+from . import names
+
+Object = dict[str, Any]
+
+
+def describe(decision: Object) -> str:
+    """A decision in one line, for example:
+
+    "join a new machine in failure domain b: 2 of 3 replicas; etcd 2 voters, quorum 2 → 3 voters, quorum 2".
+    """
+    action = decision["action"]
+    if action in (names.WAIT, names.POSTPONED, names.BLOCKED):
+        return _held(decision)
+    said = "; ".join(each["message"] for each in decision.get("reasons") or ())
+    if action == names.NONE:
+        return _one_line(f"nothing to do: {said}" if said else "nothing to do")
+    line = f"{verb(decision)}: {said}" if said else verb(decision)
+    return _one_line(line + etcd_change(decision))
+
+
+def etcd_change(decision: Object) -> str:
+    """What the step does to etcd's quorum, beginning with "; "; "" where it does nothing to it."""
+    quorum = decision.get("quorum")
+    if not quorum or decision["action"] not in (names.INITIALIZE, names.JOIN, names.REMOVE, names.RECOVER_SINGLE_VOTER):
+        return ""
+    before, after = quorum["before"], quorum["after"]
+    if before == after:
+        return "; etcd unchanged"
+    text = f"; etcd {_figures(before)} → {_figures(after)}" if before["voters"] else f"; etcd {_figures(after)}"
+    if before["voters"] == 1 and after["voters"] == 2:
+        text += " (risk: both are needed from then on)"
+    return text
+
+
+def _figures(figures: Object) -> str:
+    return f"{figures['voters']} voter{'' if figures['voters'] == 1 else 's'}, quorum {figures['quorum']}"
+
+
+def verb(decision: Object) -> str:
+    """What an acting decision does, without its reasons: "join a new machine in failure domain b"."""
+    target = decision.get("target") or {}
+    machine, domain = target.get("machine"), target.get("failureDomain")
+    where = f" in failure domain {clip(domain, 80)}" if domain else ""
+    on = f"machine {machine}" if machine else "a new machine"
+    resume = bool(target.get("resume"))
+    verbs = {
+        names.CREATE_INFRASTRUCTURE: "create the cluster's infrastructure and endpoint",
+        names.CREATE_CERTIFICATES: "create certificate authorities, keys and the kubeconfig",
+        names.INITIALIZE: f"{'go on initializing' if resume else 'initialize the control plane on'} {on}{where}",
+        names.JOIN: f"{'go on joining' if resume else 'join'} {on}{where}",
+        names.REMOVE: f"{'go on removing' if resume else 'remove'} {on}{where}",
+        names.REMOVE_MEMBER: f"remove etcd member {clip(str(target.get('memberID')), 40)}",
+        names.REMOVE_NODE: f"delete Node {clip(str(target.get('node')), 80)}",
+        names.UPDATE_ADDONS: f"update {' and '.join(names.ADDON_TITLES.get(each, 'an add-on') for each in target.get('addons') or ())}",
+        names.RECOVER_SINGLE_VOTER: f"{'go on recovering' if resume else 'recover'} etcd on {on} as the only voter",
+        names.ADOPT: f"adopt {', '.join(target.get('machines') or ())}",
+        names.DELETE_MACHINES: "delete the control plane",
+        names.DELETE_INFRASTRUCTURE: "delete the infrastructure",
+    }
+    return verbs[decision["action"]]
+
+
+def _held(decision: Object) -> str:
+    first, *rest = decision["blockedOn"]
+    text = first["message"] + (f" (and {len(rest)} more)" if rest else "")
+    if decision["action"] == names.WAIT:
+        return _one_line(f"waiting: {text}")
+    if decision["action"] == names.POSTPONED:
+        text = f"postponed: {text}"
+    return _one_line(text + (f". To do: {first['fix']}" if first.get("fix") else ""))
+
+
+def way_out(decision: Object) -> str:
+    """What a person can do about what is waited for, a sentence with a space after it; "" where there is nothing to do but wait."""
+    fix = next((each["fix"] for each in decision.get("blockedOn") or () if each.get("fix")), "")
+    return _one_line(f"To do, if it does not come by itself: {fix}") + " " if fix else ""
+
+
+def _one_line(text: str) -> str:
+    return one_line(" ".join(text.split()))

@@ -1,0 +1,167 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Names: RFC 1123, machine naming templates, label values (kcp-behaviour.md §1.0, §1.2), variables of Ansible."""
+
+from __future__ import annotations
+
+import base64
+import re
+import secrets as random_source
+
+from ...module_utils.common.errors import ManifestError, Violation
+
+DEFAULT_MACHINE_NAME_TEMPLATE = "{{ .kubeadmControlPlane.name }}-{{ .random }}"
+MACHINE_NAME_LIMIT = 63
+RANDOM_LENGTH = 5
+# Kubernetes' own alphabet for generated names: no vowels, nothing that is mistaken for something else.
+RANDOM_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
+_QUALIFIED = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
+_ACTION = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
+_VARIABLES = (".cluster.name", ".kubeadmControlPlane.name", ".random")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# Ansible's special variables without "ansible_" in front; several of them decide which host is reached.
+_SPECIAL = frozenset(
+    (
+        *("environment", "group_names", "groups", "hostvars", "inventory_dir", "inventory_file", "inventory_hostname"),
+        *(
+            "inventory_hostname_short",
+            "omit",
+            "play_hosts",
+            "playbook_dir",
+            "role_name",
+            "role_names",
+            "role_path",
+            "vars",
+        ),
+    )
+)
+_SECRET = re.compile(r"passw|passphrase|secret|token|credential|vault|private")
+_SECRET_WORDS = frozenset(("apikey", "key", "keys", "pass", "pwd", "sshkey"))
+
+
+def is_dns_label(text: str) -> bool:
+    """RFC 1123 label: at most 63 of a-z, 0-9 and '-', beginning and ending with a letter or digit."""
+    return len(text) <= 63 and _LABEL.fullmatch(text) is not None
+
+
+def is_dns_subdomain(text: str) -> bool:
+    """RFC 1123 subdomain: labels joined by dots, at most 253 characters."""
+    return 0 < len(text) <= 253 and all(_LABEL.fullmatch(part) is not None for part in text.split("."))
+
+
+def typed_name(name: str, otherwise: str = "NAME") -> str:
+    """Return a name as advice may have a person type it: one that is no RFC 1123 name is never part of a command, and the placeholder is."""
+    return name if is_dns_subdomain(name) else otherwise
+
+
+def is_label_value(text: str) -> bool:
+    """A Kubernetes label value."""
+    return len(text) <= 63 and _LABEL_VALUE.fullmatch(text) is not None
+
+
+def is_qualified_name(text: str) -> bool:
+    """A Kubernetes label or annotation key: [prefix/]name."""
+    prefix, slash, name = text.rpartition("/")
+    if slash and not is_dns_subdomain(prefix):
+        return False
+    return len(name) <= 63 and _QUALIFIED.fullmatch(name) is not None
+
+
+def is_variable(text: str) -> bool:
+    """Return whether a text is a name that a variable of Ansible may have."""
+    return _VARIABLE.fullmatch(text) is not None
+
+
+def is_special_variable(name: str) -> bool:
+    """Return whether a variable is one of Ansible's own: connection variables and passwords among them, facts, magic variables."""
+    return name.startswith("ansible_") or name in _SPECIAL
+
+
+def is_secret_variable(name: str) -> bool:
+    """Return whether a variable's name is that of a password, a key or a token. A guess: it keeps mistakes away, and nothing else."""
+    lower = name.lower()
+    return _SECRET.search(lower) is not None or not _SECRET_WORDS.isdisjoint(lower.split("_"))
+
+
+def label_value(name: str) -> str:
+    """A name as the value of the control-plane-name label: the name, or Cluster API's hash of it when it is no label value.
+
+    The hash is Cluster API's own ("hash_" + FNV-1a of 32 bits in base64url + "_z"), so that both select the same machines.
+    """
+    if is_label_value(name):
+        return name
+    encoded = (
+        base64.urlsafe_b64encode(fnv_1a(name.encode("utf-8", "surrogatepass")).to_bytes(4, "big")).decode().rstrip("=")
+    )
+    return f"hash_{encoded}_z"
+
+
+def fnv_1a(data: bytes) -> int:
+    """The 32-bit FNV-1a hash."""
+    digest = 0x811C9DC5
+    for byte in data:
+        digest = ((digest ^ byte) * 0x01000193) & 0xFFFFFFFF
+    return digest
+
+
+def random_suffix() -> str:
+    """Five random characters for a machine's name."""
+    return "".join(random_source.choice(RANDOM_ALPHABET) for _position in range(RANDOM_LENGTH))
+
+
+def template_problems(template: str, cluster: str, control_plane: str) -> list[str]:
+    """What is wrong with a machine naming template ([] when nothing is).
+
+    Rules (kcp-behaviour.md §1.2, §1.18): only the three variables, `.random` is mandatory, the result is an RFC 1123 subdomain.
+    """
+    problems: list[str] = []
+    used = [action.strip() for action in _ACTION.findall(template)]
+    for name in used:
+        if name not in _VARIABLES:
+            problems.append("'{{ " + name + " }}' is not a variable of a machine naming template")
+    if ".random" not in used:
+        problems.append("the template has no {{ .random }}, so every machine would get the same name")
+    rest = _ACTION.sub("", template)
+    if "{{" in rest or "}}" in rest:
+        problems.append("a '{{' or '}}' has no partner")
+    if not problems:
+        name = _render(template, cluster, control_plane, "x" * RANDOM_LENGTH)
+        if not is_dns_subdomain(name):
+            problems.append(f"it renders to {name!r}, which is not an RFC 1123 name")
+    return problems
+
+
+def machine_name(template: str, cluster: str, control_plane: str, random: str = "") -> str:
+    """A machine's name from the naming template ("" means the default) and five characters (`random`, drawn when not given).
+
+    Longer than 63 characters it is cut to 58 and `random` is appended. Raises ManifestError when the template is invalid.
+    """
+    random = random or random_suffix()
+    template = template or DEFAULT_MACHINE_NAME_TEMPLATE
+    problems = template_problems(template, cluster, control_plane)
+    if problems:
+        raise ManifestError(
+            [
+                Violation(
+                    f"KubeadmControlPlane {control_plane}",
+                    "spec.machineNaming.template",
+                    template,
+                    problem,
+                    "Use {{ .cluster.name }}, {{ .kubeadmControlPlane.name }} and {{ .random }}.",
+                )
+                for problem in problems
+            ]
+        )
+    name = _render(template, cluster, control_plane, random)
+    if len(name) > MACHINE_NAME_LIMIT:
+        name = name[: MACHINE_NAME_LIMIT - RANDOM_LENGTH] + random
+    return name
+
+
+def _render(template: str, cluster: str, control_plane: str, random: str) -> str:
+    values = {".cluster.name": cluster, ".kubeadmControlPlane.name": control_plane, ".random": random}
+    return _ACTION.sub(lambda match: values[match.group(1).strip()], template)

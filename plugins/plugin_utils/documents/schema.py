@@ -1,0 +1,158 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Checking JSON values against a description of their structure: types, unknown fields, fields that are refused by name.
+
+A description is: the name of a scalar type ("string", "integer", "boolean", "intOrString", "duration", "timestamp", "seconds", "days"),
+"any" or "object" (taken as it is), a list with one description (a list of such), `MapOf(description)`, a dict (a structure's fields), or
+`Refused(rule, fix)`.
+"""
+
+from __future__ import annotations
+
+import datetime
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...module_utils.common.errors import Report, child, describe, item
+from .scalars import parse_duration
+
+INT32_MAX = 2**31 - 1
+_TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
+
+
+@dataclass(frozen=True)
+class MapOf:
+    """A mapping from free keys to values of one description."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A field that exists in Cluster API or kubeadm and is not supported here: why, and what to do instead."""
+
+    rule: str
+    fix: str
+
+
+class _Absent:
+    """The value had to be left out."""
+
+
+ABSENT = _Absent()
+
+
+def check(value: Any, description: Any, path: str, report: Report, hints: Mapping[str, str] | None = None) -> Any:
+    """`value` without what does not fit `description`; every misfit is reported as unreadable at its path.
+
+    `hints` maps a field name to advice for people who wrote it where it does not exist. Null fields count as absent, as in the
+    Kubernetes API. Returns ABSENT when the value itself does not fit.
+    """
+    if isinstance(description, Refused):
+        report.unreadable(path, None, description.rule, description.fix)
+        return ABSENT
+    if isinstance(description, str):
+        return _scalar(value, description, path, report)
+    if isinstance(description, list):
+        if not isinstance(value, list):
+            return _wrong(value, "a list", path, report)
+        checked = [check(entry, description[0], item(path, index), report, hints) for index, entry in enumerate(value)]
+        return [entry for entry in checked if entry is not ABSENT]
+    if not isinstance(value, dict):
+        return _wrong(value, "a mapping", path, report)
+    if isinstance(description, MapOf):
+        return _present(
+            {key: check(entry, description.value, child(path, key), report, hints) for key, entry in value.items()}
+        )
+    return _struct(value, description, path, report, hints or {})
+
+
+def _present(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: entry for key, entry in values.items() if entry is not ABSENT}
+
+
+def _struct(
+    value: dict[str, Any], fields: Mapping[str, Any], path: str, report: Report, hints: Mapping[str, str]
+) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for key, entry in value.items():
+        if entry is None and key in fields:
+            continue
+        if key in fields:
+            result[key] = check(entry, fields[key], child(path, key), report, hints)
+        else:
+            shown = entry if isinstance(entry, (bool, int, float)) else None
+            report.unreadable(child(path, key), shown, "there is no such field here", _advice(key, fields, hints))
+    return _present(result)
+
+
+def _advice(key: str, fields: Mapping[str, Any], hints: Mapping[str, str]) -> str:
+    if key in hints:
+        return hints[key]
+    known = sorted(name for name, description in fields.items() if not isinstance(description, Refused))
+    lowered = {name.lower(): name for name in known}
+    near = [lowered[key.lower()]] if key.lower() in lowered else difflib.get_close_matches(key, known, 1, 0.6)
+    if near:
+        return f"Did you mean {near[0]}?"
+    if not known:
+        return "Remove it."
+    return f"Remove it, or use one of: {', '.join(known)}."
+
+
+def _wrong(value: Any, expected: str, path: str, report: Report) -> Any:
+    shown = value if isinstance(value, (bool, int, float)) else None
+    report.unreadable(path, shown, f"this must be {expected}, not {describe(value)}", f"Write {expected}.")
+    return ABSENT
+
+
+def _scalar(value: Any, kind: str, path: str, report: Report) -> Any:
+    if kind == "any":
+        return value
+    if kind == "object":
+        return value if isinstance(value, dict) else _wrong(value, "a mapping", path, report)
+    if kind == "boolean":
+        return value if isinstance(value, bool) else _wrong(value, "true or false", path, report)
+    if kind in ("integer", "seconds", "days"):
+        return _integer(value, kind, path, report)
+    if kind == "intOrString":
+        if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
+            return value
+        return _wrong(value, "a whole number", path, report)
+    if not isinstance(value, str):
+        if isinstance(value, (bool, int, float)):
+            fix = "Quote it: an unquoted number, yes or no is not text in YAML, and 0644 is the number 420."
+            report.unreadable(path, value, f"this must be text, not {describe(value)}", fix)
+            return ABSENT
+        return _wrong(value, "text", path, report)
+    if kind == "duration" and parse_duration(value) is None:
+        report.unreadable(path, value, "this is not a duration", 'Write it like "10m", "90s" or "1h30m".')
+        return ABSENT
+    if kind == "timestamp" and timestamp(value) is None:
+        report.unreadable(path, value, "this is not an RFC 3339 time", 'Write it like "2026-01-31T10:00:00Z".')
+        return ABSENT
+    return value
+
+
+def _integer(value: Any, kind: str, path: str, report: Report) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int):
+        return _wrong(value, "a whole number" if kind == "integer" else f"a whole number of {kind}", path, report)
+    if not (-INT32_MAX - 1 if kind == "integer" else 0) <= value <= INT32_MAX:
+        report.unreadable(path, value, "the number is out of range", f"Write a number between 0 and {INT32_MAX}.")
+        return ABSENT
+    return value
+
+
+def timestamp(text: str) -> str | None:
+    """An RFC 3339 time in UTC with seconds and `Z`; None when the text is not one."""
+    if not _TIMESTAMP.fullmatch(text):
+        return None
+    plain = re.sub(r"\.\d+", "", text.upper()).replace("Z", "+00:00")
+    try:
+        moment = datetime.datetime.fromisoformat(plain).astimezone(datetime.timezone.utc)
+    except (ValueError, OverflowError):
+        return None
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,58 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Writing kubeadm's configuration as YAML that Go's reader and PyYAML understand alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ....module_utils.common.errors import ManifestError, Violation
+from ...documents.scalars import resolve_plain
+
+try:
+    import yaml
+
+    HAS_YAML = True
+except ImportError:
+    HAS_YAML = False
+
+if HAS_YAML:
+
+    class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+        """Quotes every text that either reader would take for something else ("1e3", "0o17", "y"), and writes no aliases."""
+
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    def _represent_text(dumper: Any, text: str) -> Any:
+        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if _is_text(text) else '"')
+
+    _Dumper.add_representer(str, _represent_text)
+
+
+def _is_text(text: str) -> bool:
+    try:
+        return isinstance(resolve_plain(text), str)
+    except ValueError:
+        return False
+
+
+def documents_text(documents: Sequence[Any]) -> str:
+    """The documents as one YAML text, in their order, keys in theirs. ManifestError when PyYAML is missing on the controller."""
+    if not HAS_YAML:
+        fix = "Install PyYAML for the Python that runs Ansible on the controller."
+        raise ManifestError(
+            [Violation("controller", "", None, "kubeadm's configuration cannot be written without PyYAML", fix)]
+        )
+    text: str = yaml.dump_all(
+        documents,
+        Dumper=_Dumper,
+        sort_keys=False,
+        default_flow_style=False,
+        allow_unicode=True,
+        width=4096,
+        explicit_start=True,
+    )
+    return text

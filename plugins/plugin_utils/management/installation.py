@@ -1,0 +1,210 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What makes an API server a store: definitions, roles and bindings, brought there, or shown as they would be.
+
+Nothing is written before everything was looked at: an API server that is somebody else's stays as it was, whole.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Optional
+
+from ..crds import definitions, names
+from ..store import base
+from ..store.kubernetes.requests import FIELD_MANAGER, KubernetesApi
+from . import recognition, roles
+
+Object = dict[str, Any]
+
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+SERVED_SECONDS = 60
+POLL_SECONDS = 0.25
+UPDATE_ATTEMPTS = 5
+_RBAC = "/apis/rbac.authorization.k8s.io/v1"
+_WRITTEN = {"fieldManager": FIELD_MANAGER}
+# What an API server counts and notes of an object, whoever wrote it.
+_COUNTED = ("resourceVersion", "generation", "managedFields")
+# What an object is made of that this collection says something about; the rest is the API server's, or somebody else's.
+_PARTS = ("spec", "rules", "roleRef", "subjects")
+
+
+class NotServed(base.StoreError):
+    """A definition was stored and its kind is not served."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is to be there: the kinds, the namespaces with clusters, and who runs there (``roles.runner_binding``)."""
+
+    kinds: Sequence[definitions.Kind]
+    namespaces: Sequence[str]
+    runners: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True)
+class Change:
+    """One object that is made or changed: its title, and itself before (None where there was none) and after."""
+
+    title: str
+    before: Optional[Object]
+    after: Object
+    path: str = field(repr=False, default="")
+
+
+def kinds_for(providers: Mapping[str, Any]) -> list[definitions.Kind]:
+    """Return every kind that is installed: the collection's own, and three for each infrastructure provider of a user's own.
+
+    Args:
+        providers: the roles of providers by the kind that each serves: AcmeCluster, AcmeMachineTemplate.
+    """
+    found = list(definitions.KINDS)
+    prefixes = {re.sub(r"(Cluster|MachineTemplate)$", "", str(kind)) for kind in providers}
+    known = {kind.name for kind in found}
+    for prefix in sorted(prefixes):
+        found += [kind for kind in definitions.infrastructure_kinds(prefix) if kind.name not in known]
+    return found
+
+
+def plan(api: KubernetesApi, wish: Wish) -> list[Change]:
+    """Return what would be made or changed, in the order in which it has to be; empty where all is there.
+
+    Raises ManagedElsewhere or OtherDefinitions where the definitions there are not ours to write, and the API's own errors.
+    """
+    minor = server_minor(api)
+    wanted = [definitions.definition(kind, minor) for kind in wish.kinds]
+    stored = {name(each): _read(api, _path(each)) for each in wanted}
+    recognition.refuse_cluster_api(api)
+    recognition.refuse_others(api.host, stored)
+    recognition.refuse_newer(api.host, stored, definitions.REVISION_NUMBER)
+    wanted += roles.cluster_roles(wish.kinds)
+    for namespace in wish.namespaces:
+        base.check_namespace(namespace)
+        wanted.append({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+        wanted.append(roles.runner_role(namespace, wish.kinds))
+        if wish.runners:
+            wanted.append(roles.runner_binding(namespace, wish.runners))
+    return [change for each in wanted for change in _difference(api, each, stored)]
+
+
+def carry_out(api: KubernetesApi, changes: Sequence[Change], told: Callable[[str], None]) -> None:
+    """Make the changes and wait until every new kind is served.
+
+    Args:
+        api: the API.
+        changes: as of :func:`plan`, just made.
+        told: is given a line for people before each.
+    """
+    for change in changes:
+        told(f"{'create' if change.before is None else 'change'} {change.title}")
+        if change.before is None:
+            _create(api, change)
+        else:
+            _update(api, change)
+    for change in changes:
+        if change.after["kind"] == "CustomResourceDefinition":
+            _wait_served(api, change)
+
+
+def _create(api: KubernetesApi, change: Change) -> None:
+    """Make an object. That the very same was made meanwhile, by a second run or by Kubernetes itself (a namespace), is no error."""
+    parent = change.path.rpartition("/")[0]
+    if api.send("create", parent, change.after, _WRITTEN, accepted=(409,)).status == 409:
+        there = _read(api, change.path)
+        if there is None or _difference(api, change.after, {name(change.after): there}):
+            api.send("create", parent, change.after, _WRITTEN)
+
+
+def _update(api: KubernetesApi, change: Change) -> None:
+    """Write a change. What the API server notes in a status meanwhile is no conflict; what somebody else writes is one, and raises."""
+    after = change.after
+    for _attempt in range(UPDATE_ATTEMPTS - 1):
+        if api.send("update", change.path, after, _WRITTEN, accepted=(409,)).status != 409:
+            return
+        now = _read(api, change.path) or {"metadata": {}}
+        if _written_by_people(now) != _written_by_people(change.before or {}):
+            break
+        metadata = {**after["metadata"], "resourceVersion": now["metadata"]["resourceVersion"]}
+        after = {**after, "metadata": metadata}
+    api.send("update", change.path, after, _WRITTEN)
+
+
+def _written_by_people(obj: Object) -> Object:
+    metadata = {key: each for key, each in (obj.get("metadata") or {}).items() if key not in _COUNTED}
+    return {**{key: each for key, each in obj.items() if key != "status"}, "metadata": metadata}
+
+
+def server_minor(api: KubernetesApi) -> int:
+    """Return the API server's minor version."""
+    found = re.match(r"\d+", str(api.send("get", "/version").document.get("minor", "")))
+    return int(found.group()) if found else 0
+
+
+def name(obj: Mapping[str, Any]) -> str:
+    """Return an object's name."""
+    return str(obj["metadata"]["name"])
+
+
+def _difference(api: KubernetesApi, wanted: Object, stored: Mapping[str, Optional[Object]]) -> list[Change]:
+    path = _path(wanted)
+    title = " ".join((wanted["kind"], "/".join(filter(None, (wanted["metadata"].get("namespace"), name(wanted))))))
+    definition = wanted["kind"] == "CustomResourceDefinition"
+    before = stored[name(wanted)] if definition else _read(api, path)
+    if before is None:
+        return [Change(title, None, wanted, path)]
+    after = copy.deepcopy(before)
+    for part in ("labels", "annotations"):
+        given = wanted["metadata"].get(part)
+        if given:
+            after["metadata"][part] = {**(after["metadata"].get(part) or {}), **given}
+    for part in _PARTS:
+        if part in wanted:
+            # What an API server fills in beside (a definition's conversion) stays.
+            after[part] = {**before[part], **wanted[part]} if part == "spec" else wanted[part]
+    return [Change(title, before, after, path)] if after != before else []
+
+
+def _read(api: KubernetesApi, path: str) -> Optional[Object]:
+    answer = api.send("get", path, accepted=(404,))
+    if answer.status == 404:
+        return None
+    answer.document["metadata"].pop("managedFields", None)
+    return answer.document
+
+
+def _path(obj: Mapping[str, Any]) -> str:
+    kind = str(obj["kind"])
+    if kind == "CustomResourceDefinition":
+        return f"{DEFINITIONS}/{name(obj)}"
+    if kind == "Namespace":
+        return f"/api/v1/namespaces/{name(obj)}"
+    namespace = obj["metadata"].get("namespace")
+    return f"{_RBAC}/{f'namespaces/{namespace}/' if namespace else ''}{names.plural(kind)}/{name(obj)}"
+
+
+def _wait_served(api: KubernetesApi, change: Change) -> None:
+    # Established: not only named, but answered for. What is sent before that is lost as "not found".
+    deadline = time.monotonic() + SERVED_SECONDS
+    while True:
+        found = _read(api, change.path) or {}
+        conditions = {each["type"]: each for each in (found.get("status") or {}).get("conditions") or []}
+        wrong = [
+            f"{each['type']}: {each.get('message', '')}"
+            for each in conditions.values()
+            if (each["type"], each["status"]) in (("NamesAccepted", "False"), ("NonStructuralSchema", "True"))
+        ]
+        if conditions.get("Established", {}).get("status") == "True" and not wrong:
+            return
+        if wrong or time.monotonic() > deadline:
+            raise NotServed(
+                f"{change.title} is stored and the API server does not serve it",
+                api.host,
+                "; ".join(wrong) or f"it was not established within {SERVED_SECONDS} s",
+                "Mend what it says (another definition may have taken its names), then run this again; it goes on from here.",
+            )
+        time.sleep(POLL_SECONDS)

@@ -1,0 +1,134 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whose the CustomResourceDefinitions of an API server are: this collection's, Cluster API's, or somebody else's (seed 003).
+
+Definitions hold for a whole API server. Where Cluster API's controllers have theirs, they act on every Cluster and Machine in every
+namespace: they delete Nodes, make machines of MachineSets, write the same statuses. Two managers of one object undo each other's work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Optional
+
+from ..crds import definitions
+from ..objects import kinds
+from ..store.base import StoreError
+from ..store.kubernetes.requests import KubernetesApi
+
+Object = dict[str, Any]
+
+# What Cluster API's core has in this group and this collection has not: seen by whoever may ask what an API server serves.
+CLUSTER_API_ONLY = ("machinesets", "machinedeployments", "machinepools", "clusterclasses")
+DISCOVERY = f"/apis/{kinds.API_CLUSTER}"
+
+
+class ManagedElsewhere(StoreError):
+    """Cluster API's controllers manage these kinds in this API server."""
+
+
+class OtherDefinitions(StoreError):
+    """An API server has definitions that this release can't work with, or must not write over."""
+
+
+def is_ours(definition: Mapping[str, Any]) -> bool:
+    """Tell whether a stored definition was made by this collection and not replaced by another manager's since."""
+    labels = (definition.get("metadata") or {}).get("labels") or {}
+    conversion = ((definition.get("spec") or {}).get("conversion") or {}).get("strategy", "None")
+    # Whoever merges theirs into ours (kubectl apply) leaves our label on it; a webhook is never ours.
+    return labels.get(definitions.MANAGED_BY) == definitions.MANAGER and conversion == "None"
+
+
+def is_cluster_apis(definition: Mapping[str, Any]) -> bool:
+    """Tell whether a definition that isn't ours is Cluster API's, or a Cluster API provider's."""
+    labels = (definition.get("metadata") or {}).get("labels") or {}
+    return definitions.PROVIDER_LABEL in labels or any(label.startswith("cluster.x-k8s.io/v1") for label in labels)
+
+
+def refuse_others(host: str, stored: Mapping[str, Optional[Object]]) -> None:
+    """Raise ManagedElsewhere or OtherDefinitions where a definition is somebody else's; nothing was written then.
+
+    Args:
+        host: the API server, as messages name it.
+        stored: by name, the definitions that would be written, as the API server has them; None where it has none.
+    """
+    others = {name: each for name, each in sorted(stored.items()) if each is not None and not is_ours(each)}
+    if not others:
+        return
+    if any(is_cluster_apis(each) for each in others.values()):
+        raise managed_elsewhere(host, ", ".join(sorted(others)))
+    raise OtherDefinitions(
+        f"definitions of these names are somebody else's: {', '.join(others)}",
+        host,
+        f"they don't have the label {definitions.MANAGED_BY}={definitions.MANAGER}, so writing over them could take fields from objects "
+        "that others work with",
+        "Nothing was changed. Use another API server as the store. Where they are left from tests and no object of theirs is needed, delete "
+        "them first (that deletes their objects).",
+    )
+
+
+def managed_elsewhere(host: str, what: str) -> ManagedElsewhere:
+    """Return the error for an API server in which Cluster API's controllers work; ``what`` says how that was seen."""
+    return ManagedElsewhere(
+        "Cluster API's own controllers manage these kinds in this API server",
+        host,
+        f"{what} are Cluster API's. Its controllers act on every Cluster and Machine there, in every namespace, and would delete, drain and "
+        "rewrite what this collection makes, and the other way round",
+        "Nothing was changed. Use an API server without Cluster API as the store (a namespace of its own is not enough), or the file store; or "
+        "hand a cluster over to Cluster API for good (docs/contract.md).",
+    )
+
+
+def refuse_cluster_api(api: KubernetesApi) -> None:
+    """Raise ManagedElsewhere where Cluster API's controllers are at home in an API server, as far as one may ask what it serves.
+
+    For runs, which may not look at definitions: nobody may have run ``install`` there.
+    """
+    answer = api.send("get", DISCOVERY, accepted=(403, 404))
+    found = serves_cluster_api(answer.document if answer.status == 200 else {})
+    if found:
+        raise managed_elsewhere(api.host, ", ".join(found))
+
+
+def serves_cluster_api(discovered: Mapping[str, Any]) -> list[str]:
+    """Return Cluster API's own resources in what an API server says that it serves (the answer at ``DISCOVERY``)."""
+    served = {str(each.get("name")) for each in discovered.get("resources") or []}
+    return [name for name in CLUSTER_API_ONLY if name in served]
+
+
+def refuse_newer(host: str, stored: Mapping[str, Optional[Object]], revision: int) -> None:
+    """Raise OtherDefinitions where a newer release installed the definitions, or objects are kept in a version that isn't ours.
+
+    Args:
+        host: the API server.
+        stored: as of :func:`refuse_others`.
+        revision: the revision of this release's definitions.
+    """
+    for name, found in sorted(stored.items()):
+        if found is None:
+            continue
+        theirs = revision_of(found)
+        if theirs > revision:
+            raise OtherDefinitions(
+                f"the definition {name} was installed by a newer release of this collection",
+                host,
+                f"it has revision {theirs} and this release has {revision}; the older one would take away fields that objects already use",
+                "Nothing was changed. Use the newer release here too.",
+            )
+        version = definitions.version_of(str(found["spec"]["names"]["kind"]))
+        kept = [each for each in (found.get("status") or {}).get("storedVersions") or [] if each != version]
+        if kept:
+            raise OtherDefinitions(
+                f"objects of {name} are kept in the versions {', '.join(kept)}",
+                host,
+                f"this release serves {version} alone, and an API server can't give up a version in which objects are kept",
+                "Nothing was changed. Write every object of the kind once more with the release that installed them, take these versions "
+                "out of the definition's status.storedVersions, and run this again.",
+            )
+
+
+def revision_of(definition: Mapping[str, Any]) -> int:
+    """Return the revision that a stored definition says it has; 0 where it says none."""
+    text = str(((definition.get("metadata") or {}).get("annotations") or {}).get(definitions.REVISION, "0"))
+    return int(text) if text.isdecimal() else 0

@@ -1,0 +1,251 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A cluster's objects as another store has them: with that store's uids, known by what they were (``objects/origin.py``)."""
+
+from __future__ import annotations
+
+import copy
+import typing as t
+
+from ..objects import origin
+from ..records.objects import CLUSTER, SECRET, Object, delete_finally
+from ..store.base import Store, StoreError, describe
+from ..store.kubernetes import applied
+from ..store.kubernetes.store import as_kept
+from . import deletion_marks
+from .graph import Graph, Key, key_of, used_by_others
+
+# A store's own fields of metadata; no other store can be told since when something is being deleted (deletion_marks.py).
+_OWN = (
+    "deletionTimestamp",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "managedFields",
+    "selfLink",
+    "deletionGracePeriodSeconds",
+)
+
+
+class NotTheSame(StoreError):
+    """The other store has something of its own where a copy belongs, or not what was written to it."""
+
+
+def copy_of(obj: Object, uids: t.Mapping[str, str]) -> Object:
+    """Return an object as it is to be in the other store.
+
+    Args:
+        obj: as it is stored.
+        uids: the uid there, by the uid here, of the owners that are there already. Others are left out: an API's garbage collector
+            would take what it owns for garbage.
+    """
+    made = applied.settled(as_kept(obj))
+    metadata = {key: copy.deepcopy(value) for key, value in made["metadata"].items() if key not in _OWN}
+    metadata["annotations"] = {**(metadata.get("annotations") or {}), **origin.notes(obj)}
+    metadata.update(_finalizers(metadata))
+    owners = [
+        {**each, "uid": uids[str(each["uid"])]}
+        for each in metadata.pop("ownerReferences", None) or []
+        if str(each.get("uid")) in uids
+    ]
+    if owners:
+        metadata["ownerReferences"] = owners
+    return {**made, "metadata": metadata}
+
+
+def difference(wanted: t.Any, found: t.Any, path: str = "") -> t.Optional[str]:
+    """Return where a stored copy is not what it is to be, None where it is.
+
+    An API server fills in what nobody said (a spec's defaults, a Secret's type); nothing else may be more or less. An empty mapping or
+    list and a field that isn't there are the same.
+    """
+    if isinstance(wanted, dict) or (wanted is None and isinstance(found, dict)):
+        wanted, found = wanted or {}, found if isinstance(found, dict) else {}
+        for key in sorted({*wanted, *found}):
+            own = f"{path}.{key}" if path else key
+            if key not in wanted and (path.startswith("spec") or own in ("type", "spec")):
+                continue
+            inner = difference(wanted.get(key), found.get(key), own)
+            if inner is not None:
+                return inner
+        return None
+    if isinstance(wanted, list) or (wanted is None and isinstance(found, list)):
+        wanted, found = wanted or [], found if isinstance(found, list) else []
+        if len(wanted) != len(found):
+            return path
+        for index, each in enumerate(wanted):
+            inner = difference(each, found[index], f"{path}[{index}]")
+            if inner is not None:
+                return inner
+        return None
+    return None if wanted == found else path
+
+
+class Copies:
+    """Brings the objects of a cluster into another store, and sees whether they are there.
+
+    Args:
+        target: the other store.
+        namespace: the cluster's namespace, the same in both.
+        where: how messages name the other store.
+        seen: uids (of where they were made) of what the first store is known to have had.
+    """
+
+    def __init__(self, target: Store, namespace: str, where: str, seen: t.Iterable[str] = ()) -> None:
+        self._target = target
+        self._namespace = namespace
+        self._where = where
+        self._seen = frozenset(seen)
+
+    def bring(self, graph: Graph) -> list[str]:
+        """Make or correct the copy of every object, owners first, and delete there what is being deleted here (``deletion_marks.py``).
+
+        Returns what was done, in words. A killed run's next one goes on.
+        """
+        uids: dict[str, str] = {}
+        going = deletion_marks.carried(graph)
+        known = {key: self._stored(key) for key in graph.by_key()}
+        done = self._make_room(graph, {key_of(each) for each in going}, known)
+        for obj in graph.objects:
+            wanted = copy_of(obj, uids)
+            stored = known[key_of(obj)]
+            if stored is None:
+                done.append(f"create {obj['kind']} {obj['metadata']['name']}")
+                stored = self._target.create(wanted)
+            else:
+                self._require_copy(obj, stored)
+                if difference(wanted, _plain(stored)) is not None:
+                    done.append(f"change {obj['kind']} {obj['metadata']['name']}")
+                    stored = self._target.update({**wanted, "metadata": {**wanted["metadata"], **_own(stored)}})
+            uids[str(obj["metadata"]["uid"])] = str(stored["metadata"]["uid"])
+            known[key_of(obj)] = stored
+        # Only now that everything is there: what is in deletion can't be given finalizers any more.
+        for obj in going:
+            kind_ref, name = key_of(obj)
+            if not deletion_marks.is_marked(t.cast(Object, known[kind_ref, name])):
+                self._target.delete(kind_ref, self._namespace, name)
+                done.append(f"mark {obj['kind']} {name} for deletion")
+        return done
+
+    def _make_room(self, graph: Graph, going: t.Collection[Key], known: dict[Key, t.Optional[Object]]) -> list[str]:
+        """Delete all copies where one is being deleted that is to live: no store takes that back, and a new owner's uid is another one.
+
+        ``known``, what the other store has of the graph, is brought up to date.
+        """
+        if not any(each and deletion_marks.is_marked(each) and key not in going for key, each in known.items()):
+            return []
+        self.refuse_foreign(graph)
+        there = Graph(self._target, self._namespace, graph.cluster)
+        copies = [each for each in reversed(there.objects) if key_of(each) in known and key_of(each) in there.own]
+        done = self.delete(copies)
+        known.update({key_of(each): None for each in copies})
+        return done
+
+    def verify(self, graph: Graph) -> None:
+        """Read everything back and compare it. Raises NotTheSame, naming the first difference."""
+        there = Graph(self._target, self._namespace, graph.cluster).by_key()
+        uids: dict[str, str] = {}
+        going = {key_of(each) for each in deletion_marks.carried(graph)}
+        for obj in graph.objects:
+            stored = there.get(key_of(obj)) or self._stored(key_of(obj))
+            if stored is None:
+                raise self._not_there(obj, "it is not there")
+            uids[str(obj["metadata"]["uid"])] = str(stored["metadata"]["uid"])
+            differs = difference(copy_of(obj, uids), _plain(stored))
+            if differs is not None:
+                raise self._not_there(obj, f"{differs} is another than it was")
+            if deletion_marks.is_marked(stored) != (key_of(obj) in going):
+                raise self._not_there(obj, "it is being deleted in one of the two only")
+
+    def refuse_foreign(self, graph: Graph) -> None:
+        """Raise NotTheSame where the other store has an object of its own under a name that is needed there. Nothing is written."""
+        for obj in graph.objects:
+            stored = self._stored(key_of(obj))
+            if stored is not None:
+                self._require_copy(obj, stored)
+
+    def remains(self, graph: Graph) -> list[Object]:
+        """Return what of the other store the first one had and has no more, dependents first. Raises NotTheSame where there is more than that."""
+        known, at = graph.by_key(), (self._namespace, graph.cluster)
+        there = Graph(self._target, *at)
+        more = [each for each in there.objects if key_of(each) not in known]
+        own = [each for each in more if not self._was_had(each) and key_of(each)[0] != SECRET]
+        if own:
+            names = ", ".join(f"{each['kind']} {each['metadata']['name']}" for each in own)
+            raise NotTheSame(
+                f"the cluster {self._namespace}/{graph.cluster} has more in the store that it is to be moved to than in the one that it comes from",
+                self._where,
+                f"only there are: {names}",
+                "Nothing of it was changed. Where these are of an earlier life of the cluster, look whether their machines are gone, and delete "
+                "them there; then run this again.",
+            )
+        had = [(each, key_of(each)) for each in reversed(more) if self._was_had(each)]
+        return [each for each, key in had if key in there.own or not used_by_others(self._target, *at, key)]
+
+    def delete(self, objects: t.Iterable[Object]) -> list[str]:
+        """Delete objects of the other store."""
+        done = []
+        for each in objects:
+            kind_ref, name = key_of(each)
+            if delete_finally(self._target, kind_ref, self._namespace, name):
+                done.append(f"delete {each['kind']} {name}")
+        return done
+
+    def _was_had(self, obj: Object) -> bool:
+        return is_copy(obj) or origin.uid(obj) in self._seen
+
+    def _stored(self, key: Key) -> t.Optional[Object]:
+        kind_ref, name = key
+        return self._target.get(kind_ref, self._namespace, name)
+
+    def _require_copy(self, obj: Object, stored: Object) -> None:
+        if origin.uid(obj) == origin.uid(stored):
+            return
+        kind_ref, name = key_of(obj)
+        if kind_ref != CLUSTER and difference(_content(obj), _content(stored)) is None:
+            # Made by a person beforehand, a Secret or a template: the same is no contradiction.
+            return
+        raise NotTheSame(
+            f"{describe(kind_ref, self._namespace, name)} is there already, and is not this one",
+            self._where,
+            "it was made there and not moved there; writing over it could take something away that is needed",
+            "Nothing of it was changed. Look whether this is the right store and namespace; delete it there where it is needed no more.",
+        )
+
+    def _not_there(self, obj: Object, why: str) -> NotTheSame:
+        kind_ref, name = key_of(obj)
+        return NotTheSame(
+            f"{describe(kind_ref, self._namespace, name)} did not arrive whole",
+            self._where,
+            why,
+            "The store that it comes from keeps everything. Run this again; if it stays so, the definitions there may be another release's: "
+            "run kubeadm.control_plane.install.",
+        )
+
+
+def is_copy(obj: Object) -> bool:
+    """Tell whether an object was brought from another store."""
+    return origin.ORIGINAL_UID in (obj["metadata"].get("annotations") or {})
+
+
+def _plain(stored: Object) -> Object:
+    made = as_kept(stored)
+    metadata = {key: value for key, value in made["metadata"].items() if key not in _OWN}
+    return {**made, "metadata": {**metadata, **_finalizers(metadata)}}
+
+
+def _finalizers(metadata: t.Mapping[str, t.Any]) -> Object:
+    """The finalizers without an API server's own, whose garbage collector nobody is elsewhere; nothing where there are none."""
+    if "finalizers" not in metadata:
+        return {}
+    return {"finalizers": [each for each in metadata["finalizers"] if each not in deletion_marks.CASCADE_FINALIZERS]}
+
+
+def _own(stored: Object) -> Object:
+    return {key: stored["metadata"][key] for key in _OWN if key in stored["metadata"]}
+
+
+def _content(obj: Object) -> Object:
+    return {key: value for key, value in as_kept(obj).items() if key in ("spec", "data")}

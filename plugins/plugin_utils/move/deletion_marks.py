@@ -1,0 +1,76 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What becomes of marks of deletion when a cluster's objects are copied to another store (docs/move.md).
+
+No store can be told since when something is being deleted; it can be told to delete it.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..decision.removal import whole_control_plane
+from ..decision.snapshot.view import condition_of
+from ..records.objects import CLUSTER, CONTROL_PLANE, Object
+from ..store import opening
+from ..store.base import Store
+from .graph import Graph, key_of
+
+# An API server's own, by which its garbage collector finishes a cascade; no other store has anybody who takes them off.
+CASCADE_FINALIZERS = ("foregroundDeletion", "orphan")
+
+
+def is_marked(obj: t.Mapping[str, t.Any]) -> bool:
+    """Tell whether an object is being deleted."""
+    return bool(obj["metadata"].get("deletionTimestamp"))
+
+
+def whole(graph: Graph) -> list[Object]:
+    """Return the Cluster and the KubeadmControlPlane, as far as they are marked: then all of the cluster is to go."""
+    return [each for each in graph.objects if is_marked(each) and key_of(each)[0] in (CLUSTER, CONTROL_PLANE)]
+
+
+def can_only_live_on(graph: Graph, store: Store) -> bool:
+    """Tell whether a whole cluster is marked that keeps its own objects: nobody ends that there (``decision/removal/whole_control_plane.py``).
+
+    Args:
+        graph: its objects.
+        store: where they are.
+    """
+    cluster = graph.get((CLUSTER, graph.cluster))
+    # By an address, or as a run found and noted that could ask its machines.
+    noted = {condition_of(each, "Deleting").get("reason") for each in graph.objects if key_of(each)[0] == CONTROL_PLANE}
+    itself = whole_control_plane.OBJECTS_IN_ITSELF in noted or (
+        cluster is not None and opening.keeps_itself(store, cluster)
+    )
+    return itself and bool(whole(graph))
+
+
+def carried(graph: Graph) -> list[Object]:
+    """Return what is to be deleted in the other store too, in the order in which it was marked.
+
+    A machine that was being removed before the whole cluster was marked is removed there as well; what a cascade
+    (``kubectl delete --cascade=foreground``) marked at that moment or later is not. What waits only for the cascade itself is none.
+    """
+    marks = [str(each["metadata"]["deletionTimestamp"]) for each in whole(graph)]
+    found = [
+        each
+        for each in graph.objects
+        if is_marked(each)
+        and key_of(each)[0] not in (CLUSTER, CONTROL_PLANE)
+        and set(each["metadata"].get("finalizers") or []) - set(CASCADE_FINALIZERS)
+        and (not marks or str(each["metadata"]["deletionTimestamp"]) < min(marks))
+    ]
+    return sorted(found, key=lambda each: (each["metadata"]["deletionTimestamp"], key_of(each)))
+
+
+def left_behind(graph: Graph) -> list[Object]:
+    """Return what is being deleted and will not be in the other store."""
+    going_on = {key_of(each) for each in carried(graph)}
+    return [each for each in graph.objects if is_marked(each) and key_of(each) not in going_on]
+
+
+def named(objects: t.Iterable[Object]) -> str:
+    """Return how messages name them."""
+    return ", ".join(f"{each['kind']} {each['metadata']['name']}" for each in objects)

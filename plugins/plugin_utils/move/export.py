@@ -1,0 +1,170 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A copy of what an API keeps of a cluster, as an encrypted file store on the controller (docs/move.md).
+
+A cluster that keeps its own objects can't be asked for them while its API is down, which is when they are needed to restore it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import typing as t
+
+from ..calls.failure import ControlPlaneFailure
+from ..calls.fence import Fence
+from ..objects import origin
+from ..records.objects import CLUSTER
+from ..store import opening
+from ..store.base import Store
+from ..store.file import disk
+from ..store.file.store import Cipher, FileStore
+from ..store.lock import in_files, marks
+from ..store.lock.any_store import FileLocks
+from . import deletion_marks
+from .copied_objects import Copies
+from .graph import Graph
+
+PASSWORD_MISSING = (
+    "the store's option export keeps a copy of the cluster's objects on the controller, its Secrets encrypted, but this run has no vault "
+    "password; nothing was done. Give --vault-password-file, --vault-id or --ask-vault-pass."
+)
+
+# Which objects the copy ever had, by the uid of where they were made: what of these it has no more is gone, and not newer than it.
+SEEN_FILE = "seen.json"
+SEEN_COUNT = 5000
+
+
+class Action(t.Protocol):
+    """What keeping a copy needs of :class:`ControlPlaneAction`."""
+
+    def open_store(self, arguments: dict[str, t.Any]) -> Store:
+        """Open the store of the arguments."""
+
+    def ciphers(self) -> tuple[t.Optional[Cipher], t.Optional[Cipher]]:
+        """Return what encrypts and decrypts with the run's vault password."""
+
+    def fence(self, arguments: t.Mapping[str, t.Any]) -> t.Optional[Fence]:
+        """Return the number under which the run holds the cluster's lock."""
+
+
+def keep_copy(action: Action, arguments: dict[str, t.Any]) -> list[str]:
+    """Bring the copy of a cluster's objects to what the API has now, where the store's options name a folder for one.
+
+    Called after each step, and within one before what can take away the very API that the objects are in: what is made in that step
+    (a machine, and that kubeadm was started on it) would be known to nobody else.
+
+    Args:
+        action: the running action.
+        arguments: its arguments: cluster, namespace, store and fencing.
+
+    Returns: what was done, in words.
+
+    Raises:
+        ControlPlaneFailure: the run has no vault password, or the copy was worked with.
+        StoreError: the folder can't be written.
+    """
+    directory = opening.export_directory(arguments["store"])
+    if directory is None:
+        return []
+    encrypt, decrypt = action.ciphers()
+    if encrypt is None or decrypt is None:
+        raise ControlPlaneFailure(PASSWORD_MISSING)
+    fence = action.fence(arguments)
+    # The lock of the source: what a run copies that has lost it may be older than what is there.
+    return Export(directory, encrypt, decrypt, fence.check if fence is not None else None).keep(
+        action.open_store(arguments),
+        arguments["namespace"],
+        arguments["cluster"],
+        arguments["fencing"],
+        opening.title(arguments["store"]),
+    )
+
+
+class Export:
+    """A folder with copies of clusters' objects.
+
+    Args:
+        directory: the folder; a file store.
+        encrypt: encrypts a Secret's file.
+        decrypt: the reverse.
+        before: raises where the run that makes the copy may not write it any more; called before each write.
+    """
+
+    def __init__(
+        self, directory: str, encrypt: Cipher, decrypt: Cipher, before: t.Optional[t.Callable[[], t.Any]] = None
+    ) -> None:
+        self.directory = directory
+        self._store = FileStore(directory, encrypt=encrypt, decrypt=decrypt)
+        if before is not None:
+            self._store.fenced_by(before)
+        self._locks = FileLocks(directory)
+
+    def keep(self, source: Store, namespace: str, cluster: str, fencing: t.Optional[int], where: str) -> list[str]:
+        """Bring the copy to what the API has now; return what was done, in words. A killed run's next one completes it.
+
+        Args:
+            source: the API's store.
+            namespace: the cluster's namespace.
+            cluster: its name. One that the API has no more keeps its last copy.
+            fencing: the run's number: whoever works with the copy gets a higher one.
+            where: how messages name the API.
+
+        Raises:
+            ControlPlaneFailure: somebody works, or has worked, with the copy: it may be newer than the API.
+            StoreError: the folder can't be written.
+        """
+        with source.view():
+            graph = Graph(source, namespace, cluster)
+        if graph.get((CLUSTER, cluster)) is None:
+            return []
+        mark = self._locks.mark(namespace, cluster)
+        if (mark is None and self._store.get(CLUSTER, namespace, cluster) is not None) or (
+            mark is not None and mark.state not in (marks.EXPORT, marks.MOVED)
+        ):
+            raise self._worked_on(f"{namespace}/{cluster}")
+        try:
+            in_files.leave_number(self.directory, namespace, cluster, fencing or 0)
+        except in_files.Held as held:
+            raise self._worked_on(f"{namespace}/{cluster}") from held
+        if mark is None or mark.state != marks.EXPORT:
+            self._locks.set_mark(namespace, cluster, marks.Mark(marks.EXPORT, "", where))
+        self._store.seal_secrets()
+        copies = Copies(self._store, namespace, self.directory)
+        done = copies.bring(graph)
+        # Only what has arrived: of the rest nobody could say that it was here and went.
+        self._note_seen(namespace, cluster, [origin.uid(each) for each in graph.objects])
+        if deletion_marks.can_only_live_on(graph, source):
+            # A cascade may have taken Secrets and InfraMachines away there, and this is the only place that still has them.
+            return done
+        return done + copies.delete(copies.remains(graph))
+
+    def _note_seen(self, namespace: str, cluster: str, uids: t.Sequence[str]) -> None:
+        known = seen(self.directory, namespace, cluster)
+        new = [each for each in uids if each not in known]
+        if new:
+            content = json.dumps([*known, *new][-SEEN_COUNT:]).encode()
+            with self._store.writing():
+                disk.write_file(_seen_path(self.directory, namespace, cluster), content + b"\n", 0o640)
+
+    def _worked_on(self, title: str) -> ControlPlaneFailure:
+        return ControlPlaneFailure(
+            f"the copy of {title}'s objects in {self.directory} was worked with since it was made, and may be newer than what the API has. It was "
+            "left as it is. Move it back with kubeadm.control_plane.move, that folder being the inventory's store; or, where it is not wanted, "
+            "remove the folder."
+        )
+
+
+def seen(directory: str, namespace: str, cluster: str) -> list[str]:
+    """Return the uids of all objects that a copy in this folder ever had, oldest first; none where it never was one."""
+    content = disk.read_file(_seen_path(directory, namespace, cluster))
+    try:
+        return [str(each) for each in json.loads(content or b"[]")]
+    except (ValueError, TypeError):
+        # Without it a person is asked.
+        return []
+
+
+def _seen_path(directory: str, namespace: str, cluster: str) -> str:
+    return os.path.join(FileLocks(directory).place(namespace, cluster), SEEN_FILE)

@@ -1,0 +1,186 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Everything that a store has of one cluster, owners before what they own: what a move carries, and an export keeps."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..crds import definitions
+from ..objects import kinds
+from ..records import health_checks
+from ..records.objects import (
+    CLUSTER,
+    CLUSTER_LABEL,
+    CONTROL_PLANE,
+    KUBEADM_CONFIG,
+    MACHINE,
+    SECRET,
+    Object,
+    kind_of,
+    machine_kind_of_template,
+)
+from ..store.base import KindRef, Store, kind_ref_of
+
+Key = tuple[KindRef, str]
+_PURPOSES = (*kinds.SECRET_PURPOSES, kinds.PURPOSE_AUTHORITY_ROTATION)
+
+
+def key_of(obj: Object) -> Key:
+    """Return what tells an object from the others of its namespace."""
+    return kind_ref_of(obj), str(obj["metadata"]["name"])
+
+
+class Graph:
+    """The objects of a cluster, by their label, their names, and who refers to them.
+
+    Attributes:
+        objects: all of them, owners first.
+        own: the keys of those that are this cluster's alone; the others are named by it, and may be somebody else's too.
+    """
+
+    def __init__(self, store: Store, namespace: str, cluster: str) -> None:
+        self._store = store
+        self.namespace = namespace
+        self.cluster = cluster
+        self._found: dict[Key, Object] = {}
+        self.own: set[Key] = set()
+        self._collect()
+        self.objects = _owners_first(list(self._found.values()))
+
+    def by_key(self) -> dict[Key, Object]:
+        """Return the objects by what tells them apart."""
+        return dict(self._found)
+
+    def get(self, key: Key) -> t.Optional[Object]:
+        """Return one of the objects."""
+        return self._found.get(key)
+
+    def kinds(self) -> list[KindRef]:
+        """Return every kind that the cluster has, or may have."""
+        return sorted({*_KINDS, *(kind for kind, _name in self._found)})
+
+    def _collect(self) -> None:
+        self._name(CLUSTER, self.cluster)
+        spec = (self._found.get((CLUSTER, self.cluster)) or {}).get("spec") or {}
+        if (spec.get("controlPlaneRef") or {}).get("name"):
+            self._name(CONTROL_PLANE, str(spec["controlPlaneRef"]["name"]))
+        infrastructure = spec.get("infrastructureRef")
+        if infrastructure:
+            self._name(kind_of(infrastructure), str(infrastructure["name"]))
+        listed = [SECRET, *_KINDS, *self._provider_kinds(infrastructure)]
+        for kind_ref in dict.fromkeys(listed):
+            for each in self._store.list(kind_ref, self.namespace, {CLUSTER_LABEL: self.cluster}):
+                self._add(each)
+        for each in self._store.list(health_checks.HEALTH_CHECK, self.namespace):
+            if (each.get("spec") or {}).get("clusterName") == self.cluster:
+                self._add(each)
+        for purpose in _PURPOSES:
+            self._name(SECRET, kinds.secret_name(self.cluster, purpose))
+        self._references()
+
+    def _provider_kinds(self, infrastructure: t.Optional[Object]) -> list[KindRef]:
+        """The kinds of an infrastructure provider of a user's own: its machines may have come from several templates' kinds."""
+        found = []
+        if infrastructure and str(infrastructure["kind"]).endswith("Cluster"):
+            group, kind = kind_of(infrastructure)
+            found.append((group, f"{kind[: -len('Cluster')]}Machine"))
+        for control_plane in self._of(CONTROL_PLANE):
+            found.append(machine_kind_of_template(_template_of(control_plane)))
+        for machine in self._store.list(MACHINE, self.namespace, {CLUSTER_LABEL: self.cluster}):
+            found.append(kind_of(machine["spec"]["infrastructureRef"]))
+        return found
+
+    def _references(self) -> None:
+        """What is only named: templates, what Cluster API called otherwise, Secrets whose contents a machine or a Task gets."""
+        for control_plane in self._of(CONTROL_PLANE):
+            template = _template_of(control_plane)
+            self._name(kind_of(template), str(template["name"]), own=False)
+        for machine in self._of(MACHINE):
+            spec = machine["spec"]
+            reference = (spec.get("bootstrap") or {}).get("configRef")
+            if reference:
+                self._name(KUBEADM_CONFIG, str(reference["name"]))
+            self._name(kind_of(spec["infrastructureRef"]), str(spec["infrastructureRef"]["name"]))
+        for each in list(self._found.values()):
+            annotations = each["metadata"].get("annotations") or {}
+            cloned = annotations.get(kinds.ANNOTATION_CLONED_FROM_GROUP_KIND, "").partition(".")
+            if cloned[0] and annotations.get(kinds.ANNOTATION_CLONED_FROM_NAME):
+                self._name((cloned[2], cloned[0]), annotations[kinds.ANNOTATION_CLONED_FROM_NAME], own=False)
+            if kind_ref_of(each) != SECRET:
+                for name in sorted(set(_secrets_in([each.get("spec"), (each.get("status") or {}).get("plan")]))):
+                    self._name(SECRET, name, own=False)
+
+    def _of(self, kind_ref: KindRef) -> list[Object]:
+        return [each for (kind, _name), each in self._found.items() if kind == kind_ref]
+
+    def _name(self, kind_ref: KindRef, name: str, own: bool = True) -> None:
+        if (kind_ref, name) not in self._found:
+            obj = self._store.get(kind_ref, self.namespace, name)
+            if obj is not None:
+                self._add(obj, own)
+
+    def _add(self, obj: Object, own: bool = True) -> None:
+        key = key_of(obj)
+        self._found[key] = obj
+        if own:
+            self.own.add(key)
+
+
+# Everything that is defined, whichever of it a cluster has.
+_KINDS: t.Sequence[KindRef] = tuple((definitions.group_of(each.name), each.name) for each in definitions.KINDS)
+
+
+def used_by_others(store: Store, namespace: str, cluster: str, key: Key) -> bool:
+    """Tell whether another cluster of the namespace may need an object that this one only names."""
+    kind_ref, name = key
+    if kind_ref == SECRET:
+        # Whose Secret it is can't be told: it is a person's own.
+        return True
+    for other in store.list(CONTROL_PLANE, namespace):
+        reference = _template_of(other)
+        owner = (other["metadata"].get("labels") or {}).get(CLUSTER_LABEL)
+        if owner != cluster and reference and (kind_of(reference), str(reference["name"])) == (kind_ref, name):
+            return True
+    return False
+
+
+def _template_of(control_plane: Object) -> Object:
+    template = (control_plane.get("spec") or {}).get("machineTemplate") or {}
+    found: Object = (template.get("spec") or {}).get("infrastructureRef") or {}
+    return found
+
+
+def _secrets_in(value: t.Any) -> t.Iterator[str]:
+    """The names in every ``secret: {name: …}`` of a structure: contentFrom, passwdFrom, a Task's files."""
+    if isinstance(value, dict):
+        secret = value.get("secret")
+        if isinstance(secret, dict) and isinstance(secret.get("name"), str):
+            yield secret["name"]
+        for each in value.values():
+            yield from _secrets_in(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _secrets_in(each)
+
+
+def _owners_first(objects: list[Object]) -> list[Object]:
+    by_uid = {str(each["metadata"]["uid"]): each for each in objects}
+    ordered: list[Object] = []
+    placed: set[str] = set()
+
+    def place(obj: Object, above: frozenset[str]) -> None:
+        uid = str(obj["metadata"]["uid"])
+        if uid in placed or uid in above:
+            return
+        for owner in obj["metadata"].get("ownerReferences") or []:
+            if str(owner.get("uid")) in by_uid:
+                place(by_uid[str(owner["uid"])], above | {uid})
+        placed.add(uid)
+        ordered.append(obj)
+
+    # The Cluster before all others: whoever looks in between sees that it is paused.
+    for each in sorted(objects, key=lambda each: (kind_ref_of(each) != CLUSTER, *key_of(each))):
+        place(each, frozenset())
+    return ordered

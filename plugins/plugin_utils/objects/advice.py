@@ -1,0 +1,42 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Advice that a user can follow with either kind of store: which playbook to run, or which object to edit and where it is.
+
+Whoever is told to annotate or to edit an object is told here, so that nobody with a store of files is sent to kubectl.
+"""
+
+from __future__ import annotations
+
+from ..documents.names import typed_name
+from . import kinds
+
+_KUBECTL = {kinds.KUBEADM_CONTROL_PLANE: "kcp"}
+_IN_A_MANIFEST = "in its manifest, or with kubectl where no manifest names the cluster"
+
+
+def replace(*machines: str) -> str:
+    """Return how a user has machines replaced, in parentheses, so that a full stop after it is nobody's name."""
+    return f"(playbook remediate with -e control_plane_machines={','.join(map(typed_name, machines))})"
+
+
+def annotate(kind: str, key: str, value: str = "true") -> str:
+    """Return how a user sets an annotation of the Cluster or its KubeadmControlPlane, which a manifest can have."""
+    return f'set the annotation {key}: "{value}" on the {kind} ({_IN_A_MANIFEST})'
+
+
+def unannotate(kind: str, key: str) -> str:
+    """Return how a user takes such an annotation away."""
+    return f"take the annotation {key} off the {kind} ({_IN_A_MANIFEST})"
+
+
+def correct_annotation(kind: str, key: str) -> str:
+    """Return how a user corrects such an annotation."""
+    return f"correct the annotation {key} on the {kind} ({_IN_A_MANIFEST})"
+
+
+def edit(kind: str, name: str) -> str:
+    """Return where a user edits a stored object that no manifest can say: "kubectl edit machine NAME; in a store of files …"."""
+    group = kinds.group(kinds.api_version(kind))
+    name, word = typed_name(name), _KUBECTL.get(kind, kind.lower())
+    return f"kubectl edit {word} {name}; in a store of files, {kind.lower()}.{group}/{name}.yaml"

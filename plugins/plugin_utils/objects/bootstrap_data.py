@@ -1,0 +1,331 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What makes one machine a control plane node: kubeadm's configuration and everything beside it, as one plain document.
+
+Sources: kcp-behaviour.md §1.2 (split into init and join, defaults, join material), §1.3 (certificates), kubeadm.md B3.
+"""
+
+from __future__ import annotations
+
+import base64
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any, Callable, Optional
+
+from ...module_utils.common import kubernetes_facts
+from ...module_utils.common.errors import ManifestError, Violation, child, item
+from ..kubeadm.configuration import render, yaml_text
+from .validate.control_plane import writable_cluster
+from .validate.kubeadm_config_spec import COMPONENT_CONFIGS, ENCODINGS, decode_content, machine_text
+
+# (name of a Secret, key in it) -> its decoded value
+SecretResolver = Callable[[str, str], bytes]
+# purpose (ca, etcd, proxy, sa, apiserver-etcd-client) -> {"crt": PEM, "key": PEM or None}
+Certificates = Mapping[str, Mapping[str, Optional[str]]]
+
+INIT_CONFIG_PATH = "/run/kubeadm/kubeadm.yaml"
+JOIN_CONFIG_PATH = "/run/kubeadm/kubeadm-join-config.yaml"
+# kubeadm makes the first token itself when init is not told one; it lives as long as Cluster API's, not kubeadm's 24 hours.
+INIT_TOKEN_TTL_SECONDS = 900
+
+_PKI_FILES: Mapping[str, tuple[str, str]] = {
+    "ca": ("ca.crt", "ca.key"),
+    "etcd": ("etcd/ca.crt", "etcd/ca.key"),
+    "proxy": ("front-proxy-ca.crt", "front-proxy-ca.key"),
+    "sa": ("sa.pub", "sa.key"),
+}
+_PUBLIC_MODE, _PRIVATE_MODE, _OWNER = "0640", "0600", "root:root"
+
+
+def init_data(
+    cluster: Mapping[str, Any],
+    control_plane: Mapping[str, Any],
+    kubeadm_config: Mapping[str, Any],
+    machine: Mapping[str, Any],
+    endpoint: Mapping[str, Any],
+    certificates: Certificates,
+    resolve_secret: SecretResolver,
+    advertise_address: str | None = None,
+) -> dict[str, Any]:
+    """The bootstrap document of the first machine (`kubeadm init`).
+
+    In: hub objects (the KubeadmConfig holds the KubeadmConfigSpec kept with the machine), endpoint {host, port}, PEM material by
+    purpose, a callable that reads a Secret's value, the machine's own address. Out: {kind, kubeadmVersion, config (YAML text),
+    kubeadmArgs, files, users, preKubeadmCommands, postKubeadmCommands}; files are {path, content (base64), owner, permissions, append}.
+    The document holds private keys: it is a secret as a whole. Raises ManifestError, and whatever `resolve_secret` raises.
+    """
+    name, version = str(machine["metadata"]["name"]), _version(machine, control_plane)
+    spec = copy.deepcopy(dict(kubeadm_config["spec"]))
+    init = spec.get("initConfiguration") or {}
+    _node_registration(init, name)
+    _local_endpoint(init.setdefault("localAPIEndpoint", {}), cluster, advertise_address)
+    if not init.get("bootstrapTokens"):
+        init["bootstrapTokens"] = [{"ttlSeconds": INIT_TOKEN_TTL_SECONDS}]
+    cluster_configuration = cluster_defaults(writable_cluster(spec, version), cluster, version, endpoint)
+    rendered = render.init_documents(
+        machine_texts(init, name),
+        machine_texts(cluster_configuration, name),
+        version,
+        component_configs=component_documents(machine_texts(spec, name)),
+    )
+    return _data("init", INIT_CONFIG_PATH, rendered, spec, name, version, certificates, resolve_secret)
+
+
+def join_data(
+    cluster: Mapping[str, Any],
+    control_plane: Mapping[str, Any],
+    kubeadm_config: Mapping[str, Any],
+    machine: Mapping[str, Any],
+    endpoint: Mapping[str, Any],
+    certificates: Certificates,
+    resolve_secret: SecretResolver,
+    token: str,
+    ca_cert_hashes: Sequence[str],
+    advertise_address: str | None = None,
+) -> dict[str, Any]:
+    """The bootstrap document of a further control plane machine (`kubeadm join --control-plane`); see init_data.
+
+    `token` is a bootstrap token made for this join, `ca_cert_hashes` the pins of the cluster's CA ("sha256:..."). What the user's
+    joinConfiguration.discovery says wins over both.
+    """
+    name, version = str(machine["metadata"]["name"]), _version(machine, control_plane)
+    spec = copy.deepcopy(dict(kubeadm_config["spec"]))
+    join = spec.get("joinConfiguration") or {}
+    _node_registration(join, name)
+    _local_endpoint(join.setdefault("controlPlane", {}).setdefault("localAPIEndpoint", {}), cluster, advertise_address)
+    _discovery(join, token, ca_cert_hashes, endpoint)
+    rendered = render.join_documents(machine_texts(join, name), version)
+    return _data("join", JOIN_CONFIG_PATH, rendered, spec, name, version, certificates, resolve_secret)
+
+
+def config_spec(control_plane: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """The KubeadmConfigSpec to keep with a new machine: `kind` "init" drops joinConfiguration, "join" drops initConfiguration and
+    has joinConfiguration.controlPlane (even empty) as the mark of a control plane machine (kcp-behaviour.md §1.2)."""
+    spec = copy.deepcopy(dict(control_plane["spec"].get("kubeadmConfigSpec") or {}))
+    if kind == "init":
+        spec.pop("joinConfiguration", None)
+        spec.setdefault("clusterConfiguration", {})
+        spec.setdefault("initConfiguration", {})
+    else:
+        spec.pop("initConfiguration", None)
+        spec.setdefault("joinConfiguration", {}).setdefault("controlPlane", {})
+    return spec
+
+
+def cluster_defaults(
+    configuration: Mapping[str, Any], cluster: Mapping[str, Any], version: str, endpoint: Mapping[str, Any]
+) -> dict[str, Any]:
+    """clusterConfiguration with what Cluster API fills in where the user left it out.
+
+    clusterName, controlPlaneEndpoint, kubernetesVersion, networking from Cluster.spec.clusterNetwork, and the feature gate
+    ControlPlaneKubeletLocalMode for 1.31 <= version < 1.36 unless the user says false (kcp-behaviour.md §1.2).
+    """
+    result = dict(configuration)
+    result["clusterName"] = result.get("clusterName") or cluster["metadata"]["name"]
+    result["controlPlaneEndpoint"] = result.get("controlPlaneEndpoint") or host_port(endpoint)
+    result["kubernetesVersion"] = version
+    network = cluster["spec"].get("clusterNetwork") or {}
+    networking = dict(result.get("networking") or {})
+    for name, value in (
+        ("serviceSubnet", ",".join((network.get("services") or {}).get("cidrBlocks") or [])),
+        ("podSubnet", ",".join((network.get("pods") or {}).get("cidrBlocks") or [])),
+        ("dnsDomain", network.get("serviceDomain")),
+    ):
+        if value and not networking.get(name):
+            networking[name] = value
+    if networking:
+        result["networking"] = networking
+    gates = kubernetes_facts.cluster_api_gates(version)
+    if gates:
+        result["featureGates"] = {**gates, **(result.get("featureGates") or {})}
+    return result
+
+
+def health_check_seconds(spec: Mapping[str, Any]) -> int:
+    """How long kubeadm waits for the control plane's components, of a KubeadmConfigSpec; init and join have the same by rule."""
+    for part in ("joinConfiguration", "initConfiguration"):
+        seconds = ((spec.get(part) or {}).get("timeouts") or {}).get(render.HEALTH_CHECK + "Seconds")
+        if isinstance(seconds, int):
+            return seconds
+    return kubernetes_facts.HEALTH_CHECK_SECONDS
+
+
+def component_documents(spec: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
+    """The KubeletConfiguration and KubeProxyConfiguration of a KubeadmConfigSpec as documents of their own (an extension of ours)."""
+    found: list[dict[str, Any]] = []
+    for field, (api_version, kind) in COMPONENT_CONFIGS.items():
+        if spec.get(field) is not None:
+            rest = {key: value for key, value in spec[field].items() if key not in ("apiVersion", "kind")}
+            found.append({"apiVersion": api_version, "kind": kind, **rest})
+    return tuple(found)
+
+
+def host_port(endpoint: Mapping[str, Any]) -> str:
+    """An endpoint as host:port, IPv6 addresses in brackets."""
+    host = str(endpoint["host"])
+    return f"[{host}]:{endpoint['port']}" if ":" in host else f"{host}:{endpoint['port']}"
+
+
+def machine_texts(value: Any, machine: str) -> Any:
+    """`value` with the machine's name in every text (see objects/validate_config.machine_text); nothing else is substituted."""
+    if isinstance(value, str):
+        return machine_text(value, machine)
+    if isinstance(value, list):
+        return [machine_texts(entry, machine) for entry in value]
+    if isinstance(value, dict):
+        return {key: machine_texts(entry, machine) for key, entry in value.items()}
+    return value
+
+
+def _version(machine: Mapping[str, Any], control_plane: Mapping[str, Any]) -> str:
+    return str((machine.get("spec") or {}).get("version") or control_plane["spec"]["version"])
+
+
+def _node_registration(configuration: dict[str, Any], machine: str) -> None:
+    registration = configuration.setdefault("nodeRegistration", {})
+    registration["name"] = registration.get("name") or machine
+
+
+def _local_endpoint(local: dict[str, Any], cluster: Mapping[str, Any], address: str | None) -> None:
+    if address and not local.get("advertiseAddress"):
+        local["advertiseAddress"] = address
+    port = (cluster["spec"].get("clusterNetwork") or {}).get("apiServerPort")
+    if port and not local.get("bindPort"):
+        local["bindPort"] = port
+
+
+def _discovery(join: dict[str, Any], token: str, hashes: Sequence[str], endpoint: Mapping[str, Any]) -> None:
+    discovery = join.setdefault("discovery", {})
+    if discovery.get("file"):
+        return
+    bootstrap = discovery.setdefault("bootstrapToken", {})
+    bootstrap["token"] = bootstrap.get("token") or token
+    bootstrap["apiServerEndpoint"] = bootstrap.get("apiServerEndpoint") or host_port(endpoint)
+    if not bootstrap.get("caCertHashes") and not bootstrap.get("unsafeSkipCAVerification"):
+        bootstrap["caCertHashes"] = list(hashes)
+
+
+def _data(
+    kind: str,
+    path: str,
+    rendered: render.Rendered,
+    spec: Mapping[str, Any],
+    machine: str,
+    version: str,
+    certificates: Certificates,
+    resolve_secret: SecretResolver,
+) -> dict[str, Any]:
+    arguments = [kind, "--config", path, *rendered.flags]
+    if spec.get("verbosity") is not None:
+        arguments.append(f"--v={spec['verbosity']}")
+    files = [*_own_files(spec, machine, resolve_secret), *certificate_files(spec, certificates)]
+    seen = {path}
+    for file in files:
+        if file["path"] in seen:
+            rule = "this file is written by the bootstrap itself"
+            fix = "Remove it from files; certificates are given as Secrets of the cluster."
+            raise ManifestError([Violation(f"KubeadmConfig {machine}", "spec.files", file["path"], rule, fix)])
+        seen.add(file["path"])
+    return {
+        "kind": kind,
+        "kubeadmVersion": version,
+        "config": yaml_text.documents_text(rendered.documents),
+        "kubeadmArgs": arguments,
+        "files": files,
+        "users": [_user(user, machine, resolve_secret) for user in spec.get("users") or []],
+        "images": image_facts(spec, kind),
+        "preKubeadmCommands": machine_texts(list(spec.get("preKubeadmCommands") or []), machine),
+        "postKubeadmCommands": machine_texts(list(spec.get("postKubeadmCommands") or []), machine),
+    }
+
+
+def image_facts(spec: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """What a KubeadmConfigSpec says of the static pods' images: {repository, etcdRepository, etcdTag, externalEtcd, pull, criSocket}.
+
+    Texts are "" where it says nothing; `kind` is init or join.
+    """
+    configuration = spec.get("clusterConfiguration") or {}
+    etcd = configuration.get("etcd") or {}
+    local = etcd.get("local") or {}
+    registration = (spec.get(f"{kind}Configuration") or {}).get("nodeRegistration") or {}
+    return {
+        "repository": str(configuration.get("imageRepository") or ""),
+        "etcdRepository": str(local.get("imageRepository") or ""),
+        "etcdTag": str(local.get("imageTag") or ""),
+        "externalEtcd": etcd.get("external") is not None,
+        "pull": registration.get("imagePullPolicy") != "Never",
+        "criSocket": str(registration.get("criSocket") or ""),
+    }
+
+
+def _file(path: str, content: bytes, owner: str, permissions: str, append: bool = False) -> dict[str, Any]:
+    return {
+        "path": path,
+        "content": base64.b64encode(content).decode(),
+        "owner": owner,
+        "permissions": permissions,
+        "append": append,
+    }
+
+
+def _own_files(spec: Mapping[str, Any], machine: str, resolve_secret: SecretResolver) -> list[dict[str, Any]]:
+    result = []
+    for index, file in enumerate(spec.get("files") or []):
+        source = (file.get("contentFrom") or {}).get("secret")
+        content = resolve_secret(source["name"], source["key"]) if source else (file.get("content") or "").encode()
+        encoding = file.get("encoding") or ""
+        if encoding in ENCODINGS:
+            try:
+                content = decode_content(content, encoding)
+            except ValueError as error:
+                where = child(item("spec.files", index), "contentFrom" if source else "content")
+                fix = f"Encode it as {encoding}, or correct encoding."
+                raise ManifestError([Violation(f"KubeadmConfig {machine}", where, None, str(error), fix)]) from None
+        else:
+            content = _machine_bytes(content, machine)
+        path = machine_text(file["path"], machine)
+        owner, permissions = file.get("owner") or _OWNER, file.get("permissions") or "0644"
+        result.append(_file(path, content, owner, permissions, bool(file.get("append"))))
+    return result
+
+
+def _machine_bytes(content: bytes, machine: str) -> bytes:
+    try:
+        return machine_text(content.decode(), machine).encode()
+    except UnicodeDecodeError:
+        return content
+
+
+def _user(user: Mapping[str, Any], machine: str, resolve_secret: SecretResolver) -> dict[str, Any]:
+    result: dict[str, Any] = machine_texts({key: value for key, value in user.items() if key != "passwdFrom"}, machine)
+    source = (user.get("passwdFrom") or {}).get("secret")
+    if source:
+        result["passwd"] = resolve_secret(source["name"], source["key"]).decode().strip()
+    return result
+
+
+def certificate_files(spec: Mapping[str, Any], certificates: Certificates) -> list[dict[str, Any]]:
+    """Key material as the files kubeadm expects under certificatesDir: certificates 0640, keys 0600, root:root.
+
+    A CA without key gives its certificate only. With external etcd the CA and the client certificate go where etcd.external says.
+    """
+    configuration = spec.get("clusterConfiguration") or {}
+    directory = (configuration.get("certificatesDir") or kubernetes_facts.DEFAULT_CERTIFICATES_DIR).rstrip("/")
+    external = (configuration.get("etcd") or {}).get("external")
+    places: dict[str, tuple[str, str]] = {
+        purpose: (f"{directory}/{crt}", f"{directory}/{key}") for purpose, (crt, key) in _PKI_FILES.items()
+    }
+    if external is not None:
+        places["etcd"] = (external.get("caFile") or "", "")
+        places["apiserver-etcd-client"] = (external.get("certFile") or "", external.get("keyFile") or "")
+    result = []
+    for purpose, (crt_path, key_path) in places.items():
+        material = certificates.get(purpose) or {}
+        for path, pem, mode in (
+            (crt_path, material.get("crt"), _PUBLIC_MODE),
+            (key_path, material.get("key"), _PRIVATE_MODE),
+        ):
+            if path and pem:
+                result.append(_file(path, pem.encode(), _OWNER, mode))
+    return result

@@ -1,0 +1,301 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From any Cluster API form to the hub form (v1beta2 shapes as plain dicts); nothing is dropped silently.
+
+What cannot be represented is a violation. `status` and the metadata an API server sets are ignored: they describe the past.
+Source of the names: kcp-behaviour.md §2.1, §2.2.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+from ....module_utils.common.errors import Report, child
+from ...documents.read import Document
+from ...documents.schema import ABSENT, check, timestamp
+from ...kubeadm.configuration import classic_form
+from .. import kinds, machine_health_check, structures
+from ..user_annotations import NOTES
+
+# Kind -> API groups it may be written in. The 2019 proposal had KubeadmControlPlane in the cluster group.
+_GROUPS: Mapping[str, tuple[str, ...]] = {
+    kinds.CLUSTER: (kinds.GROUP_CLUSTER,),
+    kinds.KUBEADM_CONTROL_PLANE: (kinds.GROUP_CONTROL_PLANE, kinds.GROUP_CLUSTER),
+    kinds.MACHINE: (kinds.GROUP_CLUSTER,),
+    kinds.KUBEADM_CONFIG: (kinds.GROUP_BOOTSTRAP,),
+    kinds.MACHINE_HEALTH_CHECK: (kinds.GROUP_CLUSTER,),
+}
+# (name in the classic form, name in the hub form) of durations below machineTemplate.
+_DELETION = (
+    ("nodeDrainTimeout", "nodeDrainTimeoutSeconds"),
+    ("nodeVolumeDetachTimeout", "nodeVolumeDetachTimeoutSeconds"),
+    ("nodeDeletionTimeout", "nodeDeletionTimeoutSeconds"),
+)
+
+
+def to_hub(document: Document, report: Report) -> dict[str, Any]:
+    """The hub object of a Cluster, KubeadmControlPlane, Machine, KubeadmConfig, MachineHealthCheck, Secret or infrastructure document.
+
+    Violations go to `report`. What an annotation keeps of a newer version is not looked at: that is conversion.to_hub.
+    """
+    data = copy.deepcopy(document.data)
+    kind = document.kind
+    result: dict[str, Any] = {
+        "apiVersion": kinds.api_version(kind),
+        "kind": kind,
+        "metadata": _metadata(data["metadata"], report),
+    }
+    if kind == kinds.SECRET:
+        result.update(_secret(data, report))
+        return result
+    form = _form(document, report)
+    description = {"apiVersion": "any", "kind": "any", "metadata": "any", "status": "any", "spec": "object"}
+    spec = check(data, description, "", report).get("spec", {})
+    hints = structures.HINTS_CLASSIC if form == "classic" else structures.HINTS_HUB
+    if kind == kinds.CLUSTER:
+        spec = check(spec, structures.CLUSTER_SPEC[form], "spec", report, hints)
+        result["spec"] = _cluster(spec, form, result["metadata"]["namespace"], report)
+    elif kind == kinds.KUBEADM_CONTROL_PLANE:
+        spec = check(spec, structures.CONTROL_PLANE_SPEC[form], "spec", report, hints)
+        result["spec"] = _control_plane(spec, form, result["metadata"]["namespace"], report)
+    elif kind == kinds.MACHINE:
+        spec = check(spec, structures.MACHINE_SPEC[form], "spec", report, hints)
+        result["spec"] = _machine(spec, form, result["metadata"]["namespace"], report)
+    elif kind == kinds.KUBEADM_CONFIG:
+        spec = check(spec, structures.KUBEADM_CONFIG_SPEC[form], "spec", report, hints)
+        result["spec"] = spec if form == "hub" else _kubeadm_config(spec, report)
+    elif kind == kinds.MACHINE_HEALTH_CHECK:
+        spec = check(spec, machine_health_check.SPEC[form], "spec", report, machine_health_check.HINTS[form])
+        result["spec"] = spec if form == "hub" else machine_health_check.from_classic(spec, report)
+    elif kind.endswith("Template"):
+        result["spec"] = _template(spec, report)
+    else:
+        result["spec"] = _infrastructure_cluster(spec, report)
+    return result
+
+
+def _form(document: Document, report: Report) -> str:
+    group, _slash, version = document.api_version.rpartition("/")
+    groups = _GROUPS.get(document.kind, (kinds.GROUP_INFRASTRUCTURE,))
+    infrastructure = document.kind not in _GROUPS
+    versions = kinds.INFRASTRUCTURE_VERSIONS if infrastructure else kinds.MANIFEST_VERSIONS
+    if group not in groups or version not in versions:
+        rule = f"{document.kind} is not read in this API version"
+        report.unreadable(
+            "apiVersion", document.api_version, rule, f"Use {groups[0]}/ with one of {', '.join(versions)}."
+        )
+    return "hub" if version == "v1beta2" else "classic"
+
+
+def _metadata(metadata: Mapping[str, Any], report: Report) -> dict[str, Any]:
+    checked = check(metadata, structures.METADATA, "metadata", report)
+    result: dict[str, Any] = {"name": metadata["name"], "namespace": metadata.get("namespace") or "default"}
+    for key in ("labels", "annotations"):
+        given = {name: value for name, value in (checked.get(key) or {}).items() if name not in NOTES}
+        if given:
+            result[key] = given
+    return result
+
+
+def _cluster(spec: dict[str, Any], form: str, namespace: str, report: Report) -> dict[str, Any]:
+    for key in ("controlPlaneRef", "infrastructureRef"):
+        if key in spec:
+            spec[key] = _reference(spec[key], form, namespace, f"spec.{key}", f"spec.{key}", report)
+    endpoint = spec.get("controlPlaneEndpoint")
+    # Cluster API writes an endpoint that is not known yet as {host: "", port: 0}.
+    if endpoint is not None and not endpoint.get("host") and not endpoint.get("port"):
+        del spec["controlPlaneEndpoint"]
+    return spec
+
+
+def _reference(
+    reference: Mapping[str, Any], form: str, namespace: str, written: str, hub: str, report: Report
+) -> dict[str, Any]:
+    """An object reference as {apiGroup, kind, name}; an ObjectReference of the classic form loses its version only."""
+    if form == "hub":
+        return dict(reference)
+    report.moved(child(hub, "apiGroup"), child(written, "apiVersion"))
+    if reference.get("namespace") not in (None, "", namespace):
+        rule = f"a reference cannot leave its object's namespace {namespace!r}"
+        report.unreadable(child(written, "namespace"), reference["namespace"], rule, "Put both into one namespace.")
+    result = {key: reference[key] for key in ("kind", "name") if key in reference}
+    if "apiVersion" in reference:
+        group = kinds.group(reference["apiVersion"])
+        if result.get("kind") == kinds.KUBEADM_CONTROL_PLANE and group == kinds.GROUP_CLUSTER:
+            group = kinds.GROUP_CONTROL_PLANE
+        result["apiGroup"] = group
+    return result
+
+
+def _machine(spec: dict[str, Any], form: str, namespace: str, report: Report) -> dict[str, Any]:
+    holders = ((spec, "infrastructureRef", "spec"), (spec.get("bootstrap") or {}, "configRef", "spec.bootstrap"))
+    for holder, key, path in holders:
+        if key in holder:
+            where = child(path, key)
+            holder[key] = _reference(holder[key], form, namespace, where, where, report)
+    for name, hub_name in _DELETION if form == "classic" else ():
+        if name in spec:
+            deletion = spec.setdefault("deletion", {})
+            deletion[hub_name] = classic_form.whole_seconds(spec.pop(name), f"spec.{name}", report)
+            report.moved(f"spec.deletion.{hub_name}", f"spec.{name}")
+    return spec
+
+
+def _kubeadm_config(spec: dict[str, Any], report: Report) -> dict[str, Any]:
+    result = {**spec, **classic_form.configuration(spec, "spec", report)}
+    parts = ("initConfiguration", "joinConfiguration")
+    # One machine's configuration is for init or for join; a moved timeout must not make it both.
+    kept = [part for part in parts if part in spec] or parts[:1]
+    return {key: value for key, value in result.items() if key not in parts or key in kept}
+
+
+def _control_plane(spec: dict[str, Any], form: str, namespace: str, report: Report) -> dict[str, Any]:
+    if form == "hub":
+        result = spec
+    else:
+        result = {key: spec[key] for key in ("replicas", "version") if key in spec}
+        _machine_template(spec, result, namespace, report)
+        _rollout(spec, result, report)
+        _remediation(spec, result, report)
+        if "machineNamingStrategy" in spec:
+            result["machineNaming"] = spec["machineNamingStrategy"]
+            report.moved("spec.machineNaming", "spec.machineNamingStrategy")
+        if "kubeadmConfigSpec" in spec:
+            config = spec["kubeadmConfigSpec"]
+            result["kubeadmConfigSpec"] = {
+                **config,
+                **classic_form.configuration(config, "spec.kubeadmConfigSpec", report),
+            }
+    rollout = result.get("rollout")
+    if rollout and "after" in rollout:
+        rollout["after"] = timestamp(rollout["after"])
+    return result
+
+
+def _machine_template(spec: Mapping[str, Any], result: dict[str, Any], namespace: str, report: Report) -> None:
+    template = spec.get("machineTemplate") or {}
+    hub: dict[str, Any] = {}
+    inner: dict[str, Any] = {}
+    if "metadata" in template:
+        hub["metadata"] = template["metadata"]
+    found = _one_of(
+        ("spec.infrastructureTemplate", spec.get("infrastructureTemplate")),
+        ("spec.machineTemplate.infrastructureRef", template.get("infrastructureRef")),
+        report,
+    )
+    where = "spec.machineTemplate.spec.infrastructureRef"
+    if found is not None:
+        inner["infrastructureRef"] = _reference(found[1], "classic", namespace, found[0], where, report)
+        report.moved(where, found[0])
+    else:
+        report.moved(where, "spec.machineTemplate.infrastructureRef")
+    if "readinessGates" in template:
+        inner["readinessGates"] = template["readinessGates"]
+        report.moved("spec.machineTemplate.spec.readinessGates", "spec.machineTemplate.readinessGates")
+    for name, hub_name in _DELETION:
+        duration = _one_of(
+            (f"spec.{name}", spec.get(name)), (f"spec.machineTemplate.{name}", template.get(name)), report
+        )
+        if duration is not None:
+            deletion = inner.setdefault("deletion", {})
+            deletion[hub_name] = classic_form.whole_seconds(duration[1], duration[0], report)
+            report.moved(f"spec.machineTemplate.spec.deletion.{hub_name}", duration[0])
+    if inner:
+        hub["spec"] = inner
+    if hub or "machineTemplate" in spec:
+        result["machineTemplate"] = hub
+
+
+def _rollout(spec: Mapping[str, Any], result: dict[str, Any], report: Report) -> None:
+    rollout: dict[str, Any] = {}
+    for hub, first, second in (
+        ("after", "rolloutAfter", "upgradeAfter"),
+        ("strategy", "rolloutStrategy", "strategy"),
+        ("before", "rolloutBefore", ""),
+    ):
+        found = _one_of((f"spec.{first}", spec.get(first)), (f"spec.{second}", spec.get(second)), report)
+        # Go's zero time means "not set" in the 2019 types.
+        if found is not None and found[1] != "0001-01-01T00:00:00Z":
+            rollout[hub] = found[1]
+            report.moved(f"spec.rollout.{hub}", found[0])
+    if rollout:
+        result["rollout"] = rollout
+
+
+def _remediation(spec: Mapping[str, Any], result: dict[str, Any], report: Report) -> None:
+    written = spec.get("remediationStrategy")
+    if written is None:
+        return
+    hub: dict[str, Any] = {}
+    report.moved("spec.remediation", "spec.remediationStrategy")
+    if "maxRetry" in written:
+        hub["maxRetry"] = written["maxRetry"]
+    for name in ("retryPeriod", "minHealthyPeriod"):
+        if name in written:
+            path = f"spec.remediationStrategy.{name}"
+            hub[name + "Seconds"] = classic_form.whole_seconds(written[name], path, report)
+            report.moved(f"spec.remediation.{name}Seconds", path)
+    result["remediation"] = hub
+
+
+def _one_of(first: tuple[str, Any], second: tuple[str, Any], report: Report) -> tuple[str, Any] | None:
+    given = [pair for pair in (first, second) if pair[1] is not None]
+    if len(given) == 2:
+        report.unreadable(
+            second[0], None, f"this means the same as {first[0]}, which is there too", "Keep one of them."
+        )
+    return given[0] if given else None
+
+
+def _template(spec: dict[str, Any], report: Report) -> dict[str, Any]:
+    """spec.template.spec, also from the proposals' early form, which had the machine's fields directly in spec."""
+    template = spec.get("template")
+    if template is None:
+        report.moved("spec.template.spec", "spec")
+        return {"template": {"spec": spec}}
+    for key in spec:
+        if key != "template":
+            rule = "fields beside spec.template are not part of a machine template"
+            report.unreadable(f"spec.{key}", None, rule, f"Move it to spec.template.spec.{key}.")
+    description = {"metadata": {"labels": "any", "annotations": "any"}, "spec": "object"}
+    checked = check(template, description, "spec.template", report)
+    return {"template": {} if checked is ABSENT else checked}
+
+
+def _infrastructure_cluster(spec: dict[str, Any], report: Report) -> dict[str, Any]:
+    """The provider's own fields untouched; controlPlaneEndpoint and failureDomains in the contract's shapes."""
+    if spec.get("controlPlaneEndpoint") is None:
+        spec.pop("controlPlaneEndpoint", None)
+    else:
+        endpoint = check(
+            spec["controlPlaneEndpoint"], {"host": "string", "port": "integer"}, "spec.controlPlaneEndpoint", report
+        )
+        if endpoint is ABSENT or (not endpoint.get("host") and not endpoint.get("port")):
+            del spec["controlPlaneEndpoint"]
+        else:
+            spec["controlPlaneEndpoint"] = endpoint
+    if spec.get("failureDomains") is not None:
+        spec["failureDomains"] = _failure_domains(spec["failureDomains"], report)
+    return spec
+
+
+def _failure_domains(written: Any, report: Report) -> list[dict[str, Any]]:
+    one = {"controlPlane": "boolean", "attributes": "any"}
+    if isinstance(written, dict):
+        named = {
+            name: check(value or {}, one, child("spec.failureDomains", name), report) for name, value in written.items()
+        }
+        return [{"name": name, **named[name]} for name in sorted(named) if named[name] is not ABSENT]
+    checked = check(written, [{"name": "string", **one}], "spec.failureDomains", report)
+    return [] if checked is ABSENT else checked
+
+
+def _secret(data: Mapping[str, Any], report: Report) -> dict[str, Any]:
+    """type, data (stringData stays until validated and folded in validate_secret), immutable."""
+    description = {"apiVersion": "any", "kind": "any", "metadata": "any", **structures.SECRET}
+    checked = check(data, description, "", report)
+    result = {key: checked[key] for key in ("data", "stringData", "immutable") if key in checked}
+    return {"type": checked.get("type") or "Opaque", **result}

@@ -1,0 +1,60 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Create-time defaults of hub objects (kcp-behaviour.md §1.18)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ...module_utils.common.kubernetes_versions import with_v
+
+DEFAULT_FORMAT = "cloud-config"
+REPLICAS = "spec.replicas"
+ROLLOUT_AFTER = "spec.rollout.after"
+VERSION = "spec.version"
+
+
+def left_out(control_plane: Mapping[str, Any]) -> tuple[str, ...]:
+    """The fields of a KubeadmControlPlane, not defaulted yet, whose value lives on in the store where a manifest leaves them out.
+
+    Somebody else may set them: `scale` and `rollout`, an autoscaler. As with `kubectl apply`, a null is the same as nothing.
+    """
+    spec = control_plane["spec"]
+    found = []
+    if spec.get("replicas") is None:
+        found.append(REPLICAS)
+    if (spec.get("rollout") or {}).get("after") is None:
+        found.append(ROLLOUT_AFTER)
+    return tuple(found)
+
+
+def default_control_plane(control_plane: dict[str, Any]) -> None:
+    """Defaults of a KubeadmControlPlane, in place: replicas 1, `v` before the version, RollingUpdate with maxSurge 1, format.
+
+    A maxSurge written as text ("1") becomes the number, as Kubernetes treats both alike.
+    """
+    spec = control_plane["spec"]
+    spec.setdefault("replicas", 1)
+    version = spec.get("version")
+    if isinstance(version, str):
+        spec["version"] = with_v(version)
+    strategy = spec.setdefault("rollout", {}).setdefault("strategy", {})
+    if not strategy.get("type"):
+        strategy["type"] = "RollingUpdate"
+    if strategy["type"] == "RollingUpdate":
+        rolling = strategy.setdefault("rollingUpdate", {})
+        surge = rolling.setdefault("maxSurge", 1)
+        if isinstance(surge, str) and re.fullmatch(r"\d{1,4}", surge):
+            rolling["maxSurge"] = int(surge)
+    config = spec.setdefault("kubeadmConfigSpec", {})
+    if not config.get("format"):
+        config["format"] = DEFAULT_FORMAT
+
+
+def default_infrastructure_cluster(infrastructure: dict[str, Any]) -> None:
+    """Defaults of an infrastructure cluster, in place: a failure domain may hold control plane machines unless it says no."""
+    for domain in infrastructure["spec"].get("failureDomains") or []:
+        domain.setdefault("controlPlane", True)

@@ -1,0 +1,161 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""When two ways of writing a hub spec mean the same: order of flags, empty parts, defaults written out.
+
+A manifest that is written in another Cluster API version, or with its defaults spelled out, must neither count as a change nor alter
+what is stored: machines are compared with what is stored, and would be replaced (kcp-behaviour.md §1.4).
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+from ...module_utils.common import kubernetes_facts
+from .bootstrap_data import host_port
+
+ARGUMENT_LISTS = ("extraArgs", "kubeletExtraArgs")
+
+# What is left out means the same as this value, by the field's name: kubeadm's own defaults (kubeadm.md B2) and Cluster API's.
+_DEFAULTS: Mapping[str, Any] = {
+    "append": False,
+    "caCertPath": kubernetes_facts.DEFAULT_CERTIFICATES_DIR + "/ca.crt",
+    "caCertificateValidityPeriodDays": 3650,
+    "certificateValidityPeriodDays": 365,
+    "certificatesDir": kubernetes_facts.DEFAULT_CERTIFICATES_DIR,
+    "controlPlaneComponentHealthCheckSeconds": 240,
+    "dataDir": kubernetes_facts.DEFAULT_ETCD_DATA_DIR,
+    "discoverySeconds": 300,
+    "encryptionAlgorithm": "RSA-2048",
+    "etcdAPICallSeconds": 120,
+    "format": "cloud-config",
+    "imagePullPolicy": "IfNotPresent",
+    "imagePullSerial": True,
+    "inactive": False,
+    "kubeletHealthCheckSeconds": 240,
+    "kubernetesAPICallSeconds": 60,
+    "paused": False,
+    "readOnly": False,
+    "tlsBootstrapSeconds": 300,
+    "unsafeSkipCAVerification": False,
+}
+# Maps with free keys, in which an empty text, an empty list or false is a value of its own.
+_EXACT = frozenset({"featureGates", "labels", "annotations", "kubeletConfiguration", "kubeProxyConfiguration"})
+
+
+class _Absent:
+    """The field is not there, or says what its absence says."""
+
+
+ABSENT = _Absent()
+
+
+def canonical(value: Any, key: str = "") -> Any:
+    """`value` of the field `key` in a form that is equal for everything that means the same; ABSENT where it says nothing.
+
+    Only an empty list of taints is not the same as none (kubeadm.md B2.1).
+    """
+    if value is None or value is ABSENT:
+        return ABSENT
+    if key in _EXACT:
+        return value or ABSENT
+    if key in _DEFAULTS and type(value) is type(_DEFAULTS[key]) and value == _DEFAULTS[key]:
+        return ABSENT
+    if isinstance(value, dict):
+        found = {name: canonical(entry, name) for name, entry in value.items()}
+        return {name: entry for name, entry in found.items() if entry is not ABSENT} or ABSENT
+    if isinstance(value, list):
+        if not value:
+            return value if key == "taints" else ABSENT
+        entries = [_entry(entry) for entry in value]
+        return sort_arguments(entries) if key in ARGUMENT_LISTS else entries
+    return ABSENT if value == "" else value
+
+
+def _entry(value: Any) -> Any:
+    # An entry of a list is there, whatever it says.
+    found = canonical(value)
+    if found is not ABSENT:
+        return found
+    return {} if isinstance(value, dict) else value
+
+
+def sort_arguments(arguments: list[Any]) -> list[Any]:
+    """A list of {name, value} by name; one in which a flag is repeated stays as it is, since then the order decides."""
+    names = [entry.get("name") if isinstance(entry, dict) else None for entry in arguments]
+    if any(not isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        return arguments
+    return sorted(arguments, key=lambda entry: str(entry["name"]))
+
+
+def same(first: Any, second: Any, key: str = "") -> bool:
+    """Whether two values of the field `key` mean the same."""
+    return bool(first == second or canonical(first, key) == canonical(second, key))
+
+
+def keep_equivalent(stored: Any, desired: Any, key: str = "") -> Any:
+    """`desired`, with every part that means what `stored` says there in `stored`'s own words."""
+    if same(stored, desired, key):
+        return stored if stored is ABSENT else copy.deepcopy(stored)
+    if isinstance(stored, dict) and isinstance(desired, dict) and key not in _EXACT:
+        names = [*desired, *(name for name in stored if name not in desired)]
+        found = {name: keep_equivalent(stored.get(name, ABSENT), desired.get(name, ABSENT), name) for name in names}
+        return {name: entry for name, entry in found.items() if entry is not ABSENT}
+    if isinstance(stored, list) and isinstance(desired, list) and len(stored) == len(desired):
+        return [keep_equivalent(old, new) for old, new in zip(stored, desired)]
+    return desired if desired is ABSENT else copy.deepcopy(desired)
+
+
+def cluster_values(cluster: Mapping[str, Any]) -> dict[tuple[str, ...], Any]:
+    """What stands for the fields that a clusterConfiguration leaves out, by their keys: the Cluster's values, then kubeadm's own."""
+    network = cluster["spec"].get("clusterNetwork") or {}
+    endpoint = cluster["spec"].get("controlPlaneEndpoint") or {}
+
+    def blocks(name: str) -> str:
+        return ",".join((network.get(name) or {}).get("cidrBlocks") or [])
+
+    return {
+        ("clusterName",): cluster["metadata"]["name"],
+        ("controlPlaneEndpoint",): host_port(endpoint) if endpoint.get("host") else None,
+        ("networking", "serviceSubnet"): blocks("services") or "10.96.0.0/12",
+        ("networking", "podSubnet"): blocks("pods") or None,
+        ("networking", "dnsDomain"): network.get("serviceDomain") or "cluster.local",
+    }
+
+
+def without_cluster_values(configuration: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, Any]:
+    """A clusterConfiguration without what says no more than its Cluster, or kubeadm, says where it is left out."""
+    result = copy.deepcopy(dict(configuration))
+    for keys, default in cluster_values(cluster).items():
+        if default is not None and _get(result, keys) == default:
+            _put(result, keys, None)
+    return result
+
+
+def settle(stored: Mapping[str, Any], desired: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, Any]:
+    """keep_equivalent for the spec of a KubeadmControlPlane, whose Cluster stands for what clusterConfiguration leaves out."""
+    wanted = copy.deepcopy(dict(desired))
+    defaults = {**cluster_values(cluster), ("kubernetesVersion",): desired.get("version")}
+    for keys, default in defaults.items():
+        keys = ("kubeadmConfigSpec", "clusterConfiguration", *keys)
+        old, new = _get(stored, keys), _get(wanted, keys)
+        if default is not None and old is None and new == default:
+            _put(wanted, keys, None)
+        elif default is not None and new is None and old == default:
+            _put(wanted, keys, old)
+    settled: dict[str, Any] = keep_equivalent(dict(stored), wanted)
+    return settled
+
+
+def _get(value: Any, keys: tuple[str, ...]) -> Any:
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _put(value: dict[str, Any], keys: tuple[str, ...], entry: Any) -> None:
+    for key in keys[:-1]:
+        value = value.setdefault(key, {})
+    value[keys[-1]] = entry

@@ -1,0 +1,273 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""MachineHealthCheck: its structure in every Cluster API form, conversion, defaults and rules.
+
+The names and rules are those of Cluster API's types and of their admission webhook. "classic" is v1alpha3, v1alpha4 and v1beta1 in
+one, "hub" is v1beta2, the internal form.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Mapping
+from typing import Any, Union
+
+from ...module_utils.common.errors import Report, child, item
+from ..documents import names
+from ..documents.scalars import format_duration
+from ..documents.schema import MapOf, Refused
+from ..kubeadm.configuration import classic_form
+from . import conditions, kinds
+
+# kcp-behaviour.md §1.0.
+DEFAULT_NODE_STARTUP_SECONDS = 600
+SHORTEST_NODE_STARTUP_SECONDS = 30
+MOST_CONDITIONS = 100
+# What a health check or the remediation itself says of a machine, and what is made of all the others.
+_NOT_CHECKED = ("Ready", "Available", "HealthCheckSucceeded", "OwnerRemediated", "ExternallyRemediated")
+_VALUES_WANTED = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": False}
+_PERCENTAGE = re.compile(r"(100|[1-9]?[0-9])%")
+_RANGE = re.compile(r"\[([0-9]{1,9})-([0-9]{1,9})\]")
+# unhealthyRange came with v1alpha4, the second of kinds.MANIFEST_VERSIONS.
+_RANGE_SINCE = 1
+
+_EXTERNAL = Refused(
+    "external remediation is not supported: nothing here makes objects of a remediation template, or waits for whoever would act on them",
+    "Remove the reference; an unhealthy machine is removed and replaced by its KubeadmControlPlane.",
+)
+_EXPRESSIONS = Refused(
+    "CEL expressions are not evaluated here", "Use unhealthyNodeConditions and unhealthyMachineConditions."
+)
+_SELECTOR = {
+    "matchLabels": MapOf("string"),
+    "matchExpressions": [{"key": "string", "operator": "string", "values": ["string"]}],
+}
+_CONDITION_HUB = {"type": "string", "status": "string", "timeoutSeconds": "seconds"}
+SPEC: Mapping[str, Any] = {
+    "hub": {
+        "clusterName": "string",
+        "selector": _SELECTOR,
+        "checks": {
+            "nodeStartupTimeoutSeconds": "seconds",
+            "unhealthyNodeConditions": [_CONDITION_HUB],
+            "unhealthyMachineConditions": [_CONDITION_HUB],
+            "unhealthyExpressions": _EXPRESSIONS,
+        },
+        "remediation": {
+            "triggerIf": {"unhealthyLessThanOrEqualTo": "intOrString", "unhealthyInRange": "string"},
+            "templateRef": _EXTERNAL,
+        },
+    },
+    "classic": {
+        "clusterName": "string",
+        "selector": _SELECTOR,
+        "unhealthyConditions": [{"type": "string", "status": "string", "timeout": "duration"}],
+        "maxUnhealthy": "intOrString",
+        "unhealthyRange": "string",
+        "nodeStartupTimeout": "duration",
+        "remediationTemplate": _EXTERNAL,
+    },
+}
+HINTS: Mapping[str, Mapping[str, str]] = {
+    "hub": {
+        "unhealthyConditions": "In v1beta2 this is spec.checks.unhealthyNodeConditions, with timeoutSeconds.",
+        "nodeStartupTimeout": "In v1beta2 this is spec.checks.nodeStartupTimeoutSeconds.",
+        "maxUnhealthy": "In v1beta2 this is spec.remediation.triggerIf.unhealthyLessThanOrEqualTo.",
+        "unhealthyRange": "In v1beta2 this is spec.remediation.triggerIf.unhealthyInRange.",
+        "remediationTemplate": "External remediation is not supported; remove it.",
+        "timeout": "In v1beta2 this is timeoutSeconds, a number.",
+    },
+    "classic": {
+        "checks": "In v1beta1 and before these are spec.unhealthyConditions and spec.nodeStartupTimeout.",
+        "remediation": "In v1beta1 and before these are spec.maxUnhealthy and spec.unhealthyRange.",
+        "timeoutSeconds": 'In v1beta1 and before this is timeout, a duration such as "5m".',
+    },
+}
+
+
+def from_classic(spec: Mapping[str, Any], report: Report) -> dict[str, Any]:
+    """The hub form of a checked classic spec; durations that are no whole seconds go to `report`."""
+    hub = {key: spec[key] for key in ("clusterName", "selector") if key in spec}
+    checks: dict[str, Any] = {}
+    if "nodeStartupTimeout" in spec:
+        where = "spec.nodeStartupTimeout"
+        checks["nodeStartupTimeoutSeconds"] = classic_form.whole_seconds(spec["nodeStartupTimeout"], where, report)
+        report.moved("spec.checks.nodeStartupTimeoutSeconds", where)
+    if "unhealthyConditions" in spec:
+        report.moved("spec.checks.unhealthyNodeConditions", "spec.unhealthyConditions")
+        checks["unhealthyNodeConditions"] = [
+            _condition_from_classic(entry, index, report) for index, entry in enumerate(spec["unhealthyConditions"])
+        ]
+    trigger: dict[str, Any] = {}
+    for name, hub_name in (("maxUnhealthy", "unhealthyLessThanOrEqualTo"), ("unhealthyRange", "unhealthyInRange")):
+        if name in spec:
+            trigger[hub_name] = spec[name]
+        report.moved(f"spec.remediation.triggerIf.{hub_name}", f"spec.{name}")
+    if checks:
+        hub["checks"] = checks
+    if trigger:
+        hub["remediation"] = {"triggerIf": trigger}
+    return hub
+
+
+def _condition_from_classic(entry: Mapping[str, Any], index: int, report: Report) -> dict[str, Any]:
+    condition = {key: entry[key] for key in ("type", "status") if key in entry}
+    written = item("spec.unhealthyConditions", index)
+    report.moved(item("spec.checks.unhealthyNodeConditions", index) + ".timeoutSeconds", f"{written}.timeout")
+    if "timeout" in entry:
+        condition["timeoutSeconds"] = classic_form.whole_seconds(entry["timeout"], f"{written}.timeout", report)
+    return condition
+
+
+def to_classic(spec: Mapping[str, Any], version: int) -> dict[str, Any]:
+    """A hub spec in the older version with that index in kinds.MANIFEST_VERSIONS; what it has no place for is left out."""
+    written = {key: copy.deepcopy(spec[key]) for key in ("clusterName", "selector") if key in spec}
+    checks = spec.get("checks") or {}
+    trigger = (spec.get("remediation") or {}).get("triggerIf") or {}
+    if checks.get("nodeStartupTimeoutSeconds") is not None:
+        written["nodeStartupTimeout"] = format_duration(checks["nodeStartupTimeoutSeconds"])
+    if checks.get("unhealthyNodeConditions") is not None:
+        written["unhealthyConditions"] = [_condition_to_classic(each) for each in checks["unhealthyNodeConditions"]]
+    if trigger.get("unhealthyLessThanOrEqualTo") is not None:
+        written["maxUnhealthy"] = trigger["unhealthyLessThanOrEqualTo"]
+    if trigger.get("unhealthyInRange") is not None and version >= _RANGE_SINCE:
+        written["unhealthyRange"] = trigger["unhealthyInRange"]
+    return written
+
+
+def _condition_to_classic(entry: Mapping[str, Any]) -> dict[str, Any]:
+    condition = {key: entry[key] for key in ("type", "status") if key in entry}
+    if entry.get("timeoutSeconds") is not None:
+        condition["timeout"] = format_duration(entry["timeoutSeconds"])
+    return condition
+
+
+def default_health_check(health_check: dict[str, Any]) -> None:
+    """Defaults, in place: ten minutes for a machine to get its Node, and the label that leads from the Cluster to it."""
+    spec = health_check["spec"]
+    checks = spec.setdefault("checks", {})
+    checks.setdefault("nodeStartupTimeoutSeconds", DEFAULT_NODE_STARTUP_SECONDS)
+    if spec.get("clusterName"):
+        labels = health_check["metadata"].setdefault("labels", {})
+        labels[kinds.LABEL_CLUSTER_NAME] = spec["clusterName"]
+
+
+def validate_health_check(health_check: Mapping[str, Any], report: Report) -> None:
+    """Every rule that a defaulted hub MachineHealthCheck must hold."""
+    name, spec = health_check["metadata"]["name"], health_check["spec"]
+    if not names.is_dns_subdomain(name):
+        report.add("metadata.name", name, "this is not an RFC 1123 name", "Use lower case letters, digits and '-'.")
+    _selector(spec.get("selector") or {}, report)
+    checks = spec.get("checks") or {}
+    startup = checks.get("nodeStartupTimeoutSeconds")
+    if startup is not None and 0 < startup < SHORTEST_NODE_STARTUP_SECONDS:
+        rule = f"a machine needs at least {SHORTEST_NODE_STARTUP_SECONDS} seconds to get its Node"
+        report.add(
+            "spec.checks.nodeStartupTimeoutSeconds", startup, rule, "Write 30 seconds or more, or 0 for no limit."
+        )
+    for field in ("unhealthyNodeConditions", "unhealthyMachineConditions"):
+        path, listed = f"spec.checks.{field}", checks.get(field) or []
+        if len(listed) > MOST_CONDITIONS:
+            report.add(path, None, f"there are more than {MOST_CONDITIONS} conditions", "Leave some out.")
+        for index, entry in enumerate(listed[:MOST_CONDITIONS]):
+            _condition(entry, item(path, index), field == "unhealthyMachineConditions", report)
+    _trigger((spec.get("remediation") or {}).get("triggerIf") or {}, "spec.remediation.triggerIf", report)
+
+
+def _selector(selector: Mapping[str, Any], report: Report) -> None:
+    if not selector.get("matchLabels") and not selector.get("matchExpressions"):
+        rule = "the selector is empty: it would select every machine by accident"
+        fix = f'Select labels of machines; all of a control plane have matchLabels {{{kinds.LABEL_CONTROL_PLANE}: ""}}.'
+        report.add("spec.selector", None, rule, fix)
+    key_fix = "Use [prefix/]name of letters, digits, '-', '_' and '.'."
+    value_fix = "Use at most 63 letters, digits, '-', '_' and '.'."
+    for key, value in (selector.get("matchLabels") or {}).items():
+        path = child("spec.selector.matchLabels", key)
+        if not names.is_qualified_name(key):
+            report.add(path, None, f"{key!r} is not a valid label key", key_fix)
+        if not names.is_label_value(value):
+            report.add(path, value, "this is not a valid label value", value_fix)
+    for index, entry in enumerate(selector.get("matchExpressions") or []):
+        path = item("spec.selector.matchExpressions", index)
+        key, operator, given = entry.get("key") or "", entry.get("operator"), entry.get("values") or []
+        if not names.is_qualified_name(key):
+            report.add(f"{path}.key", key, "this is not a valid label key", key_fix)
+        wanted = _VALUES_WANTED.get(str(operator))
+        if wanted is None:
+            report.add(f"{path}.operator", operator, "there is no such operator", f"Use {', '.join(_VALUES_WANTED)}.")
+        elif wanted != bool(given):
+            rule = f"{operator} {'needs values' if wanted else 'takes no values'}"
+            report.add(f"{path}.values", None, rule, "Add them." if wanted else "Remove them.")
+        for number, value in enumerate(given):
+            if not names.is_label_value(value):
+                report.add(item(f"{path}.values", number), value, "this is not a valid label value", value_fix)
+
+
+def _condition(entry: Mapping[str, Any], path: str, of_machine: bool, report: Report) -> None:
+    kind, status = entry.get("type"), entry.get("status")
+    if not kind:
+        report.add(f"{path}.type", None, "the condition has no type", "Name it, such as Ready.")
+    elif of_machine and kind in _NOT_CHECKED:
+        rule = "this condition of a Machine is made of others, or of health checks themselves"
+        report.add(f"{path}.type", kind, rule, "Use the condition behind it, such as NodeHealthy or EtcdMemberHealthy.")
+    if status not in conditions.STATUSES:
+        rule = f"a condition's status is one of {', '.join(conditions.STATUSES)}"
+        report.add(f"{path}.status", status, rule, "Write it as text, in quotes.")
+    if entry.get("timeoutSeconds") is None:
+        rule = "the condition has no timeout: a short disturbance would cost a machine"
+        report.add(f"{path}.timeoutSeconds", None, rule, "Say for how long it must have been so, such as 300 seconds.")
+
+
+def _trigger(trigger: Mapping[str, Any], path: str, report: Report) -> None:
+    limit = trigger.get("unhealthyLessThanOrEqualTo")
+    wrong = isinstance(limit, int) and limit < 0
+    if wrong or (isinstance(limit, str) and not _PERCENTAGE.fullmatch(limit)):
+        rule = "this is neither a number of machines nor a percentage"
+        report.add(
+            f"{path}.unhealthyLessThanOrEqualTo", limit, rule, 'Write a number such as 1, or text such as "40%".'
+        )
+    span = trigger.get("unhealthyInRange")
+    if span is None:
+        return
+    found = unhealthy_range(span)
+    if found is None or found[0] > found[1]:
+        rule = "this is not a range of numbers of machines"
+        report.add(f"{path}.unhealthyInRange", span, rule, 'Write the smaller number first, such as "[1-2]".')
+
+
+def unhealthy_range(text: Any) -> Union[tuple[int, int], None]:
+    """The least and the most of a range such as "[3-5]", None where the text is none."""
+    match = _RANGE.fullmatch(text) if isinstance(text, str) else None
+    return (int(match.group(1)), int(match.group(2))) if match else None
+
+
+def unhealthy_limit(limit: Any, total: int) -> Union[int, None]:
+    """A number of machines from a number or a percentage of `total`, rounded down; None where it is neither."""
+    if isinstance(limit, int) and not isinstance(limit, bool):
+        return limit
+    if isinstance(limit, str) and _PERCENTAGE.fullmatch(limit):
+        return total * int(limit[:-1]) // 100
+    return None
+
+
+def selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    """Whether a label selector selects these labels; every part of it must hold, and an empty one selects nothing."""
+    if not selector.get("matchLabels") and not selector.get("matchExpressions"):
+        return False
+    if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
+        return False
+    return all(_holds(entry, labels) for entry in selector.get("matchExpressions") or [])
+
+
+def _holds(entry: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    key, operator, given = entry.get("key"), entry.get("operator"), entry.get("values") or []
+    if operator == "Exists":
+        return key in labels
+    if operator == "DoesNotExist":
+        return key not in labels
+    if operator == "In":
+        return key in labels and labels[str(key)] in given
+    # As in Kubernetes, an object without the label is not in the values either.
+    return operator == "NotIn" and (key not in labels or labels[str(key)] not in given)

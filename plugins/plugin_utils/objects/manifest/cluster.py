@@ -1,0 +1,356 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From manifest files to the hub objects of one cluster: read, converted, defaulted, validated, with every violation at once."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ....module_utils.common import kubernetes_versions
+from ....module_utils.common.errors import ManifestError, Report, Violation, child
+from ...documents.read import Document, read_files
+from .. import defaults, kinds, machine_health_check
+from ..convert import whole_objects
+from ..validate import cluster as validate_cluster
+from ..validate import control_plane as validate
+from .related import Index, control_plane_reference, template_reference
+
+_TEMPLATE_PATH = "spec.machineTemplate.spec.infrastructureRef"
+
+
+@dataclass(frozen=True)
+class ClusterEntry:
+    """One cluster that the manifests name: `paths` are the files that hold its objects; `error` when a file cannot be read.
+
+    `labels` are the Cluster's, None where it could not be read.
+    """
+
+    namespace: str
+    name: str
+    paths: tuple[str, ...]
+    error: ManifestError | None = None
+    labels: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class ClusterManifest:
+    """The objects of one cluster in hub form, defaulted and valid. `warnings` are sentences for people.
+
+    `left_out` names the fields of the control plane that the manifest says nothing about and that keep their stored value
+    (defaults.left_out); the rules that depend on them are checked against what is stored.
+    """
+
+    cluster: dict[str, Any]
+    control_plane: dict[str, Any]
+    machine_template: dict[str, Any]
+    infrastructure_cluster: dict[str, Any]
+    secrets: tuple[dict[str, Any], ...] = ()
+    warnings: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    reports: Mapping[str, Report] = field(default_factory=dict, compare=False, repr=False)
+    health_checks: tuple[dict[str, Any], ...] = ()
+
+    def report(self, obj: Mapping[str, Any]) -> Report:
+        """A report for further violations of one of the objects, told in the manifest's own terms."""
+        label = kinds.label_of(obj)
+        return self.reports[label].again() if label in self.reports else Report(label)
+
+
+@dataclass
+class _Reading:
+    """One read_cluster call: the documents, the reports made so far, and which documents are accounted for."""
+
+    documents: list[Document]
+    namespace: str
+    providers: Mapping[str, str]
+    violations: list[Violation]
+    reports: list[Report] = field(default_factory=list)
+    used: list[Document] = field(default_factory=list)
+    # Kinds whose reference is already told to be wrong: their documents look like strangers and are not told again.
+    unresolved: list[str] = field(default_factory=list)
+
+    def take(self, document: Document) -> tuple[dict[str, Any], Report]:
+        """The document in hub form, with the report for its further violations."""
+        report = document.report()
+        self.reports.append(report)
+        self.used.append(document)
+        return whole_objects.to_hub(document, report), report
+
+
+def list_clusters(paths: Sequence[str]) -> list[ClusterEntry]:
+    """The clusters of the given files (globs already expanded), by namespace and name; tolerant.
+
+    A file that cannot be read gives an entry named after the file, flagged with its ManifestError, unless it holds readable Clusters,
+    which are then flagged themselves. Nothing is validated here.
+    """
+    entries: dict[tuple[str, str], ClusterEntry] = {}
+    documents: list[Document] = []
+    broken: dict[str, list[Violation]] = {}
+    for path in dict.fromkeys(paths):
+        found, problems = read_files([path])
+        documents += found
+        if problems:
+            broken[path] = problems
+    index = Index(documents)
+    clusters = [document for document in documents if document.kind == kinds.CLUSTER]
+    for document in clusters:
+        key = (document.namespace, document.name)
+        files = list(entries[key].paths) if key in entries else []
+        files += [related.file for related in [document, *index.related(document)]]
+        unique = tuple(dict.fromkeys(files))
+        problems = [problem for file in unique for problem in broken.get(file, [])]
+        labels = document.data["metadata"].get("labels")
+        entries[key] = ClusterEntry(
+            key[0],
+            key[1],
+            unique,
+            ManifestError(problems) if problems else None,
+            labels if isinstance(labels, dict) else {},
+        )
+    flagged = {file for entry in entries.values() for file in entry.paths}
+    for file, problems in broken.items():
+        if file not in flagged:
+            stem = os.path.splitext(os.path.basename(file))[0]
+            entries.setdefault(("default", stem), ClusterEntry("default", stem, (file,), ManifestError(problems)))
+    return [entries[key] for key in sorted(entries)]
+
+
+def read_cluster(
+    paths: Sequence[str],
+    namespace: str,
+    name: str,
+    providers: Mapping[str, str] | None = None,
+    contents: Mapping[str, str] | None = None,
+) -> ClusterManifest:
+    """The cluster `namespace`/`name` of the given files; ManifestError with every violation when anything is wrong.
+
+    `providers` maps infrastructure kinds to provider roles (default: the local provider). Other clusters of the same files are left
+    alone; objects that belong to no cluster are a violation, since a reference with a typing error looks exactly like that. `contents`
+    holds the text of files that are read as if they were changed already.
+    """
+    documents, violations = read_files(list(dict.fromkeys(paths)), contents)
+    reading = _Reading(documents, namespace, kinds.DEFAULT_PROVIDERS if providers is None else providers, violations)
+    _duplicates(reading)
+    index = Index(documents)
+    found = [d for d in documents if d.kind == kinds.CLUSTER and d.namespace == namespace and d.name == name]
+    if not found:
+        others = [f"{d.namespace}/{d.name}" for d in documents if d.kind == kinds.CLUSTER]
+        rule = "the manifest holds no Cluster of this name"
+        fix = f"It holds: {', '.join(others) or 'no Cluster at all'}. Files: {', '.join(paths) or 'none'}."
+        raise ManifestError([*violations, Violation(f"Cluster {namespace}/{name}", "metadata.name", name, rule, fix)])
+    manifest = _read(found[0], index, reading)
+    _strangers(found[0], index, reading)
+    everything = [*violations, *(violation for report in reading.reports for violation in report.violations)]
+    if everything or manifest is None:
+        raise ManifestError(everything)
+    return manifest
+
+
+def _read(document: Document, index: Index, reading: _Reading) -> ClusterManifest | None:
+    cluster, cluster_report = reading.take(document)
+    control_plane, control_plane_report = None, None
+    left_out: tuple[str, ...] = ()
+    found = _control_plane_document(document, index, cluster_report)
+    if found is not None:
+        control_plane, control_plane_report = reading.take(found)
+        left_out = defaults.left_out(control_plane)
+        defaults.default_control_plane(control_plane)
+        validate.validate_control_plane(_written(control_plane, left_out), document.name, control_plane_report)
+    validate_cluster.validate_cluster(cluster, control_plane, cluster_report)
+    infrastructure = _infrastructure(document, cluster, cluster_report, reading)
+    template = None
+    if control_plane is not None and control_plane_report is not None:
+        template = _template(control_plane, control_plane_report, reading)
+    if infrastructure is not None:
+        _endpoints(cluster, infrastructure, cluster_report)
+    secrets = tuple(_secrets(document, index, reading))
+    checks = tuple(_health_checks(document, index, reading))
+    if control_plane is None:
+        reading.unresolved.append(kinds.KUBEADM_CONTROL_PLANE)
+    for found_object, is_template in ((template, True), (infrastructure, False)):
+        if found_object is None:
+            reading.unresolved += [kind for kind in reading.providers if kind.endswith("Template") == is_template]
+    if control_plane is None or infrastructure is None or template is None:
+        return None
+    reports = {report.name: report for report in reading.reports}
+    warnings = (*_warnings(control_plane), *(reports[found.label].warnings if found is not None else ()))
+    return ClusterManifest(
+        cluster, control_plane, template, infrastructure, secrets, warnings, left_out, reports, checks
+    )
+
+
+def _written(control_plane: Mapping[str, Any], left_out: Sequence[str]) -> Mapping[str, Any]:
+    """The control plane without the default that a stored value takes the place of: no rule may judge it."""
+    if defaults.REPLICAS not in left_out:
+        return control_plane
+    return {**control_plane, "spec": {key: value for key, value in control_plane["spec"].items() if key != "replicas"}}
+
+
+def _duplicates(reading: _Reading) -> None:
+    seen: dict[tuple[str, str, str, str], Document] = {}
+    for document in reading.documents:
+        key = (kinds.group(document.api_version), document.kind, document.namespace, document.name)
+        if document.kind == kinds.KUBEADM_CONTROL_PLANE:
+            key = ("", *key[1:])
+        if key in seen:
+            fix = f"Rename or remove one; the first is at {seen[key].locate('')}."
+            rule = "the manifest holds two objects of this kind and name"
+            violation = Violation(
+                document.label, "metadata.name", document.name, rule, fix, document.locate("metadata.name")
+            )
+            reading.violations.append(violation)
+            reading.used.append(document)
+        seen.setdefault(key, document)
+
+
+def _nearest(name: str, candidates: Iterable[str]) -> str:
+    names = sorted(candidates)
+    if not names:
+        return "The manifest holds none; add it"
+    near = difflib.get_close_matches(name, names, 1, 0.6)
+    return f"Did you mean {near[0]}?" if near else f"The manifest holds: {', '.join(names)}"
+
+
+def _missing(report: Report, path: str, reference: Mapping[str, Any], candidates: Iterable[str]) -> None:
+    """A reference to an object that the manifest does not hold."""
+    kind, name = str(reference["kind"]), str(reference["name"])
+    rule = f"there is no {kind} of this name in the manifest"
+    fix = _nearest(name, candidates)
+    report.add(child(path, "name"), name, rule, fix if fix.endswith("?") else fix + ".")
+
+
+def _control_plane_document(document: Document, index: Index, report: Report) -> Document | None:
+    """The document the Cluster names; when there is none, the one that it most likely means, so that its faults are told too."""
+    reference = control_plane_reference(document)
+    found = index.get(kinds.KUBEADM_CONTROL_PLANE, document.namespace, reference.get("name"))
+    if found is not None:
+        return found
+    free = [d for d in index.unclaimed(kinds.KUBEADM_CONTROL_PLANE) if d.namespace == document.namespace]
+    if reference.get("name") and reference.get("kind") == kinds.KUBEADM_CONTROL_PLANE:
+        _missing(report, "spec.controlPlaneRef", reference, [d.name for d in free])
+    return free[0] if len(free) == 1 else None
+
+
+def _infrastructure(
+    document: Document, cluster: Mapping[str, Any], report: Report, reading: _Reading
+) -> dict[str, Any] | None:
+    reference = cluster["spec"].get("infrastructureRef") or {}
+    found = _provided(reference, "spec.infrastructureRef", False, report, reading)
+    if found is None:
+        return None
+    infrastructure, own_report = reading.take(found)
+    defaults.default_infrastructure_cluster(infrastructure)
+    validate_cluster.validate_infrastructure_cluster(infrastructure, own_report)
+    return infrastructure
+
+
+def _template(control_plane: Mapping[str, Any], report: Report, reading: _Reading) -> dict[str, Any] | None:
+    inner = (control_plane["spec"].get("machineTemplate") or {}).get("spec") or {}
+    found = _provided(inner.get("infrastructureRef") or {}, _TEMPLATE_PATH, True, report, reading)
+    if found is None:
+        return None
+    template, own_report = reading.take(found)
+    validate_cluster.validate_template(template, own_report)
+    return template
+
+
+def _provided(
+    reference: Mapping[str, Any], path: str, template: bool, report: Report, reading: _Reading
+) -> Document | None:
+    """The document of an infrastructure reference, when its kind has a provider and the manifest holds it."""
+    kind, name = reference.get("kind"), reference.get("name")
+    if not kind or not name:
+        return None
+    same = [d for d in reading.documents if d.kind == kind and d.namespace == reading.namespace]
+    found = next((d for d in same if d.name == name), None)
+    known = sorted(k for k in reading.providers if k.endswith("Template") == template)
+    if kind not in known:
+        rule = f"there is no provider for {kind}; known kinds: {', '.join(known) or 'none'}"
+        fix = "Use one of these, or name the role that provides this kind in control_plane_providers."
+        report.add(child(path, "kind"), kind, rule, fix)
+        reading.used += [found] if found is not None else []
+        return None
+    if found is None:
+        _missing(report, path, reference, [d.name for d in same])
+    return found
+
+
+def _endpoints(cluster: Mapping[str, Any], infrastructure: Mapping[str, Any], report: Report) -> None:
+    own = cluster["spec"].get("controlPlaneEndpoint")
+    provided = infrastructure["spec"].get("controlPlaneEndpoint")
+    if own and provided and own != provided:
+        rule = f"the infrastructure cluster has another endpoint, {provided.get('host')}:{provided.get('port')}"
+        report.add(
+            "spec.controlPlaneEndpoint",
+            f"{own.get('host')}:{own.get('port')}",
+            rule,
+            "Write it in one of the two only.",
+        )
+
+
+def _secrets(document: Document, index: Index, reading: _Reading) -> Iterable[dict[str, Any]]:
+    for found in index.secrets(document):
+        secret, report = reading.take(found)
+        validate_cluster.validate_secret(secret, report)
+        yield secret
+
+
+def _health_checks(document: Document, index: Index, reading: _Reading) -> Iterable[dict[str, Any]]:
+    for found in index.health_checks(document):
+        checked, report = reading.take(found)
+        machine_health_check.default_health_check(checked)
+        validate.metadata_rules(checked["metadata"], "metadata", report)
+        machine_health_check.validate_health_check(checked, report)
+        yield checked
+
+
+def _strangers(cluster: Document, index: Index, reading: _Reading) -> None:
+    """Objects that no Cluster of the manifest leads to."""
+    core = (kinds.CLUSTER, kinds.KUBEADM_CONTROL_PLANE, kinds.MACHINE_HEALTH_CHECK, kinds.SECRET)
+    known = {*core, *reading.providers}
+    belongs = index.claimed()
+    for document in reading.documents:
+        if document in reading.used or document in belongs:
+            continue
+        if document.kind == kinds.CLUSTER or document.kind in reading.unresolved:
+            continue
+        if document.kind not in known:
+            rule = f"{document.kind} is not a kind that is managed here; known kinds: {', '.join(sorted(known))}"
+            fix = "Move it to a file of its own that is not among the manifests."
+            path, value = "kind", document.kind
+        else:
+            path, value, rule = (
+                "metadata.name",
+                document.name,
+                f"no Cluster of the manifest leads to this {document.kind}",
+            )
+            fix = "Refer to it, correct the reference or the name, or remove it."
+            if document.kind == kinds.SECRET:
+                fix = f"Name it {cluster.name}-ca, -etcd, -proxy, -sa or -kubeconfig, use it in contentFrom, or remove it."
+            if document.kind == kinds.MACHINE_HEALTH_CHECK:
+                path, value = "spec.clusterName", None
+                fix = f"Name there the Cluster that it is for, such as {cluster.name}, or remove it."
+        violation = Violation(document.label, path, value, rule, fix, document.locate(path))
+        reading.violations.append(violation)
+
+
+def _warnings(control_plane: Mapping[str, Any]) -> tuple[str, ...]:
+    text = str(control_plane["spec"].get("version") or "")
+    try:
+        choice = kubernetes_versions.api_version_for(text)
+    except (ValueError, ManifestError):
+        return ()
+    if choice.known:
+        return ()
+    newest = kubernetes_versions.NEWEST_KNOWN_MINOR
+    return (
+        f"Kubernetes {text} is newer than 1.{newest}, the newest known here; {choice.api_version} is written for its kubeadm.",
+    )
+
+
+__all__ = ["ClusterEntry", "ClusterManifest", "list_clusters", "read_cluster", "template_reference"]

@@ -1,0 +1,305 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The structure of every object a manifest may hold, in each Cluster API form.
+
+"classic" is v1alpha3, v1alpha4 and v1beta1 in one (their names never clash, so the 2019 names `infrastructureTemplate`, `upgradeAfter` and
+`strategy` stay accepted); "hub" is v1beta2, the internal form (kcp-behaviour.md §2.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..documents.schema import MapOf, Refused
+from ..kubeadm.configuration import fields
+
+METADATA: Mapping[str, Any] = {
+    "name": "string",
+    "namespace": "string",
+    "labels": MapOf("string"),
+    "annotations": MapOf("string"),
+    # Set by an API server; a manifest taken from one may carry them. They describe the past and are ignored.
+    "uid": "any",
+    "resourceVersion": "any",
+    "generation": "any",
+    "creationTimestamp": "any",
+    "managedFields": "any",
+    "ownerReferences": "any",
+    "finalizers": "any",
+    "selfLink": "any",
+}
+_TEMPLATE_METADATA = {"labels": MapOf("string"), "annotations": MapOf("string")}
+_REFERENCE_HUB = {"apiGroup": "string", "kind": "string", "name": "string"}
+_REFERENCE_CLASSIC = {
+    "apiVersion": "string",
+    "kind": "string",
+    "name": "string",
+    "namespace": "string",
+    "uid": "any",
+    "resourceVersion": "any",
+}
+_SECRET_SOURCE = {"secret": {"name": "string", "key": "string"}}
+_ENV = {"name": "string", "value": "string", "valueFrom": "object"}
+_VOLUME = {"name": "string", "hostPath": "string", "mountPath": "string", "readOnly": "boolean", "pathType": "string"}
+_TAINT = {"key": "string", "value": "string", "effect": "string", "timeAdded": "timestamp"}
+_NOT_CAPI = Refused(
+    "this kubeadm field is not part of Cluster API's KubeadmConfigSpec",
+    "Remove it; certificates come from the cluster's Secrets, and addons are skipped with skipPhases.",
+)
+
+
+def kubeadm_struct(struct: fields.Struct, classic: bool) -> dict[str, Any]:
+    """The description of a kubeadm structure as Cluster API embeds it: fields of kubeadm.md B2 in the hub or the classic form."""
+    result: dict[str, Any] = {}
+    for field in struct.fields:
+        if not field.hub and not classic:
+            continue
+        if field.name == "timeouts" and classic:
+            continue
+        # Cluster API counts days in every form; only its other durations were text before v1beta2.
+        name = field.name if classic and field.type == fields.DURATION else field.hub_name
+        result[name] = _field(field, classic) if field.capi else _NOT_CAPI
+    if struct.name in fields.KINDS and classic:
+        result.update({"apiVersion": "string", "kind": "string"})
+    if struct.name == "FileDiscovery":
+        result["kubeConfig"] = Refused(
+            "a kubeconfig built by the provider is not supported",
+            "Supply the kubeconfig with kubeadmConfigSpec.files and name it in discovery.file.kubeConfigPath.",
+        )
+    return result
+
+
+def _field(field: fields.Field, classic: bool) -> Any:
+    if field.struct is not None:
+        inner = kubeadm_struct(field.struct, classic)
+        return [inner] if field.type == fields.STRUCTS else inner
+    simple: dict[str, Any] = {
+        fields.STRINGS: ["string"],
+        fields.GATES: MapOf("boolean"),
+        fields.ARGS: MapOf("string") if classic else [{"name": "string", "value": "string"}],
+        fields.ENVS: [_ENV],
+        fields.VOLUMES: [_VOLUME],
+        fields.TAINTS: [_TAINT],
+        fields.TIME: "timestamp",
+        fields.DURATION: "duration" if classic else "seconds",
+        fields.DAYS: "days",
+    }
+    return simple.get(field.type, field.type)
+
+
+_FILE = {
+    "path": "string",
+    "owner": "string",
+    "permissions": "string",
+    "encoding": "string",
+    "append": "boolean",
+    "content": "string",
+    "contentFrom": _SECRET_SOURCE,
+}
+_USER = {
+    "name": "string",
+    "gecos": "string",
+    "groups": "string",
+    "homeDir": "string",
+    "inactive": "boolean",
+    "shell": "string",
+    "passwd": "string",
+    "passwdFrom": _SECRET_SOURCE,
+    "primaryGroup": "string",
+    "lockPassword": "boolean",
+    "sudo": "string",
+    "sshAuthorizedKeys": ["string"],
+}
+_REFUSED_CONFIG = {
+    "ntp": Refused(
+        "ntp is not supported: time synchronisation belongs to the machine image",
+        "Set up chrony or systemd-timesyncd in the image, or with files and preKubeadmCommands.",
+    ),
+    "mounts": Refused(
+        "mounts is not supported: it is cloud-init's, and machines here are not set up by cloud-init",
+        "Write a systemd mount unit with files and start it in preKubeadmCommands.",
+    ),
+    "diskSetup": Refused(
+        "diskSetup is not supported: it is cloud-init's, and machines here are not set up by cloud-init",
+        "Partition and format in the machine image, or in preKubeadmCommands.",
+    ),
+    "ignition": Refused(
+        "ignition is not supported: machines are set up over Ansible's connection, not at first boot",
+        "Express it with files, users and preKubeadmCommands.",
+    ),
+    "bootCommands": Refused(
+        "bootCommands is not supported: they run at boot, and a machine is reached only when it has booted",
+        "Use preKubeadmCommands, or put them into the machine image.",
+    ),
+    "useExperimentalRetryJoin": Refused(
+        "useExperimentalRetryJoin is not supported; Cluster API removed it: kubeadm retries by itself",
+        "Remove it.",
+    ),
+}
+_EXTENSIONS = {"kubeletConfiguration": "object", "kubeProxyConfiguration": "object"}
+
+
+def _config(classic: bool) -> dict[str, Any]:
+    return {
+        "clusterConfiguration": kubeadm_struct(fields.CLUSTER_CONFIGURATION, classic),
+        "initConfiguration": kubeadm_struct(fields.INIT_CONFIGURATION, classic),
+        "joinConfiguration": kubeadm_struct(fields.JOIN_CONFIGURATION, classic),
+        "files": [_FILE],
+        "users": [_USER],
+        "preKubeadmCommands": ["string"],
+        "postKubeadmCommands": ["string"],
+        "verbosity": "integer",
+        "format": "string",
+        **_EXTENSIONS,
+        **_REFUSED_CONFIG,
+    }
+
+
+_NETWORK = {
+    "apiServerPort": "integer",
+    "services": {"cidrBlocks": ["string"]},
+    "pods": {"cidrBlocks": ["string"]},
+    "serviceDomain": "string",
+}
+_TOPOLOGY = Refused(
+    "spec.topology (ClusterClass) is not supported",
+    "Write the KubeadmControlPlane and its machine template as documents of their own.",
+)
+_AVAILABILITY = Refused("availabilityGates are not supported", "Remove them.")
+_MACHINE_TAINTS = Refused(
+    "machine taints need a feature gate of Cluster API that this collection does not have",
+    "Use kubeadmConfigSpec.initConfiguration.nodeRegistration.taints and joinConfiguration's.",
+)
+_STRATEGY = {"type": "string", "rollingUpdate": {"maxSurge": "intOrString"}}
+_READINESS_GATES = [{"conditionType": "string", "polarity": "string"}]
+_DELETION = dict.fromkeys(
+    ("nodeDrainTimeoutSeconds", "nodeVolumeDetachTimeoutSeconds", "nodeDeletionTimeoutSeconds"), "seconds"
+)
+_DAYS_BEFORE = {"certificatesExpiryDays": "days"}
+
+
+def _cluster(reference: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "paused": "boolean",
+        "clusterNetwork": _NETWORK,
+        "controlPlaneEndpoint": {"host": "string", "port": "integer"},
+        "controlPlaneRef": reference,
+        "infrastructureRef": reference,
+        "topology": _TOPOLOGY,
+        "availabilityGates": _AVAILABILITY,
+    }
+
+
+_CONTROL_PLANE_HUB = {
+    "replicas": "integer",
+    "version": "string",
+    "machineTemplate": {
+        "metadata": _TEMPLATE_METADATA,
+        "spec": {
+            "infrastructureRef": _REFERENCE_HUB,
+            "readinessGates": _READINESS_GATES,
+            "deletion": _DELETION,
+            "taints": _MACHINE_TAINTS,
+        },
+    },
+    "kubeadmConfigSpec": _config(classic=False),
+    "rollout": {"before": _DAYS_BEFORE, "after": "timestamp", "strategy": _STRATEGY},
+    "remediation": {
+        "maxRetry": "integer",
+        "retryPeriodSeconds": "seconds",
+        "minHealthyPeriodSeconds": "seconds",
+    },
+    "machineNaming": {"template": "string"},
+}
+_CONTROL_PLANE_CLASSIC = {
+    "replicas": "integer",
+    "version": "string",
+    "infrastructureTemplate": _REFERENCE_CLASSIC,
+    "nodeDrainTimeout": "duration",
+    "machineTemplate": {
+        "metadata": _TEMPLATE_METADATA,
+        "infrastructureRef": _REFERENCE_CLASSIC,
+        "readinessGates": _READINESS_GATES,
+        "nodeDrainTimeout": "duration",
+        "nodeVolumeDetachTimeout": "duration",
+        "nodeDeletionTimeout": "duration",
+    },
+    "kubeadmConfigSpec": _config(classic=True),
+    "upgradeAfter": "timestamp",
+    "rolloutAfter": "timestamp",
+    "rolloutBefore": _DAYS_BEFORE,
+    "strategy": _STRATEGY,
+    "rolloutStrategy": _STRATEGY,
+    "remediationStrategy": {"maxRetry": "integer", "retryPeriod": "duration", "minHealthyPeriod": "duration"},
+    "machineNamingStrategy": {"template": "string"},
+}
+
+_BOOTSTRAP_DATA = Refused(
+    "bootstrap.data is not supported; Cluster API removed it",
+    "Put the data into a Secret and name it in bootstrap.dataSecretName.",
+)
+
+
+def _machine(reference: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "clusterName": "string",
+        "version": "string",
+        "providerID": "string",
+        "failureDomain": "string",
+        "bootstrap": {"configRef": reference, "dataSecretName": "string", "data": _BOOTSTRAP_DATA},
+        "infrastructureRef": reference,
+        "readinessGates": _READINESS_GATES,
+    }
+
+
+_MACHINE_HUB = {
+    **_machine(_REFERENCE_HUB),
+    "deletion": _DELETION,
+    "minReadySeconds": "seconds",
+}
+_MACHINE_CLASSIC = {
+    **_machine(_REFERENCE_CLASSIC),
+    "nodeDrainTimeout": "duration",
+    "nodeVolumeDetachTimeout": "duration",
+    "nodeDeletionTimeout": "duration",
+}
+
+CLUSTER_SPEC = {"classic": _cluster(_REFERENCE_CLASSIC), "hub": _cluster(_REFERENCE_HUB)}
+CONTROL_PLANE_SPEC = {"classic": _CONTROL_PLANE_CLASSIC, "hub": _CONTROL_PLANE_HUB}
+MACHINE_SPEC = {"classic": _MACHINE_CLASSIC, "hub": _MACHINE_HUB}
+KUBEADM_CONFIG_SPEC = {"classic": _config(classic=True), "hub": _config(classic=False)}
+SECRET = {"type": "string", "data": MapOf("string"), "stringData": MapOf("string"), "immutable": "boolean"}
+
+# Advice for people who write one form's name in the other.
+HINTS_HUB: Mapping[str, str] = {
+    "infrastructureTemplate": "In v1beta2 this is spec.machineTemplate.spec.infrastructureRef.",
+    "upgradeAfter": "In v1beta2 this is spec.rollout.after.",
+    "rolloutAfter": "In v1beta2 this is spec.rollout.after.",
+    "rolloutBefore": "In v1beta2 this is spec.rollout.before.",
+    "strategy": "In v1beta2 this is spec.rollout.strategy.",
+    "rolloutStrategy": "In v1beta2 this is spec.rollout.strategy.",
+    "remediationStrategy": "In v1beta2 this is spec.remediation.",
+    "machineNamingStrategy": "In v1beta2 this is spec.machineNaming.",
+    "infrastructureRef": "In v1beta2 this is spec.machineTemplate.spec.infrastructureRef.",
+    "nodeDrainTimeout": "In v1beta2 this is spec.machineTemplate.spec.deletion.nodeDrainTimeoutSeconds.",
+    "nodeVolumeDetachTimeout": "In v1beta2 this is spec.machineTemplate.spec.deletion.nodeVolumeDetachTimeoutSeconds.",
+    "nodeDeletionTimeout": "In v1beta2 this is spec.machineTemplate.spec.deletion.nodeDeletionTimeoutSeconds.",
+    "timeoutForControlPlane": "In v1beta2 this is timeouts.controlPlaneComponentHealthCheckSeconds of init and join.",
+    "timeout": "In v1beta2 this is joinConfiguration.timeouts.discoverySeconds.",
+    "ttl": "In v1beta2 this is ttlSeconds.",
+    "apiVersion": "In v1beta2 a reference has apiGroup (no version), kind and name; kubeadm's parts have no apiVersion.",
+    "namespace": "In v1beta2 a reference is always to the same namespace; remove it.",
+    "useHyperKubeImage": "kubeadm removed it; remove the field.",
+}
+HINTS_CLASSIC: Mapping[str, str] = {
+    "rollout": "In v1beta1 and before these are spec.rolloutAfter, spec.rolloutBefore and spec.rolloutStrategy.",
+    "remediation": "In v1beta1 and before this is spec.remediationStrategy.",
+    "machineNaming": "In v1beta1 and before this is spec.machineNamingStrategy.",
+    "spec": "In v1beta1 and before there is no spec below machineTemplate: infrastructureRef is directly in it.",
+    "deletion": "In v1beta1 and before the timeouts are directly in machineTemplate.",
+    "timeouts": "It needs v1beta2; before, use clusterConfiguration.apiServer.timeoutForControlPlane or discovery.timeout.",
+    "apiGroup": "In v1beta1 and before a reference has apiVersion, kind and name.",
+    "ttlSeconds": "In v1beta1 and before this is ttl, a duration.",
+}

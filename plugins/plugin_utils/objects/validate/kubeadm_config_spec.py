@@ -1,0 +1,203 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rules of what a KubeadmConfigSpec holds beside kubeadm's parts: files, users, commands, text that becomes the machine's name."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ....module_utils.common.errors import Report, child, item
+from ...documents.names import is_dns_subdomain
+
+ENCODINGS = ("base64", "gzip", "gzip+base64")
+LARGEST_FILE = 10 * 1024 * 1024
+COMPONENT_CONFIGS: Mapping[str, tuple[str, str]] = {
+    "kubeletConfiguration": ("kubelet.config.k8s.io/v1beta1", "KubeletConfiguration"),
+    "kubeProxyConfiguration": ("kubeproxy.config.k8s.io/v1alpha1", "KubeProxyConfiguration"),
+}
+
+# The instance data of cloud-init that Cluster API's examples use; they become the machine's name, nothing else is substituted.
+MACHINE_NAME_TEXT = re.compile(
+    r"\{\{-?\s*(?:ds\.meta_data\.local_hostname|ds\.meta_data\.hostname|v1\.local_hostname)\s*-?\}\}"
+)
+_INSTANCE_DATA = re.compile(r"\{\{-?\s*(?:ds|v1)\.[^{}]*\}\}")
+_PERMISSIONS = re.compile(r"0?[0-7]{3,4}")
+_OWNER = re.compile(r"[a-z_][a-z0-9_.-]*\$?(:[a-z_][a-z0-9_.-]*\$?)?|[0-9]{1,9}(:[0-9]{1,9})?")
+_USER = re.compile(r"[a-z_][a-z0-9_-]{0,30}\$?")
+
+
+def machine_text(text: str, machine: str) -> str:
+    """`text` with the references to cloud-init's host name replaced by the machine's name."""
+    return MACHINE_NAME_TEXT.sub(lambda _match: machine, text)
+
+
+def decode_content(content: bytes, encoding: str) -> bytes:
+    """A file's bytes from its encoded content; ValueError says what is wrong. At most 10 MB after decompression."""
+    try:
+        data = base64.b64decode(b"".join(content.split()), validate=True) if "base64" in encoding else content
+    except (binascii.Error, ValueError):
+        raise ValueError("the content is not base64") from None
+    if not encoding.startswith("gzip"):
+        return data
+    inflater = zlib.decompressobj(16 + zlib.MAX_WBITS)
+    try:
+        plain = inflater.decompress(data, LARGEST_FILE + 1)
+    except zlib.error:
+        raise ValueError("the content is not gzip") from None
+    if len(plain) > LARGEST_FILE:
+        raise ValueError("the content is larger than 10 MB when it is unpacked")
+    if not inflater.eof:
+        raise ValueError("the gzip content ends too early")
+    return plain
+
+
+def validate_config(config: Mapping[str, Any], path: str, report: Report) -> None:
+    """Check format, files, users, commands, component configurations and node names of a hub KubeadmConfigSpec at `path`."""
+    if config.get("format") not in (None, "cloud-config"):
+        rule = "the bootstrap format is cloud-config; ignition is not supported, machines are set up over Ansible's connection"
+        report.add(child(path, "format"), config["format"], rule, "Remove format.")
+    verbosity = config.get("verbosity")
+    if verbosity is not None and not 0 <= verbosity <= 10:
+        report.add(child(path, "verbosity"), verbosity, "kubeadm's verbosity is between 0 and 10", "Use 0 to 10.")
+    _files(config, path, report)
+    _users(config, path, report)
+    for field in ("preKubeadmCommands", "postKubeadmCommands"):
+        for index, command in enumerate(config.get(field) or []):
+            if not command.strip():
+                report.add(item(child(path, field), index), None, "the command is empty", "Remove it.")
+    for field, (api_version, kind) in COMPONENT_CONFIGS.items():
+        _component_config(config.get(field), child(path, field), api_version, kind, report)
+    for part in ("initConfiguration", "joinConfiguration"):
+        name = ((config.get(part) or {}).get("nodeRegistration") or {}).get("name")
+        if name is not None:
+            _node_name(name, child(path, part, "nodeRegistration", "name"), report)
+    for where, text in _texts(config, path):
+        for unknown in _INSTANCE_DATA.findall(MACHINE_NAME_TEXT.sub("", text)):
+            fix = "Use {{ ds.meta_data.local_hostname }}, which becomes the machine's name, or find the value out in a command."
+            report.add(where, None, f"{unknown!r} is instance data of cloud-init, which does not run here", fix)
+
+
+def _files(config: Mapping[str, Any], path: str, report: Report) -> None:
+    seen: set[str] = set()
+    for index, file in enumerate(config.get("files") or []):
+        where = item(child(path, "files"), index)
+        name = file.get("path") or ""
+        if not name.startswith("/") or name.endswith("/") or ".." in name.split("/"):
+            fix = "Write the file's full path, without '..'."
+            report.add(child(where, "path"), name or None, "a file's path is absolute", fix)
+        elif name in seen:
+            report.add(child(where, "path"), name, "another entry of files has the same path", "Merge the two.")
+        seen.add(name)
+        permissions, owner, encoding = file.get("permissions"), file.get("owner"), file.get("encoding")
+        if permissions is not None and not _PERMISSIONS.fullmatch(permissions):
+            report.add(
+                child(where, "permissions"), permissions, "permissions are octal digits", 'Write them like "0644".'
+            )
+        if owner is not None and not _OWNER.fullmatch(owner):
+            report.add(child(where, "owner"), owner, "an owner is user or user:group", 'Write it like "root:root".')
+        if encoding is not None and encoding not in ENCODINGS:
+            fix = f"Use one of {', '.join(ENCODINGS)}, or leave it out for text."
+            report.add(child(where, "encoding"), encoding, "this is not an encoding of file contents", fix)
+        else:
+            _content(file, where, report)
+
+
+def _content(file: Mapping[str, Any], path: str, report: Report) -> None:
+    source, encoding = file.get("contentFrom"), file.get("encoding") or ""
+    if source is not None and file.get("content"):
+        fix = "Keep content or contentFrom."
+        report.add(child(path, "contentFrom"), None, "content and contentFrom exclude each other", fix)
+    if source is not None:
+        _secret_source(source, child(path, "contentFrom"), report)
+    elif encoding == "gzip":
+        rule = "gzip is binary, which text in a manifest cannot be"
+        report.add(child(path, "encoding"), encoding, rule, "Use gzip+base64, or contentFrom a Secret.")
+    elif encoding:
+        try:
+            decode_content((file.get("content") or "").encode(), encoding)
+        except ValueError as error:
+            report.add(
+                child(path, "content"), None, str(error), f"Encode the content as {encoding}, or correct encoding."
+            )
+
+
+def _secret_source(source: Mapping[str, Any], path: str, report: Report) -> None:
+    for key in ("name", "key"):
+        if not (source.get("secret") or {}).get(key):
+            where = child(path, "secret", key)
+            report.add(
+                where,
+                None,
+                f"the reference to a Secret has no {key}",
+                "Give the Secret's name and the key in its data.",
+            )
+
+
+def _users(config: Mapping[str, Any], path: str, report: Report) -> None:
+    seen: set[str] = set()
+    for index, user in enumerate(config.get("users") or []):
+        where = item(child(path, "users"), index)
+        name = user.get("name") or ""
+        if not _USER.fullmatch(name):
+            fix = "Use at most 31 lower case letters, digits, '-' and '_', beginning with a letter."
+            report.add(child(where, "name"), name or None, "this is not a user name", fix)
+        elif name in seen:
+            report.add(child(where, "name"), name, "another entry of users has the same name", "Merge the two.")
+        seen.add(name)
+        for field in ("homeDir", "shell"):
+            if user.get(field) and not user[field].startswith("/"):
+                report.add(child(where, field), user[field], "this path is not absolute", "Begin it with '/'.")
+        if user.get("passwdFrom") is not None:
+            if user.get("passwd"):
+                fix = "Keep one of them."
+                report.add(child(where, "passwdFrom"), None, "passwd and passwdFrom exclude each other", fix)
+            _secret_source(user["passwdFrom"], child(where, "passwdFrom"), report)
+        for field in ("passwd", "gecos", "homeDir", "shell"):
+            if re.search(r"[:\n]", user.get(field) or ""):
+                report.add(
+                    child(where, field), None, "':' and line breaks would break the user database", "Remove them."
+                )
+
+
+def _component_config(config: Any, path: str, api_version: str, kind: str, report: Report) -> None:
+    for key, expected in (("apiVersion", api_version), ("kind", kind)):
+        if config is not None and config.get(key, expected) != expected:
+            shown = config[key] if isinstance(config[key], str) else None
+            report.add(
+                child(path, key),
+                shown,
+                f"this document is a {kind} of {api_version}",
+                f"Write {expected}, or leave it out.",
+            )
+
+
+def _node_name(name: str, path: str, report: Report) -> None:
+    rendered = machine_text(name, "machine")
+    if rendered == name:
+        rule = "a fixed node name would be the same on every machine, and a replacement could not join"
+        report.add(
+            path, name, rule, "Leave it out (the machine's name is taken), or use '{{ ds.meta_data.local_hostname }}'."
+        )
+    elif not is_dns_subdomain(rendered):
+        fix = "Use lower case letters, digits, '-' and '.', and only {{ ds.meta_data.local_hostname }}."
+        report.add(path, name, "this does not become an RFC 1123 name", fix)
+
+
+def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Every text in which the machine's name is substituted, with its path; encoded contents are opaque."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, list):
+        for index, entry in enumerate(value):
+            yield from _texts(entry, item(path, index))
+    elif isinstance(value, dict):
+        encoded = value.get("encoding") in ENCODINGS
+        for key, entry in value.items():
+            if not (encoded and key == "content"):
+                yield from _texts(entry, child(path, key))

@@ -1,0 +1,93 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an observation tells beside parse.py's: an external etcd, the flags of static pods, and whose certificates may have ended."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...module_utils.common.values import parse_time
+from ...module_utils.workload_api import static_pod_flags
+from ..objects import kinds
+from ..records.objects import ClusterObjects, Object
+
+_MAX_TEXT = 4096
+
+
+def facts(raw: t.Any, wanted_endpoints: t.Sequence[str] = ()) -> Object:
+    """Return ``etcd`` (only where it is external: ``{reachable, message}``) and ``staticPodFlags`` of a raw observation.
+
+    ``wanted_endpoints``: those of an external etcd in the spec. What is wrong with others, which a machine still has that was made
+    before they were taken out, holds up nothing: else nobody could ever leave an endpoint that is gone for good.
+    """
+    observation = raw if isinstance(raw, dict) else {}
+    objects = observation.get("objects")
+    found: Object = {
+        "staticPodFlags": static_pod_flags.read(objects.get("staticPodFlags")) if isinstance(objects, dict) else []
+    }
+    external = observation.get("externalEtcd")
+    if isinstance(external, dict):
+        # Without a list of members: whose they are and how many may fail is not this control plane's business.
+        message = external.get("message")
+        text = message[:_MAX_TEXT] if isinstance(message, str) else ""
+        reachable = external.get("reachable") is True
+        if not reachable and _left_behind(external.get("endpoints"), wanted_endpoints):
+            reachable, text = True, ""
+        found["etcd"] = {"reachable": reachable, "message": text}
+    return found
+
+
+def wanted_endpoints(objects: ClusterObjects) -> list[str]:
+    """The endpoints of the external etcd that the KubeadmControlPlane's spec names, [] where it has none."""
+    spec = ((objects.control_plane or {}).get("spec") or {}).get("kubeadmConfigSpec") or {}
+    external = ((spec.get("clusterConfiguration") or {}).get("etcd") or {}).get("external") or {}
+    return [str(each) for each in external.get("endpoints") or ()]
+
+
+def _left_behind(endpoints: t.Any, wanted: t.Sequence[str]) -> bool:
+    """Tell whether endpoints that the spec names serve, and all that do not are none of them."""
+    asked = {
+        str(each.get("url")): each.get("healthy") is True
+        for each in (endpoints if isinstance(endpoints, list) else [])
+        if isinstance(each, dict)
+    }
+    mine = [healthy for url, healthy in asked.items() if url in wanted]
+    return bool(mine) and all(mine) and any(not healthy for url, healthy in asked.items() if url not in wanted)
+
+
+def drift(objects: ClusterObjects, pods: t.Optional[t.Sequence[Object]]) -> list[Object]:
+    """Return by which flags each machine's static pods differ from what the machine was made from (its KubeadmConfig)."""
+    found = []
+    for machine in objects.all_machines:
+        name = str(machine["metadata"]["name"])
+        node = ((machine.get("status") or {}).get("nodeRef") or {}).get("name") or name
+        spec = (objects.kubeadm_configs.get(name) or {}).get("spec")
+        if isinstance(spec, dict):
+            own = [each for each in pods or () if each["node"] == node]
+            found += static_pod_flags.drift(own, spec.get("clusterConfiguration") or {})
+    return found
+
+
+def perhaps_ended(objects: ClusterObjects, workload: Object, now: str) -> list[str]:
+    """Return the bootstrapped machines whose certificates may have ended, by what is recorded or by what their etcd members answer.
+
+    Only the machine itself knows: they may have been renewed since they were recorded.
+    """
+    etcd = workload.get("etcd") or {}
+    statuses = etcd.get("statuses") or {}
+    refused = {
+        str(each.get("name"))
+        for each in etcd.get("members") or ()
+        if "certificate" in str((statuses.get(each.get("id")) or {}).get("message") or "").lower()
+    }
+    found = []
+    for machine in objects.bootstrapped_machines():
+        name = str(machine["metadata"]["name"])
+        config = objects.kubeadm_configs.get(name) or {}
+        recorded = (config.get("metadata", {}).get("annotations") or {}).get(kinds.ANNOTATION_CERTIFICATES_EXPIRY)
+        end, moment = parse_time(recorded), parse_time(now)
+        node = ((machine.get("status") or {}).get("nodeRef") or {}).get("name") or name
+        if node in refused or (end is not None and moment is not None and end <= moment):
+            found.append(name)
+    return found

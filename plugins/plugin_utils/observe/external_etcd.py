@@ -1,0 +1,148 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Is an external etcd fit for a machine that is about to become a control plane? Asked on that machine, before kubeadm runs."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...module_utils.common import kubernetes_facts
+from ...module_utils.common.kubernetes_versions import read_version
+from ..calls.failure import ControlPlaneFailure
+from ..calls.machine_connection import Answer
+from ..decision.creation.existing_hosts import EXTERNAL_ETCD_UNUSABLE
+from ..objects import kinds
+from ..pki.secrets import ETCD_CLIENT, read_pair, secret_name
+from ..records.objects import CONTROL_PLANE, ClusterObjects, Object
+from .observation import Caller
+
+MODULE = "external_etcd_info"
+# Says that this control plane's first machine was begun on that etcd: what is in it since then is its own.
+BEGAN = kinds.ANNOTATION_PREFIX + "external-etcd-began"
+_FIX = "Nothing was started on the machine. Then run reconcile again."
+
+
+class Ask(t.Protocol):
+    """Calls a module on the machine, or on the host that is to become it."""
+
+    def __call__(self, module: str, call: dict[str, t.Any]) -> Answer: ...
+
+
+def require(objects: ClusterObjects, caller: Caller, name: str, first: bool) -> None:
+    """Fail where kubeadm would on this machine, or where the first machine would write over somebody's data.
+
+    Nothing where etcd runs on the control plane machines. ``first``: the machine is to run kubeadm init.
+    """
+
+    def ask(module: str, call: dict[str, t.Any]) -> Answer:
+        return caller.call(objects.reach(name), module, call)
+
+    version = str((objects.machine(name) or {}).get("spec", {}).get("version") or "")
+    found = _problem(objects, ask, f"machine {name}", version, first)
+    if found is not None:
+        raise ControlPlaneFailure(" ".join(each for each in (f"{found.what}.", found.fix, _FIX) if each))
+    if first and _external(objects) and BEGAN not in _annotations(objects):
+        _note_begun(objects)
+
+
+def obstacle(objects: ClusterObjects, ask: Ask, who: str) -> t.Optional[Object]:
+    """Return what will keep the first machine from being started on an external etcd, None where nothing will.
+
+    Asked on a host that such a machine can be made of, before anything is made; ``who`` is what messages call it.
+    """
+    version = str(((objects.control_plane or {}).get("spec") or {}).get("version") or "")
+    found = _problem(objects, ask, who, version, first=True)
+    if found is None:
+        return None
+    return {"reason": EXTERNAL_ETCD_UNUSABLE, "message": found.what, "fix": f"{found.fix} Nothing was changed.".strip()}
+
+
+class _Problem(t.NamedTuple):
+    what: str
+    fix: str
+
+
+def _external(objects: ClusterObjects) -> t.Optional[Object]:
+    external: t.Optional[Object] = (_configuration(objects).get("etcd") or {}).get("external")
+    return external
+
+
+def _configuration(objects: ClusterObjects) -> Object:
+    spec = ((objects.control_plane or {}).get("spec") or {}).get("kubeadmConfigSpec") or {}
+    configuration: Object = spec.get("clusterConfiguration") or {}
+    return configuration
+
+
+def _annotations(objects: ClusterObjects) -> Object:
+    annotations: Object = ((objects.control_plane or {}).get("metadata") or {}).get("annotations") or {}
+    return annotations
+
+
+def _problem(objects: ClusterObjects, ask: Ask, who: str, version: str, first: bool) -> t.Optional[_Problem]:
+    external = _external(objects)
+    if not external:
+        return None
+    prefix = _prefix(_configuration(objects))
+    answer = ask(MODULE, _question(objects, external, prefix))
+    if answer.failed:
+        return _Problem(f"{who} could not ask the external etcd: {answer.message}", "")
+    etcd = answer.result["etcd"]
+    if not etcd["reachable"]:
+        return _Problem(
+            f"{who} can't use the external etcd: {etcd['message']}. kubeadm would refuse it, and kube-apiserver would not start",
+            f"Put that right (the endpoint, the Secrets {secret_name(objects.cluster, kinds.PURPOSE_ETCD)} and "
+            f"{secret_name(objects.cluster, ETCD_CLIENT)}, the way from the machine to it), or take the endpoint out of etcd.external.",
+        )
+    older = _older_than_wanted(version, etcd)
+    if older:
+        return _Problem(f"{who} can't use the external etcd: {older}", "Upgrade that etcd.")
+    keys = answer.result.get("key_count")
+    if first and keys and BEGAN not in _annotations(objects):
+        return _Problem(
+            f"the external etcd of {objects.title} holds {keys} keys below {prefix}: a Kubernetes cluster's data, and this store has never "
+            "initialized one there. kubeadm init would write a second cluster over it, and both would be lost",
+            "Give the store that knows that cluster, or adopt it; for a new cluster give etcd a prefix of its own "
+            "(clusterConfiguration.apiServer.extraArgs etcd-prefix), or empty it if nobody needs what it holds.",
+        )
+    return None
+
+
+def _question(objects: ClusterObjects, external: Object, prefix: str) -> dict[str, t.Any]:
+    call: dict[str, t.Any] = {"endpoints": list(external.get("endpoints") or []), "prefix": prefix}
+    names = {}
+    ca = read_pair(objects.store, objects.cluster, kinds.PURPOSE_ETCD)
+    if ca is not None:
+        call["ca"] = ca.crt
+        names["ca"] = f"of Secret {secret_name(objects.cluster, kinds.PURPOSE_ETCD)}"
+    client = read_pair(objects.store, objects.cluster, ETCD_CLIENT)
+    if client is not None and client.key:
+        call.update(certificate=client.crt, key=client.key)
+        names["certificate"] = names["key"] = f"of Secret {secret_name(objects.cluster, ETCD_CLIENT)}"
+    return {**call, "names": names}
+
+
+def _prefix(configuration: Object) -> str:
+    arguments = (configuration.get("apiServer") or {}).get("extraArgs") or []
+    found = [str(each.get("value")) for each in arguments if each.get("name") == "etcd-prefix"]
+    return found[-1] if found else "/registry"
+
+
+def _older_than_wanted(version: str, etcd: Object) -> str:
+    if read_version(version) is None:
+        return ""
+    oldest = kubernetes_facts.minimum_external_etcd(version)
+    least = read_version(f"v{oldest}") if oldest else None
+    for each in etcd["endpoints"]:
+        found = read_version(f"v{each['version']}")
+        if least is not None and found is not None and found < least:
+            return f"{each['url']} is etcd {each['version']}, and kubeadm {version} wants {oldest} or newer"
+    return ""
+
+
+def _note_begun(objects: ClusterObjects) -> None:
+    def began(stored: Object) -> None:
+        stored["metadata"].setdefault("annotations", {})[BEGAN] = "true"
+
+    name = str(t.cast(Object, objects.control_plane)["metadata"]["name"])
+    objects.control_plane = objects.store.modify(CONTROL_PLANE, objects.namespace, name, began)

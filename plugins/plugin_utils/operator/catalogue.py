@@ -1,0 +1,66 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every command that a Task may have, by its name, and what an object's command descriptors must be (kubeadm.md A1.4, A3.1 #12)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..documents.names import typed_name
+from ..objects.actions import FieldError
+from .change_configuration import commands as catalogue_configuration
+from .commands import Command
+from .custom import commands as catalogue_custom
+from .planner import NodeFacts
+from .renew_certificates import commands as catalogue_certificates
+from .rotate_certificate_authorities import commands as catalogue_rotation
+from .upgrade import commands as catalogue_upgrade
+
+COMMANDS: Mapping[str, Command] = {
+    each.name: each
+    for commands in (
+        catalogue_custom.COMMANDS,
+        catalogue_upgrade.COMMANDS,
+        catalogue_certificates.COMMANDS,
+        catalogue_rotation.COMMANDS,
+        catalogue_configuration.COMMANDS,
+    )
+    for each in commands
+}
+
+
+def split(descriptor: Mapping[str, Any]) -> tuple[Command, dict[str, Any]]:
+    """A valid command descriptor's command and its parameters, complete with defaults."""
+    ((name, parameters),) = descriptor.items()
+    command = COMMANDS[name]
+    return command, command.complete(parameters or {})
+
+
+def descriptor_errors(descriptor: Any, path: str) -> list[FieldError]:
+    """What is wrong with a command descriptor: it names exactly one known command, with parameters that it has."""
+    if not isinstance(descriptor, Mapping) or not descriptor:
+        rule = "must be a mapping of one command's name to its parameters"
+        return [FieldError(path, None, rule, "Write such as: preflight: {}.")]
+    if len(descriptor) > 1:
+        rule = f"names {len(descriptor)} commands ({', '.join(sorted(map(str, descriptor)))}), a descriptor names exactly one"
+        return [FieldError(path, None, rule, "Make them entries of their own, in the order they are to run.")]
+    ((name, parameters),) = descriptor.items()
+    if name not in COMMANDS:
+        known = ", ".join(sorted(COMMANDS))
+        return [FieldError(f"{path}.{name}", None, "there is no such command", f"Known are: {known}.")]
+    if parameters is not None and not isinstance(parameters, Mapping):
+        return [FieldError(f"{path}.{name}", None, "its parameters must be a mapping", "Write {} where it has none.")]
+    return COMMANDS[name].errors(parameters or {}, f"{path}.{name}")
+
+
+def describe(descriptors: Sequence[Mapping[str, Any]], node: NodeFacts) -> list[str]:
+    """The lines that a person would type on a Node for these commands, in their order."""
+    lines: list[str] = []
+    node = dataclasses.replace(node, name=typed_name(node.name, "NODE"))
+    for descriptor in descriptors:
+        command, parameters = split(descriptor)
+        lines += command.describe(parameters, node)
+    return lines

@@ -1,0 +1,123 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a command of a Task is: its name, its parameters, and the lines that a person would type for it (kubeadm.md A1.4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Callable
+
+from ..objects.actions import FieldError
+from .planner import NodeFacts
+
+STRING = "string"
+INTEGER = "integer"
+BOOLEAN = "boolean"
+STRINGS = "strings"
+MAPPING = "mapping"
+MAPPINGS = "mappings"
+INTEGERS = "integers"
+
+_TYPES: Mapping[str, tuple[type, str]] = {
+    STRING: (str, "text"),
+    INTEGER: (int, "a whole number"),
+    BOOLEAN: (bool, "true or false"),
+    STRINGS: (list, "a list of texts"),
+    MAPPING: (dict, "a mapping"),
+    MAPPINGS: (list, "a list of mappings"),
+    INTEGERS: (list, "a list of whole numbers"),
+}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A command's parameter. ``pattern`` must match a text (each text of a list) as a whole; ``minimum`` holds for numbers."""
+
+    type: str = STRING
+    required: bool = False
+    default: Any = None
+    choices: tuple[str, ...] = ()
+    pattern: str = ""
+    pattern_words: str = ""
+    minimum: int | None = None
+    secret: bool = False
+
+    def errors(self, value: Any, path: str) -> list[FieldError]:
+        """What is wrong with a value."""
+        wanted, words = _TYPES[self.type]
+        shown = None if self.secret or isinstance(value, (dict, list)) else value
+        right = isinstance(value, wanted) and not (wanted is int and isinstance(value, bool))
+        texts = value if wanted is list and right else [value]
+        part = {STRINGS: str, MAPPINGS: dict, INTEGERS: int}.get(self.type)
+        if not right or (part is not None and not all(isinstance(each, part) for each in texts)):
+            return [FieldError(path, shown, f"must be {words}", "Correct its type.")]
+        if self.choices and any(each not in self.choices for each in texts):
+            return [FieldError(path, shown, f"must be one of {', '.join(self.choices)}", "Choose one of them.")]
+        if self.pattern and not all(re.fullmatch(self.pattern, each) for each in texts):
+            return [
+                FieldError(path, shown, f"must be {self.pattern_words or 'of the form ' + self.pattern}", "Correct it.")
+            ]
+        if self.minimum is not None and any(each < self.minimum for each in texts):
+            return [FieldError(path, shown, f"must be at least {self.minimum}", "Give a larger number.")]
+        return []
+
+
+# (parameters, Node) -> the lines that a person would type. They must not show a secret.
+Describe = Callable[[Mapping[str, Any], NodeFacts], "tuple[str, ...]"]
+# (parameters, path) -> rules over several parameters.
+Check = Callable[[Mapping[str, Any], str], "list[FieldError]"]
+# parameters -> whether it holds for them.
+Holds = Callable[[Mapping[str, Any]], bool]
+
+
+def always(parameters: Mapping[str, Any]) -> bool:
+    """It holds whatever the parameters are."""
+    del parameters
+    return True
+
+
+def never(parameters: Mapping[str, Any]) -> bool:
+    """It holds for no parameters."""
+    del parameters
+    return False
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command that a Task may have.
+
+    ``disruptive`` is whether something of the node stops while it runs: such commands count against a disruption budget and are
+    never run where the cluster's lock was lost. ``stops_api_server`` is whether a control plane Node's API server, or the etcd that it
+    asks, stops while it runs with these parameters.
+    """
+
+    name: str
+    describe: Describe
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    disruptive: bool = False
+    check: Check | None = None
+    stops_api_server: Holds = never
+
+    def errors(self, parameters: Mapping[str, Any], path: str) -> list[FieldError]:
+        """What is wrong with parameters as written."""
+        found = []
+        for name in sorted(set(parameters) - set(self.parameters)):
+            known = ", ".join(sorted(self.parameters)) or "none"
+            rule = f"{self.name} has no such parameter (it has: {known})"
+            found.append(FieldError(f"{path}.{name}", None, rule, "Remove it, or correct its name."))
+        for name, parameter in self.parameters.items():
+            if parameters.get(name) is not None:
+                found += parameter.errors(parameters[name], f"{path}.{name}")
+            elif parameter.required:
+                found.append(FieldError(f"{path}.{name}", None, f"{self.name} needs it", "Give it."))
+        if not found and self.check is not None:
+            found += self.check(self.complete(parameters), path)
+        return found
+
+    def complete(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters with the defaults of those that are not given."""
+        given = {name: value for name, value in parameters.items() if value is not None}
+        return {**{name: each.default for name, each in self.parameters.items()}, **given}

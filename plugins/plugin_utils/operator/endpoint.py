@@ -1,0 +1,44 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which machines are taken from behind the control plane's endpoint while a Task stops their API server: pure.
+
+A load balancer's own checks notice within seconds that an API server has stopped, or no longer reaches its etcd; until then its clients
+wait in vain. A machine that leaves beforehand costs nobody a request, as when it is removed (docs/removing_a_machine.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..objects.actions import Object
+from . import catalogue, freeze
+
+
+def stops_api_server(descriptors: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether one of these commands stops the API server of a control plane Node that runs them."""
+    for descriptor in descriptors:
+        # One that another release planned, or somebody edited, is refused when its turn comes.
+        if not catalogue.descriptor_errors(descriptor, ""):
+            command, parameters = catalogue.split(descriptor)
+            if command.stops_api_server(parameters):
+                return True
+    return False
+
+
+def leaving(plan: Mapping[str, Any], tasks: Sequence[Object]) -> tuple[str, ...]:
+    """The machines, by name, that leave the endpoint while these Tasks run.
+
+    Those of control plane Nodes whose API server the Tasks stop, where there is another Node to answer instead; where no API server
+    answered when the plan was frozen there is nobody to be spared.
+    """
+    control_planes = {each.name: each.machine for each in freeze.nodes_of(plan) if each.control_plane}
+    stopped = [
+        name
+        for name, commands in ((each["spec"].get("nodeName"), each["spec"].get("commands")) for each in tasks)
+        if name in control_planes and stops_api_server(commands or ())
+    ]
+    if not plan["facts"]["apiAnswers"] or set(stopped) >= set(control_planes):
+        return ()
+    return tuple(control_planes[name] for name in sorted(set(stopped)) if control_planes[name])

@@ -1,0 +1,240 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The plan of an Action, frozen with a hash when it starts, and the objects that are made from it (kubeadm.md A3.1 #4 to #7, #11)."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..objects import actions, origin
+from ..objects.actions import Object
+from .custom import plan as custom
+from .kinds import PLANNERS
+from .planner import ClusterFacts, GroupPlan, NodeFacts, RefusedAction
+
+# A store keeps an object in a file of its name.
+LONGEST_NAME = 240
+_CLUSTER_LABEL = "cluster.x-k8s.io/cluster-name"
+
+
+def group_plans(root: Mapping[str, Any], facts: ClusterFacts) -> tuple[GroupPlan, ...]:
+    """The TaskGroups of an Action, or the one of a detached TaskGroup or Task. Raises RefusedAction."""
+    if root["kind"] == actions.TASK_GROUP:
+        return (custom.group_plan(str(root["metadata"]["name"]), root["spec"], facts, "spec"),)
+    if root["kind"] == actions.TASK:
+        return (custom.task_plan(root["spec"], facts),)
+    kind = actions.what(root)
+    _validate, plan = PLANNERS[kind]
+    return plan(root["spec"][kind], facts)
+
+
+def freeze(root: Mapping[str, Any], facts: ClusterFacts, now: str = "") -> Object:
+    """The plan of an Action for the cluster as it is now (``now``: RFC 3339).
+
+    Returns:
+        what ``status.plan`` keeps: the groups with their numbers, names, Nodes and commands, what was known of the cluster, and hashes
+        of the request and of the plan itself. A plan without groups means that there is nothing to do.
+
+    Raises:
+        RefusedAction: it can't be carried out on this cluster; a Node that is needed can't be reached.
+    """
+    planned = [each for each in group_plans(root, facts) if each.nodes]
+    _require_reachable(planned, facts)
+    name = str(root["metadata"]["name"])
+    width = max(2, len(str(len(planned))))
+    groups = []
+    for number, each in enumerate(planned, 1):
+        order = str(number).zfill(width)
+        own = root["kind"] != actions.ACTION
+        full = name if own else f"{name}-{order}-{each.name}"
+        groups.append(
+            {
+                "order": order,
+                "name": full,
+                "nodes": list(each.nodes),
+                "policy": each.policy,
+                "maxUnavailable": each.max_unavailable,
+                "commands": [dict(command) for command in each.commands],
+            }
+        )
+        for node in each.nodes:
+            _require_name(task_name(root, groups[-1], node))
+    plan = {
+        "frozenAt": now,
+        "requestHash": request_hash(root),
+        "groups": groups,
+        "nodes": [_node_record(each) for each in facts.nodes],
+        "facts": {
+            "cluster": facts.cluster,
+            "kubernetesVersion": facts.kubernetes_version,
+            "clusterConfiguration": facts.cluster_configuration,
+            "kubeletConfiguration": facts.kubelet_configuration,
+            "kubeProxyConfiguration": facts.kube_proxy_configuration,
+            "externalEtcd": facts.external_etcd,
+            "apiAnswers": facts.api_answers,
+            "certificates": dict(facts.certificates),
+            "etcdVersions": dict(facts.etcd_versions),
+            "extra": dict(facts.extra),
+        },
+    }
+    plan = json.loads(json.dumps(plan))
+    return {**plan, "hash": plan_hash(plan)}
+
+
+def _require_reachable(planned: Sequence[GroupPlan], facts: ClusterFacts) -> None:
+    wanted = {name for each in planned for name in each.nodes}
+    silent = [each.name for each in facts.nodes if each.name in wanted and not each.reachable]
+    if silent:
+        why = str((facts.extra.get("unreachable") or {}).get(silent[0]) or "its machine was not reached")
+        rule = f"of the Nodes that this needs, {', '.join(silent)} can't be reached ({why})"
+        fix = (
+            "Nothing was started. Make them reachable; a worker must be a host of the inventory group <cluster>_workers that has the "
+            "Node's name. Or select other Nodes."
+        )
+        if not facts.api_answers:
+            fix += (
+                " Where a control plane Node's machine is gone for good, nothing can remove it while no API answers: take its Machine, its infrastructure "
+                "machine and its KubeadmConfig out of the store first (docs/renew_certificates.md)."
+            )
+        raise RefusedAction("spec", None, rule, fix)
+
+
+def _require_name(name: str) -> None:
+    if len(name) > LONGEST_NAME:
+        rule = f"is too long: a Task would be named {name[:60]}… with {len(name)} of at most {LONGEST_NAME} characters"
+        raise RefusedAction("metadata.name", None, rule, "Give the Action a shorter name.")
+
+
+def _node_record(node: NodeFacts) -> Object:
+    record = dataclasses.asdict(node)
+    return {
+        "name": record["name"],
+        "controlPlane": record["control_plane"],
+        "labels": dict(record["labels"]),
+        "kubeletVersion": record["kubelet_version"],
+        "apiServerVersion": record["api_server_version"],
+        "machine": record["machine"],
+        "inventoryHost": record["inventory_host"],
+        "machineID": record["machine_id"],
+        "osImage": record["os_image"],
+    }
+
+
+def nodes_of(plan: Mapping[str, Any]) -> tuple[NodeFacts, ...]:
+    """The Nodes of a frozen plan."""
+    return tuple(
+        NodeFacts(
+            name=each["name"],
+            control_plane=each["controlPlane"],
+            labels=each["labels"],
+            kubelet_version=each["kubeletVersion"],
+            api_server_version=each["apiServerVersion"],
+            machine=each["machine"],
+            inventory_host=each["inventoryHost"],
+            machine_id=each["machineID"],
+            # A plan that an earlier version of this collection froze has none.
+            os_image=each.get("osImage", ""),
+        )
+        for each in plan["nodes"]
+    )
+
+
+def request_hash(root: Mapping[str, Any]) -> str:
+    """The hash of what was asked for, without what a person changes while it goes on."""
+    spec = {key: value for key, value in root["spec"].items() if key not in actions.FLOW_FIELDS}
+    return _hash({"kind": root["kind"], "spec": spec})
+
+
+def plan_hash(plan: Mapping[str, Any]) -> str:
+    """The hash of a plan, without itself."""
+    return _hash({key: value for key, value in plan.items() if key != "hash"})
+
+
+def _hash(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def task_name(root: Mapping[str, Any], group: Mapping[str, Any], node: str) -> str:
+    """The name of a group's Task on a Node (kubeadm.md A1.7)."""
+    return str(root["metadata"]["name"]) if root["kind"] == actions.TASK else f"{group['name']}-{node}"
+
+
+def group_spec(group: Mapping[str, Any]) -> Object:
+    """The spec of a TaskGroup that is made from the plan."""
+    return {
+        "nodeNames": list(group["nodes"]),
+        "policy": group["policy"],
+        "maxUnavailable": group["maxUnavailable"],
+        "selector": {"matchLabels": {actions.LABEL_TASK_GROUP: _label_value(group["name"])}},
+        "template": {"spec": {"commands": list(group["commands"])}},
+    }
+
+
+def build_group(root: Mapping[str, Any], group: Mapping[str, Any]) -> Object:
+    """A TaskGroup of an Action, as it is put into the store."""
+    return _child(actions.TASK_GROUP, group["name"], group_spec(group), root, root, group)
+
+
+def build_task(root: Mapping[str, Any], group: Mapping[str, Any], owner: Mapping[str, Any], node: str) -> Object:
+    """A Task of a TaskGroup, as it is put into the store."""
+    spec = {"nodeName": node, "commands": list(group["commands"])}
+    return _child(actions.TASK, task_name(root, group, node), spec, root, owner, group)
+
+
+def _child(
+    kind: str,
+    name: str,
+    spec: Object,
+    root: Mapping[str, Any],
+    owner: Mapping[str, Any],
+    group: Mapping[str, Any],
+) -> Object:
+    metadata = root["metadata"]
+    labels = {**(metadata.get("labels") or {})}
+    labels[actions.LABEL_UID] = origin.uid(root)
+    labels[actions.LABEL_ORDER] = group["order"]
+    labels[actions.LABEL_TASK_GROUP] = _label_value(group["name"])
+    if root["kind"] == actions.ACTION:
+        labels[actions.LABEL_ACTION] = _label_value(str(metadata["name"]))
+    reference = {
+        "apiVersion": actions.API_VERSION,
+        "kind": owner["kind"],
+        "name": owner["metadata"]["name"],
+        "uid": owner["metadata"]["uid"],
+        "controller": True,
+    }
+    return {
+        "apiVersion": actions.API_VERSION,
+        "kind": kind,
+        "metadata": {
+            "name": name,
+            "namespace": metadata["namespace"],
+            "labels": labels,
+            "ownerReferences": [reference],
+        },
+        "spec": spec,
+    }
+
+
+def _label_value(name: str) -> str:
+    """A name as a label's value, of which Kubernetes takes 63 characters."""
+    if len(name) <= 63:
+        return name
+    return f"{name[:52].rstrip('-.')}-{hashlib.sha256(name.encode()).hexdigest()[:10]}"
+
+
+def new_root(obj: Mapping[str, Any], cluster: str, namespace: str) -> Object:
+    """A person's object as it is put into the store, for a cluster."""
+    metadata = obj["metadata"]
+    made: Object = {"apiVersion": actions.API_VERSION, "kind": obj["kind"], "spec": obj["spec"]}
+    labels = {**(metadata.get("labels") or {}), _CLUSTER_LABEL: cluster}
+    made["metadata"] = {"name": metadata["name"], "namespace": namespace, "labels": labels}
+    if metadata.get("annotations"):
+        made["metadata"]["annotations"] = metadata["annotations"]
+    return made

@@ -1,0 +1,125 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Phases, counters and reasons of Actions, TaskGroups and Tasks, for people (kubeadm.md A1.1 to A1.6, A3.1 #1, #14)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..objects import actions
+from ..objects.actions import Object
+from . import flow
+from .flow import Step
+from .matching import Execution
+
+DELETED, FAILED, SUCCEEDED, PAUSED, RUNNING, PENDING = (
+    "Deleted",
+    "Failed",
+    "Succeeded",
+    "Paused",
+    "Running",
+    "Pending",
+)
+ABORTED = "Aborted"
+
+FAILED_NODES = "FailedNodes"
+FAILED_GROUPS = "FailedTaskGroups"
+INVALID_STATE = "InvalidState"
+EXECUTION_ERROR = "ExecutionError"
+INDEX_OUT_OF_RANGE = "IndexOutOfRange"
+
+
+def phase(obj: Mapping[str, Any]) -> str:
+    """The phase of an object: the first that holds (A1.5), with one more for what a person gave up."""
+    status = obj.get("status") or {}
+    if obj["metadata"].get("deletionTimestamp"):
+        return DELETED
+    if status.get("abortTime"):
+        return ABORTED
+    if status.get("completionTime"):
+        return SUCCEEDED
+    if status.get("errorReason"):
+        return FAILED
+    if status.get("paused"):
+        return PAUSED
+    return RUNNING if status.get("startTime") else PENDING
+
+
+def task_error(obj: Mapping[str, Any]) -> str:
+    """Why a Task failed, with its Node; "" where it didn't."""
+    status = obj.get("status") or {}
+    if not status.get("errorReason") or status.get("completionTime"):
+        return ""
+    return f"Node {obj['spec']['nodeName']}: {status.get('errorMessage', '')}"
+
+
+def group_status(execution: Execution, group: Mapping[str, Any], step: Step, now: str) -> Object:
+    """A TaskGroup's status, with what its Tasks say (A1.2)."""
+    obj = execution.group_object(group) or {}
+    status: Object = {**(obj.get("status") or {})}
+    tasks = execution.tasks_of(group)
+    status.update(_counters("Nodes", [phase(each) for each in tasks]), nodes=len(group["nodes"]))
+    left_out = [each for each in tasks if (each.get("status") or {}).get("leftOut")]
+    if left_out:
+        status["leftOutNodes"] = len(left_out)
+    status.setdefault("startTime", now)
+    errors = [] if step.kind == flow.RUN else [each for each in map(task_error, tasks) if each]
+    active = step.group is not None and step.group["name"] == group["name"]
+    _ending(status, FAILED_NODES if errors else "", "; ".join(errors), active and _stands(step))
+    return status
+
+
+def root_status(execution: Execution, step: Step, now: str) -> Object:
+    """The status of an Action or a detached TaskGroup, with what its groups say (A1.1)."""
+    root = execution.root
+    status: Object = {**(root.get("status") or {})}
+    if root["kind"] == actions.TASK:
+        status["paused"] = _stands(step)
+        if step.problems:
+            status.update(errorReason=INVALID_STATE, errorMessage="; ".join(step.problems))
+        return _with_phase(root, status)
+    if root["kind"] == actions.TASK_GROUP:
+        status = group_status(execution, execution.plan["groups"][0], step, now)
+    else:
+        made = [execution.group_object(each) for each in execution.plan["groups"]]
+        phases = [phase(each) for each in made if each is not None]
+        status.update(_counters("Groups", phases), groups=len(made))
+        errors = [
+            f"TaskGroup {group['name']}: {error}"
+            for group in execution.plan["groups"]
+            for error in map(task_error, execution.tasks_of(group))
+            # While others still run it runs; what failed is told when they have ended.
+            if error and step.kind != flow.RUN
+        ]
+        _ending(status, FAILED_GROUPS if errors else "", "; ".join(errors), _stands(step))
+    if step.problems:
+        status.update(errorReason=INVALID_STATE, errorMessage="; ".join(step.problems))
+    return _with_phase(root, status)
+
+
+def _with_phase(obj: Mapping[str, Any], status: Object) -> Object:
+    status["phase"] = phase({**obj, "status": status})
+    return status
+
+
+def _ending(status: Object, reason: str, message: str, stands: bool) -> None:
+    status["paused"] = stands
+    status.pop("errorReason", None)
+    status.pop("errorMessage", None)
+    if reason:
+        status.update(errorReason=reason, errorMessage=message)
+
+
+def _stands(step: Step) -> bool:
+    return step.kind in (flow.PAUSED, flow.APPROVAL, flow.FAILED, flow.INCONSISTENT)
+
+
+def _counters(what: str, phases: Sequence[str]) -> Object:
+    """How many run, succeeded, failed; what is paused or waits counts as running."""
+    return {
+        f"running{what}": sum(1 for each in phases if each in (RUNNING, PAUSED, PENDING)),
+        f"succeeded{what}": sum(1 for each in phases if each == SUCCEEDED),
+        f"failed{what}": sum(1 for each in phases if each == FAILED),
+    }

@@ -1,0 +1,74 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The commands for renewal of certificates (kubeadm.md A6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .. import commands
+from ..commands import Command, Parameter
+from ..planner import NodeFacts
+
+ALL = "all"
+# kubeadm's names of what `certs renew` renews, and which component reads it only when it starts.
+USERS: Mapping[str, tuple[str, ...]] = {
+    "admin.conf": (),
+    "super-admin.conf": (),
+    "apiserver": ("kube-apiserver",),
+    "apiserver-etcd-client": ("kube-apiserver",),
+    "apiserver-kubelet-client": ("kube-apiserver",),
+    "controller-manager.conf": ("kube-controller-manager",),
+    "etcd-healthcheck-client": (),
+    "etcd-peer": ("etcd",),
+    "etcd-server": ("etcd",),
+    "front-proxy-client": ("kube-apiserver",),
+    "scheduler.conf": ("kube-scheduler",),
+}
+ETCD_CERTIFICATES = ("apiserver-etcd-client", "etcd-healthcheck-client", "etcd-peer", "etcd-server")
+KUBELET_CLIENT = "kubelet.conf"
+KUBECONFIG_SECRET = "kubeconfig"
+
+
+def _renew(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
+    del node
+    config = " --config=/run/kubeadm/renew.yaml" if parameters["offline"] else ""
+    return tuple(f"kubeadm certs renew {name}{config}" for name in parameters["names"])
+
+
+def _kubelet(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
+    del parameters
+    return (
+        f"kubeadm kubeconfig user --config=/run/kubeadm/renew.yaml --org=system:nodes --client-name=system:node:{node.name}"
+        " # its certificate and key become /var/lib/kubelet/pki/kubelet-client-current.pem",
+        "systemctl restart kubelet",
+    )
+
+
+def _worker_kubelet(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
+    del parameters, node
+    return (
+        "rm /etc/kubernetes/kubelet.conf /var/lib/kubelet/pki/kubelet-client-*"
+        " # after /etc/kubernetes/bootstrap-kubelet.conf was written with a new bootstrap token",
+        "systemctl restart kubelet",
+    )
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command(
+        "kubeadmRenewCertificates",
+        _renew,
+        {
+            "names": Parameter(commands.STRINGS, default=[ALL], choices=(ALL, *USERS)),
+            "offline": Parameter(commands.BOOLEAN, default=False),
+        },
+    ),
+    Command("renewKubeletClientCertificate", _kubelet, disruptive=True),
+    Command("bootstrapKubeletAgain", _worker_kubelet, disruptive=True),
+    Command(
+        "renewKubeconfigSecret",
+        lambda parameters, node: ("# renew the store's own admin kubeconfig, the Secret <cluster>-kubeconfig",),
+    ),
+)

@@ -1,0 +1,224 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The plan of a renewal of certificates, also where they have expired on every Node and nothing answers (kubeadm.md A6).
+
+Files come first, on all Nodes: that disturbs nobody and takes seconds, so that what expires in the middle of it finds its
+successor on the disk. Then what read them is restarted, one component and one Node at a time.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ....module_utils.common import kubernetes_facts
+from ...objects.actions import FieldError
+from .. import commands
+from ..commands import Parameter
+from ..planner import ClusterFacts, GroupPlan, NodeFacts, RefusedAction
+from ..upgrade.commands import COMPONENTS
+from .commands import ALL, ETCD_CERTIFICATES, KUBELET_CLIENT, USERS
+
+PATH = "spec.renewCertificates"
+# What the facts have in ``extra`` for a renewal: the controller's time (RFC 3339), with which expiry is compared.
+EXTRA_NOW = "now"
+EXPIRED, NEVER, ALWAYS = "Expired", "Never", "Always"
+_SUPER_ADMIN = "super-admin.conf"
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
+_AUTHORITIES = ("ca", "etcd-ca", "front-proxy-ca")
+_FIELDS: Mapping[str, Parameter] = {
+    "names": Parameter(commands.STRINGS, choices=(ALL, KUBELET_CLIENT, *USERS)),
+    # Which workers' kubelets are bootstrapped anew.
+    "workers": Parameter(choices=(EXPIRED, NEVER, ALWAYS)),
+    # Only on Nodes where one of them ends within as many days, so that a schedule restarts nothing in vain.
+    "withinDays": Parameter(commands.INTEGER, minimum=1),
+}
+# Later than any certificate's end.
+_ENDLESS = "9999-12-31T23:59:59Z"
+
+
+def validate(spec: Mapping[str, Any], path: str) -> list[FieldError]:
+    """What is wrong with ``spec.renewCertificates``, whatever the cluster."""
+    found = []
+    for name in sorted(set(spec) - set(_FIELDS)):
+        rule = f"a renewal has no such field (it has: {', '.join(sorted(_FIELDS))})"
+        found.append(FieldError(f"{path}.{name}", None, rule, "Remove it, or correct its name."))
+    for name, parameter in _FIELDS.items():
+        if spec.get(name) is not None:
+            found += parameter.errors(spec[name], f"{path}.{name}")
+    if spec.get("names") == []:
+        found.append(FieldError(f"{path}.names", None, "names no certificate", "Leave it out to renew all."))
+    return found
+
+
+def plan(spec: Mapping[str, Any], cluster: ClusterFacts) -> tuple[GroupPlan, ...]:
+    """The TaskGroups of a renewal; none where nothing ends within the days that were asked for.
+
+    Raises:
+        RefusedAction: a certificate that kubeadm doesn't manage here, or no control plane Node.
+    """
+    nodes = cluster.control_plane_nodes
+    if not nodes:
+        raise RefusedAction(PATH, None, "the cluster has no control plane Node", "Check its role labels.")
+    _require_authorities(cluster)
+    chosen = list(spec.get("names") or [ALL])
+    every = ALL in chosen
+    names = [ALL] if every else [name for name in chosen if name != KUBELET_CLIENT]
+    _require_known(names, cluster)
+    until = _until(spec, cluster)
+    due = [
+        each for each in _expired_first(nodes, cluster) if _due(each, names, KUBELET_CLIENT in chosen, until, cluster)
+    ]
+    groups = _control_plane(names, every or KUBELET_CLIENT in chosen, tuple(each.name for each in due), cluster)
+    which = str(spec.get("workers") or EXPIRED)
+    workers = _workers(which, until, cluster) if every or KUBELET_CLIENT in chosen else ()
+    if workers:
+        steps: tuple[Mapping[str, Any], ...] = ({"bootstrapKubeletAgain": {}}, {"waitHealthy": {}})
+        groups.append(GroupPlan("bootstrap-w", workers, steps))
+    if due and (every or "admin.conf" in chosen):
+        groups.append(GroupPlan("renew-kubeconfig", (due[0].name,), ({"renewKubeconfigSecret": {}},)))
+    return tuple(groups)
+
+
+def _control_plane(
+    names: Sequence[str], kubelet: bool, order: tuple[str, ...], cluster: ClusterFacts
+) -> list[GroupPlan]:
+    """The files on these control plane Nodes, and what reads them restarted."""
+    if not order:
+        return []
+    components = _components(names, cluster.external_etcd)
+    groups = [GroupPlan("renew-cp", order, _renewal(names, cluster.api_answers, kubelet))]
+    # The store keeps when the API server's certificate ends.
+    record: tuple[Mapping[str, Any], ...] = ({"recordMachine": {"certificates": True}},)
+    if not {ALL, "apiserver"} & set(names):
+        record = ()
+    if not cluster.api_answers:
+        return groups + _offline(components, order, record)
+    steps = _one_at_a_time(components)
+    if steps:
+        groups.append(GroupPlan("restart-cp", order, (*steps, *record)))
+    return groups
+
+
+def _until(spec: Mapping[str, Any], cluster: ClusterFacts) -> str:
+    """The time up to which a certificate's end makes it due (RFC 3339); later than all without a threshold."""
+    days, now = spec.get("withinDays"), str(cluster.extra.get(EXTRA_NOW) or "")
+    if not days or not now:
+        return _ENDLESS
+    try:
+        moment = datetime.datetime.strptime(now, _TIME) + datetime.timedelta(days=int(days))
+    except OverflowError:
+        return _ENDLESS
+    return moment.strftime(_TIME)
+
+
+def _due(node: NodeFacts, names: Sequence[str], kubelet: bool, until: str, cluster: ClusterFacts) -> bool:
+    """Whether one of these certificates of the Node ends by then, or nobody knows when.
+
+    A kubelet renews its own in time: where it isn't named it counts once it has ended.
+    """
+    if until == _ENDLESS:
+        return True
+    ends = _ends(node, cluster)
+    if not ends:
+        return True
+    wanted = USERS if ALL in names else names
+    now = str(cluster.extra[EXTRA_NOW])
+    of_kubelet = ends.get(KUBELET_CLIENT, _ENDLESS)
+    return any(ends.get(each, _ENDLESS) <= until for each in wanted) or of_kubelet <= (until if kubelet else now)
+
+
+def _require_authorities(cluster: ClusterFacts) -> None:
+    now = str(cluster.extra.get(EXTRA_NOW) or "")
+    for key, end in sorted(cluster.certificates.items()):
+        node, _slash, name = key.partition("/")
+        if name in _AUTHORITIES and now and end and end <= now:
+            rule = f"the certificate authority {name} of {node} has ended {end}, and what it signs is worth nothing"
+            raise RefusedAction(PATH, None, rule, "Run an Action rotateCertificateAuthorities.")
+
+
+def _require_known(names: Sequence[str], cluster: ClusterFacts) -> None:
+    if cluster.external_etcd:
+        foreign = sorted(set(names) & set(ETCD_CERTIFICATES))
+        if foreign:
+            rule = f"{', '.join(foreign)} belongs to an external etcd, whose certificates kubeadm does not manage"
+            raise RefusedAction(f"{PATH}.names", None, rule, "Renew it where that etcd's certificates are made.")
+    if (
+        _SUPER_ADMIN in names
+        and cluster.kubernetes_version
+        and not kubernetes_facts.has_super_admin(cluster.kubernetes_version)
+    ):
+        rule = f"kubeadm of {cluster.kubernetes_version} makes no {_SUPER_ADMIN}"
+        raise RefusedAction(f"{PATH}.names", _SUPER_ADMIN, rule, "Take it out of the list.")
+
+
+def _components(names: Sequence[str], external_etcd: bool) -> tuple[str, ...]:
+    used = {component for name in (USERS if ALL in names else names) for component in USERS[name]}
+    return tuple(each for each in COMPONENTS if each in used and not (each == "etcd" and external_etcd))
+
+
+def _renewal(names: Sequence[str], online: bool, kubelet: bool) -> tuple[Mapping[str, Any], ...]:
+    steps: list[Mapping[str, Any]] = []
+    if names:
+        steps.append({"kubeadmRenewCertificates": {"names": list(names), **({} if online else {"offline": True})}})
+    if kubelet:
+        steps.append({"renewKubeletClientCertificate": {}})
+    return tuple(steps)
+
+
+def _one_at_a_time(components: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
+    steps: list[Mapping[str, Any]] = []
+    for component in components:
+        steps += [{"restartComponent": {"component": component}}, {"waitHealthy": {}}]
+    return tuple(steps)
+
+
+def _offline(
+    components: Sequence[str], order: tuple[str, ...], record: tuple[Mapping[str, Any], ...]
+) -> list[GroupPlan]:
+    """Without an API: etcd on every Node first, for no single member makes a quorum; then the rest; then it must all be well."""
+    groups = []
+    if "etcd" in components:
+        groups.append(GroupPlan("restart-etcd", order, ({"restartComponent": _offline_restart("etcd")},)))
+    rest = [each for each in components if each != "etcd"]
+    if rest:
+        steps = tuple({"restartComponent": _offline_restart(each)} for each in rest)
+        groups.append(GroupPlan("restart-cp", order, steps))
+    groups.append(GroupPlan("verify-cp", order, ({"waitHealthy": {}}, *record)))
+    return groups
+
+
+def _offline_restart(component: str) -> dict[str, Any]:
+    return {"component": component, "offline": True}
+
+
+def _expired_first(nodes: Sequence[NodeFacts], cluster: ClusterFacts) -> list[NodeFacts]:
+    """By name, those with an expired certificate first: they are down already, and the others still hold the quorum."""
+    return sorted(nodes, key=lambda each: not _expired(each, cluster))
+
+
+def _expired(node: NodeFacts, cluster: ClusterFacts) -> bool:
+    # RFC 3339 times in UTC with seconds sort as text.
+    now = str(cluster.extra.get(EXTRA_NOW) or "")
+    return bool(now) and any(end <= now for end in _ends(node, cluster).values())
+
+
+def _ends(node: NodeFacts, cluster: ClusterFacts) -> dict[str, str]:
+    """When each certificate of a Node ends, as far as that is known."""
+    known = ((key.partition("/"), end) for key, end in cluster.certificates.items())
+    return {name: end for (owner, _slash, name), end in known if owner == node.name and end}
+
+
+def _workers(which: str, until: str, cluster: ClusterFacts) -> tuple[str, ...]:
+    if which == NEVER:
+        return ()
+    return tuple(
+        each.name
+        for each in cluster.workers
+        if _expired(each, cluster) or (which == ALWAYS and _due(each, (), True, until, cluster))
+    )
+
+
+__all__ = ["EXTRA_NOW", "plan", "validate"]

@@ -1,0 +1,365 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a stage of a rotation changes on one node, worked out from what the node has, and what is missing when it is read back. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import typing as t
+from dataclasses import dataclass, field
+
+from ...kubeadm.certificate_files import (
+    API_SERVER,
+    BUNDLE,
+    CA,
+    CERTIFICATE,
+    CONTROLLER_MANAGER,
+    ETCD,
+    ETCD_SERVER,
+    FILES,
+    FRONT_PROXY,
+    KEY,
+    KUBECONFIG,
+    KUBELET,
+    KUBELET_SERVER,
+    PAIR,
+    PKI,
+    SCHEDULER,
+    SERVICE_ACCOUNT,
+    SIGNING_KEY,
+    CertificateFile,
+)
+from ...pki import reissue
+from ...pki.certificates import KeyPair
+from . import stages as rotation
+from .materials import Materials
+from .stages import DROP, NEW, OLD, TRUST, Content
+
+Object = dict[str, t.Any]
+MANIFESTS = "/etc/kubernetes/manifests"
+SERVING = f"{PKI}/apiserver.crt"
+# Which flags lead to which of kubeadm's files: a rotation changes those files, and nothing else would follow.
+LAYOUT: t.Mapping[str, t.Mapping[str, str]] = {
+    API_SERVER: {
+        "client-ca-file": "ca.crt",
+        "tls-cert-file": "apiserver.crt",
+        "tls-private-key-file": "apiserver.key",
+        "kubelet-client-certificate": "apiserver-kubelet-client.crt",
+        "kubelet-client-key": "apiserver-kubelet-client.key",
+        "etcd-cafile": "etcd/ca.crt",
+        "etcd-certfile": "apiserver-etcd-client.crt",
+        "etcd-keyfile": "apiserver-etcd-client.key",
+        "proxy-client-cert-file": "front-proxy-client.crt",
+        "proxy-client-key-file": "front-proxy-client.key",
+        "requestheader-client-ca-file": "front-proxy-ca.crt",
+        "service-account-key-file": "sa.pub",
+        "service-account-signing-key-file": "sa.key",
+        "kubelet-certificate-authority": "ca.crt",
+    },
+    CONTROLLER_MANAGER: {
+        "client-ca-file": "ca.crt",
+        "root-ca-file": "ca.crt",
+        "cluster-signing-cert-file": "ca.crt",
+        "cluster-signing-key-file": "ca.key",
+        "requestheader-client-ca-file": "front-proxy-ca.crt",
+        "service-account-private-key-file": "sa.key",
+    },
+    ETCD_SERVER: {
+        "cert-file": "etcd/server.crt",
+        "key-file": "etcd/server.key",
+        "trusted-ca-file": "etcd/ca.crt",
+        "peer-cert-file": "etcd/peer.crt",
+        "peer-key-file": "etcd/peer.key",
+        "peer-trusted-ca-file": "etcd/ca.crt",
+    },
+    SCHEDULER: {},
+    KUBELET: {"client-ca-file": "ca.crt"},
+}
+
+
+class WrongLayout(Exception):
+    """A node doesn't keep its certificates as kubeadm does: which file or flag, and what to do."""
+
+
+@dataclass
+class NodeCertificates:
+    """One node in a rotation.
+
+    Args:
+        name: the Node's name. control_plane: whether it carries the control plane.
+        materials: the authorities.
+        found: what the module node_certificates returned there.
+        pki: the folder of kubeadm's certificates.
+        external_etcd: whether etcd is none of this control plane's.
+        now: the time, RFC 3339.
+    """
+
+    name: str
+    control_plane: bool
+    materials: Materials
+    found: Object
+    pki: str
+    external_etcd: bool
+    now: str
+    _issued: dict[str, KeyPair] = field(default_factory=dict)
+
+    def ahead(self) -> list[str]:
+        """The authorities of which this node uses the new one already."""
+        keys = {each.authority: each for each in FILES if each.kind == SIGNING_KEY}
+        return [
+            authority
+            for authority in self.materials.authorities
+            if self.control_plane and self._sha256(keys[authority].path) == _digest(self._key(authority, NEW))
+        ]
+
+    def changes(self, stage: str, authorities: t.Collection[str]) -> list[Object]:
+        """What the module is to write at a stage, in its order.
+
+        Raises:
+            WrongLayout: a file is missing or holds what this rotation knows nothing of.
+        """
+        ahead = self.ahead() if stage == TRUST else ()
+        halves = [each.path.rpartition(".")[0] for each in FILES if each.kind == KEY and self._is_half(each.path)]
+        wanted = rotation.contents(stage, authorities, self.control_plane, ahead, halves)
+        found = [change for content in wanted for change in self._change(content)]
+        if stage == DROP and CA in authorities and self.control_plane:
+            leaf = reissue.first(self._public(SERVING))
+            link = self.materials.link if self.materials.stale_pods else ""
+            found.append({"path": self._at(SERVING), "content": leaf + link})
+        return found
+
+    def leftovers(self, stage: str, authorities: t.Collection[str]) -> list[Object]:
+        """What the module is to remove when the components have been restarted."""
+        gone = rotation.leftovers(stage, authorities, self.control_plane)
+        return [{"path": self._at(each.path), "absent": True} for each in gone]
+
+    def _change(self, content: Content) -> list[Object]:
+        path = self._at(content.path)
+        if content.kind == rotation.FLAGS:
+            stem = self._at(rotation.signer(content.shows) if content.shows else rotation.SIGNER_USUAL)
+            flags = {name: f"{stem}{suffix}" for name, suffix in rotation.SIGNER_FLAGS.items()}
+            return [{"path": f"{MANIFESTS}/{content.path}.yaml", "flags": flags}]
+        if content.path.startswith(f"{PKI}/ca-signing-"):
+            pair = self.materials.pair(CA, (*content.trusts, content.shows)[0])
+            return [
+                {"path": path, "secret": pair.key}
+                if content.kind == SIGNING_KEY
+                else {"path": path, "content": pair.crt}
+            ]
+        if not self._present(content.path):
+            if content.optional:
+                return []
+            raise WrongLayout(f"{path} is not there")
+        if content.kind == BUNDLE:
+            self._require_known(content)
+            return [{"path": path, "content": self.materials.bundle(content.authority, content.trusts)}]
+        if content.kind == SIGNING_KEY:
+            return [{"path": path, "secret": self._key(content.authority, content.shows)}]
+        if content.kind in (KEY, CERTIFICATE):
+            return self._leaf(content, path)
+        if content.kind == KUBECONFIG:
+            return self._kubeconfig(content, path)
+        return self._pair(content, path)
+
+    def _leaf(self, content: Content, path: str) -> list[Object]:
+        stem = content.path.rpartition(".")[0]
+        old = self._public(f"{stem}.crt")
+        link = self.materials.link if content.path.startswith(f"{PKI}/apiserver.") else ""
+        if not self._to_issue(old, content):
+            # A certificate that is the wanted one was written after its key.
+            return []
+        pair = self._issue(stem, old, content.authority, content.shows, link)
+        return [{"path": path, "secret": pair.key} if content.kind == KEY else {"path": path, "content": pair.crt}]
+
+    def _kubeconfig(self, content: Content, path: str) -> list[Object]:
+        known = self.found["files"][path]
+        change: Object = {"path": path, "authorities": self.materials.bundle(content.authority, content.trusts)}
+        if not known.get("authorities"):
+            raise WrongLayout(f"{path} holds no certificate-authority-data")
+        certificate = str(known.get("certificate") or "")
+        if content.shows and certificate and self._to_issue(certificate, content):
+            pair = self._issue(content.path, certificate, content.authority, content.shows)
+            change.update(certificate=pair.crt, key=pair.key)
+        return [change]
+
+    def _pair(self, content: Content, path: str) -> list[Object]:
+        old = self._public(content.path)
+        # What the cluster's authority did not sign, as a serving certificate of the kubelet's own, nobody verifies by it.
+        if not old or not self._to_issue(old, content):
+            return []
+        # Pods verify it, too: those of metrics, which know the old authority alone where they are not restarted.
+        link = self.materials.link if content.path == KUBELET_SERVER else ""
+        pair = self._issue(content.path, old, content.authority, content.shows, link)
+        return [{"path": path, "content": pair.crt, "secret": pair.key}]
+
+    def _to_issue(self, certificate: str, content: Content) -> bool:
+        if not certificate:
+            raise WrongLayout(f"{self._at(content.path)} has no certificate beside it")
+        if reissue.issued_by(certificate, self.materials.pair(content.authority, content.shows).crt):
+            return False
+        if reissue.issued_by(certificate, self.materials.pair(content.authority, OLD).crt):
+            return True
+        if content.kind == PAIR:
+            return False
+        raise WrongLayout(
+            f"{self._at(content.path)}: its certificate was signed by neither the old authority nor the new one"
+        )
+
+    def _issue(self, key: str, model: str, authority: str, generation: str, link: str = "") -> KeyPair:
+        if key not in self._issued:
+            self._issued[key] = reissue.reissue(model, self.materials.pair(authority, generation), self.now, link)
+        return self._issued[key]
+
+    def _require_known(self, content: Content) -> None:
+        """Refuse to take away the trust in somebody whom this rotation doesn't know."""
+        known = self.materials.fingerprints(content.authority, (OLD, NEW))
+        others = [each for each in reissue.fingerprints(self._public(content.path)) if each not in known]
+        if others:
+            raise WrongLayout(
+                f"{self._at(content.path)} trusts somebody who is neither the old authority in the store nor the new one (SHA-256 {others[0][:16]}…)"
+            )
+
+    # What is read back.
+
+    def layout_problems(self, authorities: t.Collection[str]) -> list[str]:
+        """What of this node is not where kubeadm puts it, or not what the store has."""
+        found = []
+        for component, flags in self.found["flags"].items():
+            for name, value in flags.items():
+                expected = LAYOUT.get(component, {}).get(name)
+                leads = {f"{self.pki}/{expected}"} if expected else set()
+                leads |= {
+                    f"{self._at(rotation.signer(each))}{suffix}"
+                    for flag, suffix in rotation.SIGNER_FLAGS.items()
+                    if flag == name
+                    for each in (OLD, NEW)
+                }
+                if (
+                    component == CONTROLLER_MANAGER
+                    and name.startswith("cluster-signing-")
+                    and not expected
+                    and CA in authorities
+                ):
+                    found.append(
+                        f"{self.name}: {component} signs with a pair of its own for one kind of request (--{name})"
+                    )
+                if expected and value not in leads and _authority_of(expected) in authorities:
+                    found.append(
+                        f"{self.name}: {component} reads {value} (--{name}) where kubeadm has {self.pki}/{expected}"
+                    )
+        for each in FILES:
+            if each.kind != BUNDLE or each.authority not in authorities or not (self.control_plane or each.on_workers):
+                continue
+            held = set(reissue.fingerprints(self._public(each.path)))
+            known = self.materials.fingerprints(each.authority, (OLD, NEW))
+            if not held or not held <= known:
+                found.append(f"{self.name}: {self._at(each.path)} is not the authority that the store has")
+        return found
+
+    def problems(self, stage: str, authorities: t.Collection[str], running: bool = True) -> list[str]:
+        """What of a stage is not so on this node, each a sentence; nothing where it is proven. Without ``running`` of its files alone."""
+        found: list[str] = []
+        for each in FILES:
+            if each.authority in authorities and (self.control_plane or each.on_workers):
+                found += self._file_problems(each, stage)
+        if not running:
+            return [f"{self.name}: {each}" for each in found]
+        for component in rotation.readers(authorities, self.control_plane):
+            age = self.found["components"].get(component) or {}
+            if not age.get("running"):
+                found.append(f"{component} does not run")
+            elif not age.get("current"):
+                found.append(f"{component} runs since before its files were written")
+        for server, file in ((API_SERVER, SERVING), (ETCD_SERVER, f"{PKI}/etcd/server.crt")):
+            if server in self.found["shown"]:
+                wanted = reissue.fingerprints(self._public(file))[:1]
+                if (self.found["shown"][server],) != wanted:
+                    found.append(f"{server} does not show the certificate in {self._at(file)}")
+        if SERVICE_ACCOUNT in authorities and self.found.get("trusted_key_ids") is not None:
+            wanted_ids = {reissue.key_id(self._generation(SERVICE_ACCOUNT, each)) for each in rotation.trusted(stage)}
+            if set(self.found["trusted_key_ids"]) != wanted_ids:
+                found.append("its API server trusts other service account keys than those of this stage")
+        return [f"{self.name}: {each}" for each in found]
+
+    def unissued(self, authorities: t.Collection[str]) -> list[str]:
+        """What this node shows or signs with that is not the new authorities', each a sentence."""
+        own = [each for each in FILES if each.authority in authorities and (self.control_plane or each.on_workers)]
+        return [
+            f"{self.name}: {text}" for each in own if self._present(each.path) for text in self._shown_problems(each)
+        ]
+
+    def _file_problems(self, file: CertificateFile, stage: str) -> list[str]:
+        path = self._at(file.path)
+        if not self._present(file.path):
+            return [] if file.optional else [f"{path} is not there"]
+        found = []
+        text = self.found["files"][path].get("authorities") if file.kind == KUBECONFIG else self._public(file.path)
+        if file.kind in (BUNDLE, KUBECONFIG):
+            wanted = self.materials.fingerprints(file.authority, rotation.trusted(stage))
+            if set(reissue.fingerprints(str(text or ""))) != wanted:
+                found.append(f"{path} does not trust {' and '.join(sorted(rotation.trusted(stage)))} alone")
+        return found if stage == TRUST else found + self._shown_problems(file)
+
+    def _shown_problems(self, file: CertificateFile) -> list[str]:
+        path = self._at(file.path)
+        if file.kind == SIGNING_KEY:
+            same = self._sha256(file.path) == _digest(self._key(file.authority, NEW))
+            return [] if same else [f"{path} is not the new key"]
+        certificate = ""
+        if file.kind in (CERTIFICATE, PAIR):
+            certificate = self._public(file.path)
+        elif file.kind == KUBECONFIG:
+            certificate = str(self.found["files"][path].get("certificate") or "")
+        if not certificate or reissue.issued_by(certificate, self._generation(file.authority, NEW)):
+            return []
+        # A kubelet's own self-signed certificate is nobody's of these.
+        foreign = file.kind == PAIR and not reissue.issued_by(certificate, self._generation(file.authority, OLD))
+        return [] if foreign else [f"the certificate in {path} is not the new authority's"]
+
+    def _generation(self, authority: str, generation: str) -> str:
+        return self.materials.pair(authority, generation).crt
+
+    def _key(self, authority: str, generation: str) -> str:
+        return str(self.materials.pair(authority, generation).key)
+
+    def _at(self, path: str) -> str:
+        return path.replace(PKI, self.pki)
+
+    def _present(self, path: str) -> bool:
+        return bool((self.found["files"].get(self._at(path)) or {}).get("present"))
+
+    def _is_half(self, path: str) -> bool:
+        return (self.found["files"].get(self._at(path)) or {}).get("matches") is False
+
+    def _public(self, path: str) -> str:
+        return str((self.found["files"].get(self._at(path)) or {}).get("public") or "")
+
+    def _sha256(self, path: str) -> str:
+        return str((self.found["files"].get(self._at(path)) or {}).get("sha256") or "")
+
+
+def question(authorities: t.Collection[str], control_plane: bool, pki: str) -> Object:
+    """The arguments with which the module node_certificates tells all that a rotation of these authorities asks of a node."""
+    own = [each.path for each in FILES if each.authority in authorities and (control_plane or each.on_workers)]
+    reads = rotation.readers(authorities, control_plane)
+    servers = []
+    if control_plane:
+        servers = [API_SERVER] if CA in authorities else []
+        servers += [ETCD_SERVER] if ETCD in authorities else []
+    return {
+        "paths": [each.replace(PKI, pki) for each in own],
+        "reads": {name: [each.replace(PKI, pki) for each in paths] for name, paths in reads.items()},
+        "pki": pki,
+        "servers": servers,
+        "key_ids": control_plane and SERVICE_ACCOUNT in authorities,
+    }
+
+
+def _authority_of(name: str) -> str:
+    found = next((each.authority for each in FILES if each.path == f"{PKI}/{name}"), "")
+    return found or (FRONT_PROXY if name.startswith("front") else CA)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

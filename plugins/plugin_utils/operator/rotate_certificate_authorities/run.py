@@ -1,0 +1,238 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How the commands for rotation of certificate authorities and service account keys are run (kubeadm.md A7).
+
+Nothing here remembers how far it came: each command asks the nodes and the cluster what is there, does what is left, and reads it back.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...kubeadm.certificate_files import API_SERVER, CA, ETCD, ETCD_SERVER, SERVICE_ACCOUNT
+from ...objects import origin
+from ...pki import certificates
+from ...pki.certificates import PkiError
+from ..planner import NodeFacts
+from ..tasks.context import CommandFailure, Run, TaskContext
+from . import barriers, nodes, objects, one_node, tokens
+from . import materials as authority_materials
+from . import stages as rotation
+from .materials import Materials
+from .nodes import MODULE, folder, look
+from .one_node import WrongLayout
+from .stages import DROP, ISSUE, NEW, OLD
+from .tokens import fail
+
+RESTART_SECONDS = 600
+# What was just started shows what it has within moments; a busy host takes longer.
+PROVEN_SECONDS = 180.0
+BARRIER_SECONDS = 30.0
+SNAPSHOTS_KEPT, SNAPSHOT_SECONDS = 2, 3600
+# Who an old authority says that somebody is, to see whether he is let in; he may do nothing.
+PROBE = "kubeadm-control-plane:rotation-probe"
+
+Parameters = t.Mapping[str, t.Any]
+
+
+def create(ctx: TaskContext, parameters: Parameters) -> None:
+    """Make the new authorities, once, after every node was seen to have the old ones where kubeadm puts them."""
+    authorities = parameters["authorities"]
+    materials = authority_materials.load(ctx)
+    begun = materials is not None
+    if materials is None:
+        now = ctx.now()
+        old = authority_materials.current(ctx, authorities, now)
+        materials = authority_materials.create(ctx, old, now)
+    elif set(materials.authorities) != set(authorities):
+        raise CommandFailure(
+            f"the Action {materials.action} has begun a rotation of {', '.join(materials.authorities)}, which is not over. Nothing was done. "
+            "Make an Action that names exactly these authorities: it goes on with it."
+        )
+    problems: list[str] = []
+    for node in nodes.members(ctx)[0]:
+        if node.control_plane or CA in authorities:
+            problems += look(ctx, node, materials, authorities).layout_problems(authorities)
+    fail(problems, "no certificate authority was made, for these nodes can't be rotated")
+    _name_what_is_by_hand(ctx, materials, authorities)
+    if begun:
+        ctx.note(f"already made at {materials.created_at} for the Action {materials.action}")
+        return
+    ctx.check_lock()
+    authority_materials.keep(ctx, materials)
+    ctx.note(f"made a new {', '.join(materials.authorities)}")
+
+
+def _name_what_is_by_hand(ctx: TaskContext, materials: Materials, authorities: t.Collection[str]) -> None:
+    """Say what only its owner can bring along."""
+    if set(authorities) != {SERVICE_ACCOUNT}:
+        pods = barriers.mounting(ctx)
+        names = [f"{each['namespace']}/{each['name']} on {each['node']} ({each['path']})" for each in pods]
+        if names:
+            ctx.note(
+                f"{len(names)} pods have files of kubeadm's mounted; restart them when issue-publish is over: {tokens.listed(names)}"
+            )
+    if CA in authorities:
+        names = barriers.bundles(ctx, materials)
+        if names:
+            ctx.note(
+                f"{len(names)} objects have the old CA in a caBundle; give them the new one as well before what they verify gets "
+                f"another certificate: {tokens.listed(names)}"
+            )
+
+
+def _stage(stage: str) -> Run:
+    def run(ctx: TaskContext, parameters: Parameters) -> None:
+        authorities = parameters["authorities"]
+        materials = authority_materials.need(ctx, authorities)
+        asked = one_node.question(authorities, ctx.node.control_plane, folder(ctx))
+        before = look(ctx, ctx.node, materials, authorities)
+        waiting = ctx.plugin.waiting(ctx.cluster, BARRIER_SECONDS)
+        problems = barriers.before(ctx, before, materials, authorities, stage)
+        # A server that is asked too much just now does not answer at once; what is wrong stays wrong.
+        while problems and waiting.again(problems[0]):
+            problems = barriers.before(ctx, before, materials, authorities, stage)
+        fail(problems, f"the stage {stage} was not begun on this node")
+        if stage == DROP and CA in authorities and ctx.node.control_plane:
+            objects.find_stale(ctx, materials)
+        try:
+            changes = before.changes(stage, authorities)
+        except (WrongLayout, PkiError) as error:
+            raise CommandFailure(f"{error}. Nothing was changed on this node.") from error
+        ctx.check_lock()
+        call = {"changes": changes, "restart": True, "timeout": RESTART_SECONDS, "fencing": ctx.fencing}
+        done = ctx.call(MODULE, {**asked, **call})
+        gone = before.leftovers(stage, authorities)
+        if gone:
+            ctx.call(MODULE, {"changes": gone, "fencing": ctx.fencing})
+        written, restarted = done["written"], done["restarted"]
+        ctx.note(f"wrote {len(written)} files" if written else "already written")
+        ctx.note(f"restarted {', '.join(restarted)}" if restarted else "already restarted")
+        _prove_node(ctx, ctx.node, materials, authorities, stage)
+
+    return run
+
+
+def _prove_node(
+    ctx: TaskContext, node: NodeFacts, materials: Materials, authorities: t.Collection[str], stage: str
+) -> None:
+    """Read a stage back from a node. Raises CommandFailure where something of it is not so."""
+    waiting = ctx.plugin.waiting(ctx.cluster, PROVEN_SECONDS)
+    while True:
+        problems = look(ctx, node, materials, authorities).problems(stage, authorities)
+        # A server that has just been started may not show its certificate yet.
+        if not problems or not waiting.again(f"{node.name}: {problems[0]}"):
+            break
+    fail(problems, f"the stage {stage} is not proven")
+
+
+def prove(ctx: TaskContext, parameters: Parameters) -> None:
+    """Read back what is trusted, shown and used on this node; after Drop also that old credentials are refused."""
+    authorities, stage = parameters["authorities"], parameters["stage"]
+    materials = authority_materials.need(ctx, authorities)
+    if stage == ISSUE and look(ctx, ctx.node, materials, authorities).unissued(authorities):
+        # While a controller manager still signed with the old authority, the kubelet may have asked for another certificate.
+        _stage(ISSUE)(ctx, parameters)
+    _prove_node(ctx, ctx.node, materials, authorities, stage)
+    said = f"{stage}: every file, process and server of this node was read back"
+    if stage == DROP and ctx.node.control_plane:
+        said += _prove_refusal(ctx, materials, authorities)
+    ctx.note(said)
+
+
+def _prove_refusal(ctx: TaskContext, materials: Materials, authorities: t.Collection[str]) -> str:
+    asked = [(API_SERVER, CA), (ETCD_SERVER, ETCD)]
+    credentials, expected = [], []
+    for server, authority in asked:
+        if authority not in authorities:
+            continue
+        for generation in (OLD, NEW):
+            pair = certificates.new_client_certificate(
+                materials.pair(authority, generation), PROBE, [], ctx.now(), certificates.ALGORITHMS[3], days=1
+            )
+            credentials.append({"server": server, "certificate": pair.crt, "secret": pair.key})
+            expected.append((server, generation))
+    if not credentials:
+        return ""
+    answer = ctx.call(MODULE, {"credentials": credentials, "pki": folder(ctx)})
+    wrong = []
+    for (server, generation), accepted in zip(expected, answer["accepted"]):
+        if accepted and generation == OLD:
+            wrong.append(f"{ctx.node.name}: {server} still accepts a certificate of the old authority")
+        if not accepted and generation == NEW:
+            wrong.append(f"{ctx.node.name}: {server} refuses a certificate of the new authority")
+    fail(wrong, "the stage Drop is not proven")
+    return f"; certificates of the old authority are refused by {' and '.join(dict.fromkeys(each for each, _old in expected))}"
+
+
+def publish(ctx: TaskContext, parameters: Parameters) -> None:
+    """Bring the cluster's and the store's objects to a stage, and wait until the control plane has done its part."""
+    authorities, stage = parameters["authorities"], parameters["stage"]
+    materials = authority_materials.need(ctx, authorities)
+    ctx.check_lock()
+    objects.publish(ctx, materials, authorities, stage)
+
+
+def snapshot(ctx: TaskContext, parameters: Parameters) -> None:
+    """Take a verified snapshot of etcd: one from before the rotation is refused, as another cluster's, when it is to be restored."""
+    del parameters
+    etcd = f"{folder(ctx)}/etcd"
+    call = {
+        "name": f"{ctx.cluster}-rotation",
+        "keep": SNAPSHOTS_KEPT,
+        # A second try of this Task takes the first one's.
+        "purpose": f"Task {ctx.task['metadata']['name']} {origin.uid(ctx.task)}",
+        "max_age": SNAPSHOT_SECONDS,
+        "ca_file": f"{etcd}/ca.crt",
+        "certificate_file": f"{etcd}/healthcheck-client.crt",
+        "key_file": f"{etcd}/healthcheck-client.key",
+        "fencing": ctx.fencing,
+    }
+    ctx.note(str(ctx.call("etcd_snapshot", call).get("msg") or "an etcd snapshot was taken"))
+
+
+def forget(ctx: TaskContext, parameters: Parameters) -> None:
+    """Delete the old keys and what the rotation had to remember, after every node was read back once more."""
+    materials = authority_materials.load(ctx)
+    if materials is None:
+        ctx.note("already deleted")
+        return
+    authorities = parameters["authorities"]
+    for node in nodes.members(ctx)[0]:
+        if node.control_plane or CA in authorities:
+            _prove_node(ctx, node, materials, authorities, DROP)
+    if materials.stale_pods:
+        ctx.note(
+            f"{len(materials.stale_pods)} pods run since before the new CA was published, and may know the old one alone: "
+            f"{tokens.listed(materials.stale_pods)}. They go on working, for the API servers show them a certificate that links the new CA to the "
+            "old one; restart them before those certificates are renewed"
+        )
+    ctx.check_lock()
+    ctx.forget_secret(authority_materials.secret_name(ctx.cluster))
+    ctx.note("the old keys were deleted from the store")
+
+
+def _told(run: Run) -> Run:
+    """A command whose node has a file that is no certificate, or a store that has none, fails in words."""
+
+    def told(ctx: TaskContext, parameters: Parameters) -> None:
+        try:
+            run(ctx, parameters)
+        except (PkiError, WrongLayout) as error:
+            raise CommandFailure(f"{error}") from error
+
+    return told
+
+
+REGISTRY: dict[str, Run] = {
+    **tokens.REGISTRY,
+    "createCertificateAuthorities": _told(create),
+    "trustNewAuthorities": _told(_stage(rotation.TRUST)),
+    "issueFromNewAuthorities": _told(_stage(rotation.ISSUE)),
+    "dropOldAuthorities": _told(_stage(rotation.DROP)),
+    "publishAuthorities": _told(publish),
+    "proveAuthorities": _told(prove),
+    "takeEtcdSnapshot": _told(snapshot),
+    "forgetOldAuthorities": _told(forget),
+}

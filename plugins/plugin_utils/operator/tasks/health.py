@@ -1,0 +1,118 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The gate between two disruptive commands: what is not well of a Node, its control plane and etcd (kubeadm.md A11 #7).
+
+The judgement is a function of what the Node was asked; nothing in it is remembered.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ....module_utils.workload_api.compare_and_swap import Read
+from ...observe.parse import parse
+from ...workload.writes import Objects, Plan
+from .context import QUICK_LOOK, CommandFailure, TaskContext
+
+COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
+
+
+def wait_healthy(context: TaskContext, parameters: t.Mapping[str, t.Any]) -> None:
+    """Wait until the Node is Ready, its control plane answers, every etcd member is healthy, and versions are as wanted."""
+    seconds = int(parameters["timeoutSeconds"])
+    waiting = context.plugin.waiting(context.cluster, seconds)
+    look = control_plane_problems if context.node.control_plane else worker_problems
+    while True:
+        found = look(context, str(parameters["kubeletVersion"]), str(parameters["apiServerVersion"]))
+        if not found:
+            return
+        said = "; ".join(found)
+        if not waiting.again(f"{context.node.name}: {said}", pause_seconds=0.5):
+            raise CommandFailure(
+                f"Node {context.node.name} is not well after {seconds} s: {said}. Nothing else was begun. Mend that (kubectl get nodes, "
+                "journalctl -u kubelet, /var/log/pods on the node), then retry."
+            )
+
+
+def control_plane_problems(context: TaskContext, kubelet: str, api_server: str) -> list[str]:
+    """What is not well of a control plane Node, asked on its own machine."""
+    try:
+        answer = context.call("node_observe", QUICK_LOOK)
+    except CommandFailure as failure:
+        return [str(failure)]
+    return judge(answer.get("observation"), context.node.name, kubelet, api_server)
+
+
+def judge(observation: t.Any, node: str, kubelet: str = "", api_server: str = "") -> list[str]:
+    """What is not well, by an observation of the Node's own machine: texts, none where all is well."""
+    workload = parse(observation, node)
+    if not workload["reachable"]:
+        return [f"its API server does not answer ({workload['message']})"]
+    own = workload["pods"].get(node) or {}
+    found = []
+    for component in COMPONENTS:
+        pod = own.get(component) or {}
+        # A component's own answer is nearer than its pod's condition, which may be a minute old.
+        if not pod.get("answers", pod.get("ready")):
+            found.append(f"its {component} does not answer that it is well")
+    found += _etcd(workload["etcd"], node)
+    found += _node(next((each for each in workload["nodes"] if each["name"] == node), None), kubelet)
+    image = str((own.get("kube-apiserver") or {}).get("image") or "")
+    if api_server and version_of(image) != api_server:
+        found.append(f"its API server is {version_of(image) or 'of an unknown version'}, {api_server} is wanted")
+    return found
+
+
+def version_of(image: str) -> str:
+    """The version in a component's image, "" where it has none."""
+    found = re.search(r":(v\d+\.\d+\.\d+[^@]*)", image)
+    return found.group(1).replace("_", "+") if found else ""
+
+
+def _etcd(etcd: t.Optional[t.Mapping[str, t.Any]], node: str) -> list[str]:
+    if etcd is None:
+        return []
+    if not etcd["reachable"]:
+        return [f"its etcd does not answer ({etcd['message']})"]
+    found = []
+    for member in etcd["members"]:
+        status = etcd["statuses"].get(member["id"]) or {}
+        if not status.get("healthy"):
+            found.append(f"etcd member {member['name'] or member['id']} is not healthy ({status.get('message', '')})")
+    if node not in [member["name"] for member in etcd["members"]]:
+        found.append("no etcd member has its name")
+    if etcd["memberListAgrees"] is False:
+        found.append("etcd's members disagree about who they are")
+    return found
+
+
+def _node(node: t.Optional[t.Mapping[str, t.Any]], kubelet: str) -> list[str]:
+    if node is None:
+        return ["the cluster has no Node of its name"]
+    found = [] if node["ready"] == "True" else ["its Node is not Ready"]
+    if kubelet and node["kubeletVersion"] != kubelet:
+        found.append(f"its kubelet reports {node['kubeletVersion'] or 'no version'}, {kubelet} is wanted")
+    return found
+
+
+def worker_problems(context: TaskContext, kubelet: str, api_server: str) -> list[str]:
+    """What is not well of a worker, asked of the API on any control plane Node that answers."""
+    del api_server
+    path = f"/api/v1/nodes/{context.node.name}"
+    keep = ("status.conditions[].type", "status.conditions[].status", "status.nodeInfo.kubeletVersion")
+
+    def planner(objects: Objects) -> Plan:
+        status = ((objects.get(path) or {}).get("status") or {}) if objects.get(path) else None
+        return Plan("", facts={"status": status})
+
+    try:
+        status = context.workload([Read(path, keep)], planner)["status"]
+    except CommandFailure as failure:
+        return [str(failure)]
+    if status is None:
+        return _node(None, kubelet)
+    ready = [each.get("status") for each in status.get("conditions") or [] if each.get("type") == "Ready"]
+    version = str((status.get("nodeInfo") or {}).get("kubeletVersion") or "")
+    return _node({"ready": (ready or ["Unknown"])[0], "kubeletVersion": version}, kubelet)

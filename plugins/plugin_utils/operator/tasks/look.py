@@ -1,0 +1,51 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One look at an Action under way: its objects brought forward, and what is to be run next."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from ...base_classes.control_plane_action import ControlPlaneAction
+from ...objects import actions
+from ...records.objects import ClusterObjects, Object
+from .. import freeze
+from ..flow import Step
+from ..matching import Execution, NodeNow
+from . import facts
+from .progress import Executions
+
+# For so long what the cluster said of its Nodes is taken for true: Tasks that take no time would mostly wait for that answer.
+NODES_SECONDS = 5.0
+
+
+class Looks:
+    """Looks at one cluster's Actions, one after another."""
+
+    def __init__(
+        self,
+        plugin: ControlPlaneAction,
+        arguments: dict[str, t.Any],
+        cluster_objects: ClusterObjects,
+        executions: Executions,
+    ) -> None:
+        self._plugin = plugin
+        self._arguments = arguments
+        self._objects = cluster_objects
+        self._executions = executions
+        self._asked: t.Optional[float] = None
+        self._nodes: t.Optional[tuple[NodeNow, ...]] = None
+
+    def look(self, root: Object) -> tuple[Execution, Step]:
+        """Compare an Action with its frozen plan and with the cluster's Nodes, write what needs no node, and return the next step."""
+        if actions.finished(root):
+            return self._executions.advance(root)
+        plan = root["status"]["plan"]
+        if plan["facts"]["apiAnswers"] and (self._asked is None or time.monotonic() - self._asked > NODES_SECONDS):
+            caller = self._plugin.machine_caller(self._arguments, self._objects)
+            self._nodes = facts.nodes_now(self._objects, caller, freeze.nodes_of(plan))
+            self._asked = time.monotonic()
+        self._plugin.check_lock(self._arguments)
+        return self._executions.advance(root, self._nodes)

@@ -1,0 +1,53 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an Action changed, brought into the cluster's manifest, or printed where somebody else is to write it (as scaling does)."""
+
+from __future__ import annotations
+
+import json
+import os
+import typing as t
+
+from ....module_utils.common.errors import ManifestError
+from ...calls.failure import ControlPlaneFailure
+from ...objects import defaults
+from ...records import control_plane_fields
+
+
+def follow_version(arguments: t.Mapping[str, t.Any], version: str) -> str:
+    """Set the manifest's spec.version; returns what was done, or is to be done by a person, in words."""
+    manifests = arguments.get("manifests") or []
+    names = (manifests, arguments["namespace"], arguments["cluster"])
+    document = control_plane_fields.control_plane_document(*names) if manifests else None
+    if document is None:
+        return "there is no manifest: the stored KubeadmControlPlane says the version now"
+    try:
+        control_plane_fields.refuse_template(document, defaults.VERSION)
+        edit, raw = control_plane_fields.edited(document, defaults.VERSION, version)
+    except (ManifestError, ControlPlaneFailure) as error:
+        return f"set spec.version to {version} in the manifest yourself, before the next reconcile: {error}"
+    place = f"{edit.file}:{edit.line}: {edit.path}"
+    if edit.before == edit.after:
+        return f"{place} is {version} already"
+    tree = control_plane_fields.work_tree(edit.file)
+    if tree is not None:
+        name = os.path.relpath(os.path.realpath(edit.file), tree.root)
+        patch = edit.diff(f"a/{name}", f"b/{name}")
+        return (
+            f"{place} is to become {version}, but the file lies in a {tree.system} work tree, {tree.root}: NOTHING WAS WRITTEN. Make this "
+            f"change there before the next reconcile, which refuses the old version until then:\n\n{patch}"
+        )
+    control_plane_fields.write(edit, raw)
+    return f"{place} was set to {version}"
+
+
+def configuration_to_follow(arguments: t.Mapping[str, t.Any], patch: t.Mapping[str, t.Any]) -> str:
+    """What a person is to bring into the manifest of a changed ClusterConfiguration; "" where there is no manifest."""
+    if not arguments.get("manifests"):
+        return ""
+    text = json.dumps(patch, indent=2, sort_keys=True)
+    return (
+        "bring this change into the manifest's spec.kubeadmConfigSpec.clusterConfiguration before the next reconcile, which refuses the "
+        f"old configuration until then (null: take it away):\n{text}"
+    )

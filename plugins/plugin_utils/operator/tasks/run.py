@@ -1,0 +1,173 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs Tasks: each one's commands in their order, its status saved after each; several at a time within a disruption budget."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import typing as t
+
+from ...base_classes.control_plane_action import ControlPlaneAction
+from ...calls.failure import ControlPlaneFailure
+from ...objects import actions
+from ...records.objects import ClusterObjects, Object
+from ...store.lock import in_files
+from .. import catalogue, flow, phases
+from . import registry as operator_commands
+from .context import CommandFailure, TaskContext
+from .progress import Executions
+from .records import TASK, Secrets, TaskRecord, next_command
+
+LOST_LOCK = 3
+POLL_SECONDS = 0.1
+_BROKEN = 4
+
+
+class TaskRunner:
+    """Runs an Action's Tasks for an Ansible action."""
+
+    def __init__(
+        self, plugin: ControlPlaneAction, arguments: dict[str, t.Any], cluster_objects: ClusterObjects, root: Object
+    ) -> None:
+        self._plugin = plugin
+        self._arguments = arguments
+        self._objects = cluster_objects
+        self._root = root
+        self._executions = Executions(cluster_objects.store, cluster_objects.namespace, cluster_objects.name)
+
+    def run(self, names: t.Sequence[str]) -> list[str]:
+        """Run these Tasks, and whatever of the same group the budget lets begin beside them; returns the names of all that were run."""
+        execution = self._executions.load(self._root)
+        group = flow.current_group(execution)
+        if group is None or (len(names) == 1 and int(group["maxUnavailable"]) == 1):
+            for name in names:
+                self.run_one(name)
+            return list(names)
+        return self._beside_each_other(list(names), group)
+
+    def _beside_each_other(self, waiting: list[str], group: t.Mapping[str, t.Any]) -> list[str]:
+        """A process for each Task, which writes the store by itself: what one does never waits for another."""
+        busy: dict[int, str] = {}
+        ran: list[str] = []
+        codes: dict[str, int] = {}
+        while waiting or busy:
+            for name in waiting:
+                busy[self._forked(name)] = name
+                ran.append(name)
+            waiting = []
+            ended = [(pid, status) for pid, status in (os.waitpid(each, os.WNOHANG) for each in busy) if pid]
+            for pid, status in ended:
+                codes[busy.pop(pid)] = os.waitstatus_to_exitcode(status)
+            if not ended:
+                time.sleep(POLL_SECONDS)
+            elif not any(codes.values()):
+                waiting = self._more(group, list(busy.values()))
+        lost = [name for name, code in codes.items() if code == LOST_LOCK]
+        if lost:
+            self._plugin.check_lock(self._arguments)
+        broken = [name for name, code in codes.items() if code not in (0, LOST_LOCK)]
+        if broken:
+            raise ControlPlaneFailure(
+                f"the process that ran {', '.join(broken)} ended unexpectedly. What it began on its node goes on there; run this again, "
+                "which takes its result."
+            )
+        return ran
+
+    def _more(self, group: t.Mapping[str, t.Any], busy: list[str]) -> list[str]:
+        execution = self._executions.load(self._root)
+        step = flow.startable(execution, group, busy)
+        if step is None:
+            return []
+        if step.kind == flow.CREATE_TASKS:
+            return [str(each["metadata"]["name"]) for each in self._executions.create_tasks(execution, step)]
+        return list(step.tasks)
+
+    def _forked(self, name: str) -> int:
+        pid = os.fork()
+        if pid:
+            return pid
+        code = _BROKEN
+        try:
+            self.run_one(name)
+            code = 0
+        except in_files.LostLock:
+            code = LOST_LOCK
+        except BaseException as error:  # pylint: disable=broad-except
+            self._plugin.progress(self._objects.name, f"{name}: {type(error).__name__}: {error}")
+        finally:
+            sys.stdout.flush()
+            os._exit(code)
+
+    def run_one(self, name: str) -> bool:
+        """Run a Task from the command at which it is; returns whether it came to its end. What fails is kept in its record.
+
+        Raises:
+            LostLock: this run has lost the cluster's lock; nothing was written about it.
+        """
+        store, namespace = self._objects.store, self._objects.namespace
+        secrets = Secrets()
+        record = TaskRecord(store, namespace, name, secrets)
+        self._plugin.check_lock(self._arguments)
+        task = record.begin()
+        node = str(task["spec"]["nodeName"])
+        commands = task["spec"]["commands"]
+        journal = self._plugin.journal(self._arguments)
+        message = f"{name}: {len(commands)} commands on Node {node}"
+        intent = journal.intent("task", node, str(self._arguments.get("run") or ""), {"name": name, "message": message})
+        index = next_command(task)
+        if not 0 <= int(task["status"]["currentCommand"]) - 1 < len(commands):
+            # Somebody edited the status; to go on would skip commands, or run them again.
+            said = f"currentCommand is {task['status']['currentCommand']}, and the Task has {len(commands)} commands; correct it, then retry"
+            record.fail_before(phases.INDEX_OUT_OF_RANGE, said)
+            journal.outcome(intent, "failed", said)
+            return False
+        while index < len(commands):
+            (command,) = commands[index]
+            self._plugin.check_lock(self._arguments)
+            task = record.begin_command(index, command)
+            self._plugin.progress(self._objects.name, f"{node}: {index + 1} of {len(commands)}, {command}")
+            error = self._error(task, index, commands[index], secrets)
+            if error:
+                task = record.fail(index, command, error)
+                said = f"{node}: failed: {task['status']['errorMessage']}"
+                self._plugin.progress(self._objects.name, said)
+                journal.outcome(intent, "failed", said)
+                return False
+            record.end_command(index)
+            index += 1
+        record.complete()
+        journal.outcome(intent, "succeeded", f"{name} is done")
+        return True
+
+    def _error(self, task: Object, index: int, descriptor: t.Mapping[str, t.Any], secrets: Secrets) -> str:
+        """Run a command; why it failed, "" where it didn't."""
+        (name,) = descriptor
+        run = operator_commands.REGISTRY.get(name)
+        if run is None or name not in catalogue.COMMANDS:
+            return "this release does not know the command; it was planned by another one"
+        # The stored Task is read again, and whoever may write it may have written what no plan would have.
+        wrong = catalogue.descriptor_errors(descriptor, f"spec.commands[{index}]")
+        if wrong:
+            return f"{wrong[0].path}: {wrong[0].rule}. {wrong[0].fix}"
+        _command, parameters = catalogue.split(descriptor)
+        root = task if self._root["kind"] == actions.TASK else self._root
+        objects_now = ClusterObjects.read(self._objects.store, self._objects.namespace, self._objects.name)
+        try:
+            context = TaskContext(
+                self._plugin, self._arguments, objects_now or self._objects, root, task, index, secrets
+            )
+            run(context, parameters)
+        except in_files.LostLock:
+            raise
+        except (CommandFailure, ControlPlaneFailure) as error:
+            return str(error) or type(error).__name__
+        except Exception as error:  # pylint: disable=broad-except
+            # A mistake in a command's code must stop its Action as any failure does: with a record, and ways out.
+            return f"unexpected {type(error).__name__}: {error}"
+        return ""
+
+
+__all__ = ["TASK", "TaskRunner"]

@@ -1,0 +1,325 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The plan of an upgrade in place: what is refused, and which Nodes get which commands in which order (kubeadm.md A4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ....module_utils.common import kubernetes_facts, kubernetes_versions
+from ....module_utils.common.errors import ManifestError
+from ....module_utils.common.kubernetes_versions import Version, parse
+from ...kubeadm import etcd_releases
+from ...kubeadm.configuration import any_form, kinds
+from ...objects.actions import FieldError
+from .. import commands, node_selector
+from ..commands import Parameter
+from ..planner import PARALLEL, SERIAL, ClusterFacts, GroupPlan, NodeFacts, RefusedAction
+from . import commands as catalogue_upgrade
+
+PATH = "spec.upgrade"
+TARGET = f"{PATH}.targetVersion"
+# What the facts have in ``extra`` for an upgrade: preflight errors that the machines' images and configurations ignore, the folder of
+# patches that kubeadm was given when it made them, and whether kubeadm's DNS addon was left out of the cluster.
+EXTRA_IGNORED, EXTRA_PATCHES, EXTRA_WITHOUT_DNS = "ignorePreflightErrors", "patches", "withoutDns"
+# kubeadm leaves a DNS that is not there alone, but for these, which take it for one of an unknown version.
+_DNS_CHECKS = ("CoreDNSMigration", "CoreDNSUnsupportedPlugins")
+
+_FIELDS: Mapping[str, Parameter] = {
+    "targetVersion": catalogue_upgrade.version_parameter(),
+    "kubernetesVersion": catalogue_upgrade.version_parameter(),
+    "drain": Parameter(commands.BOOLEAN),
+    "drainTimeoutSeconds": Parameter(commands.INTEGER, minimum=0),
+    "nodeSelector": Parameter(commands.MAPPING),
+    "maxUnavailable": Parameter(commands.INTEGER, minimum=1),
+    "binaries": Parameter(commands.MAPPING),
+    "ignorePreflightErrors": Parameter(commands.STRINGS, pattern=r"[A-Za-z0-9][A-Za-z0-9./:_-]*"),
+    "certificateRenewal": Parameter(commands.BOOLEAN),
+    "etcdUpgrade": Parameter(commands.BOOLEAN),
+}
+
+
+def validate(spec: Mapping[str, Any], path: str) -> list[FieldError]:
+    """What is wrong with ``spec.upgrade``, whatever the cluster. ``kubernetesVersion`` is the later name of ``targetVersion``."""
+    found = []
+    for name in sorted(set(spec) - set(_FIELDS)):
+        rule = f"an upgrade has no such field (it has: {', '.join(sorted(_FIELDS))})"
+        found.append(FieldError(f"{path}.{name}", None, rule, "Remove it, or correct its name."))
+    for name, parameter in _FIELDS.items():
+        if spec.get(name) is not None:
+            found += parameter.errors(spec[name], f"{path}.{name}")
+    target, later = spec.get("targetVersion"), spec.get("kubernetesVersion")
+    if target is None and later is None:
+        found.append(FieldError(f"{path}.targetVersion", None, "an upgrade needs it", "Give such as v1.30.2."))
+    elif target is not None and later is not None and target != later:
+        rule = f"says something else than targetVersion, which is {target}"
+        found.append(FieldError(f"{path}.kubernetesVersion", later, rule, "Give one of the two only."))
+    if isinstance(spec.get("binaries"), Mapping):
+        found += catalogue_upgrade.binaries_errors(spec["binaries"], f"{path}.binaries")
+    if isinstance(spec.get("nodeSelector"), Mapping):
+        found += node_selector.errors(spec["nodeSelector"], f"{path}.nodeSelector")
+    return found
+
+
+def target_of(spec: Mapping[str, Any]) -> str:
+    """The version that an Action asks for."""
+    return str(spec.get("targetVersion") or spec.get("kubernetesVersion"))
+
+
+def plan(spec: Mapping[str, Any], cluster: ClusterFacts) -> tuple[GroupPlan, ...]:
+    """The TaskGroups of an upgrade: half-upgraded Nodes first, one ``kubeadm upgrade apply``, the others, the workers.
+
+    What the store says of versions follows with each Node, and of the control plane when all of its Nodes are done. Nodes at the version
+    already have no Task; nothing left to do is no TaskGroup.
+
+    Raises:
+        RefusedAction: the version can't be upgraded to from here, or a Node is in no state for it.
+    """
+    target = parse(target_of(spec))
+    if not cluster.control_plane_nodes:
+        raise RefusedAction(PATH, None, "the cluster has no control plane Node", "Check its role labels.")
+    if not cluster.api_answers:
+        fix = "Mend that first; where its certificates have expired, run an Action renewCertificates."
+        raise RefusedAction(PATH, None, "no API server of the cluster answers, and an upgrade needs one", fix)
+    if not cluster.kubernetes_version:
+        fix = "Look at the kube-apiserver pods in kube-system: their images must have a version as their tag."
+        raise RefusedAction(PATH, None, "no API server tells its version", fix)
+    configured = _require_configuration(target, cluster)
+    _require_versions(target, cluster)
+    if spec.get("etcdUpgrade") is not False:
+        require_etcd(str(target), cluster, TARGET)
+    selected = _selected(spec, cluster)
+    _require_kubelets(target, cluster)
+    _require_ready(target, selected)
+    control_plane = [each for each in selected if each.control_plane and not _done(each, target)]
+    workers = [each for each in selected if not each.control_plane and not _same(each.kubelet_version, target)]
+    # kubeadm uploads its configuration before its last steps: that it has the version doesn't say that an apply came to its end.
+    applied = configured == target and not any(_begun(each, target) for each in control_plane)
+    if not applied and not control_plane:
+        control_plane = [each for each in selected if each.control_plane][:1]
+    _require_api_servers_first(target, cluster, control_plane, workers)
+    # A Node on which an upgrade was begun is finished before another one is touched; sorting keeps the order by name otherwise.
+    control_plane.sort(key=lambda each: not _begun(each, target))
+    groups = []
+    steps = _Steps(spec, str(target), cluster)
+    if not applied:
+        first, control_plane = control_plane[0], control_plane[1:]
+        groups.append(steps.group("upgrade-cp-1", [first], "kubeadmUpgradeApply", gate=not _begun(first, target)))
+    begun = [each for each in control_plane if _begun(each, target)]
+    if begun:
+        groups.append(steps.group("finish-cp", begun, "kubeadmUpgradeNode", gate=False))
+    others = [each for each in control_plane if not _begun(each, target)]
+    if others:
+        groups.append(steps.group("upgrade-cp-n", others, "kubeadmUpgradeNode", gate=True))
+    left = {each.name for each in cluster.control_plane_nodes if not _done(each, target)}
+    planned = [name for group in groups for name in group.nodes]
+    if planned and left <= set(planned):
+        # A control plane of which a part was selected is not at the version, and its spec must not say so.
+        groups.append(GroupPlan("record", (planned[-1],), ({"recordControlPlane": {"version": str(target)}},)))
+    if workers:
+        groups.append(steps.group("upgrade-w", workers, "kubeadmUpgradeNode", gate=False))
+    return tuple(groups)
+
+
+class _Steps:
+    """The commands of an upgrade's TaskGroups."""
+
+    def __init__(self, spec: Mapping[str, Any], target: str, cluster: ClusterFacts) -> None:
+        self._spec = spec
+        self._target = target
+        self._lone = len(cluster.nodes) == 1
+        ignored = {*(spec.get("ignorePreflightErrors") or []), *(cluster.extra.get(EXTRA_IGNORED) or [])}
+        if cluster.extra.get(EXTRA_WITHOUT_DNS):
+            ignored.update(_DNS_CHECKS)
+        self._ignored = {"ignorePreflightErrors": sorted(ignored)} if ignored else {}
+        # A machine that was made although it is small is upgraded although it is.
+        self._waived = {"ignore": sorted(ignored)} if ignored else {}
+        self._flags: dict[str, Any] = {
+            name: spec[name] for name in ("certificateRenewal", "etcdUpgrade") if spec.get(name) is not None
+        }
+        if cluster.extra.get(EXTRA_PATCHES):
+            self._flags["patches"] = str(cluster.extra[EXTRA_PATCHES])
+
+    def group(self, name: str, nodes: Sequence[NodeFacts], verb: str, *, gate: bool) -> GroupPlan:
+        """One TaskGroup. ``gate``: the Nodes have to be healthy before anything is done to them."""
+        version = {"version": self._target}
+        binaries = {**version, "binaries": dict(self._spec["binaries"])} if self._spec.get("binaries") else version
+        worker = not nodes[0].control_plane
+        drained = self._drained(nodes)
+        steps: list[dict[str, Any]] = [{"preflight": {**version, **self._waived}}]
+        if gate:
+            steps.append({"waitHealthy": {}})
+        steps.append({"upgradeKubeadm": binaries})
+        if verb == "kubeadmUpgradeApply":
+            steps.append({"kubeadmUpgradePlan": {**version, **self._ignored}})
+        steps.append({verb: {**version, **self._ignored, **self._flags}})
+        if not worker:
+            # Right away: were the Action given up from here on, no machine of the older version may be made beside this one.
+            renewed = self._spec.get("certificateRenewal") is not False
+            steps.append({"recordMachine": {**version, **({"certificates": True} if renewed else {})}})
+        served = {} if worker else {"apiServerVersion": self._target}
+        if not worker:
+            steps.append({"waitHealthy": served})
+        if drained:
+            seconds = self._spec.get("drainTimeoutSeconds")
+            steps.append({"kubectlDrain": {} if seconds is None else {"timeoutSeconds": seconds}})
+        steps.append({"upgradeKubeletAndKubectl": binaries})
+        steps.append({"waitHealthy": {"kubeletVersion": self._target, **served}})
+        if drained:
+            steps.append({"kubectlUncordon": {}})
+        at_once = min(int(self._spec.get("maxUnavailable") or 1), len(nodes)) if worker else 1
+        policy = PARALLEL if at_once > 1 else SERIAL
+        return GroupPlan(name, tuple(each.name for each in nodes), tuple(steps), policy, at_once)
+
+    def _drained(self, nodes: Sequence[NodeFacts]) -> bool:
+        """As the spec says; else where a kubelet changes its minor version (kubeadm.md A4 #7), and its pods have somewhere to go."""
+        if self._spec.get("drain") is not None:
+            return bool(self._spec["drain"])
+        target = parse(self._target)
+        kubelets = [_version(each.kubelet_version) for each in nodes]
+        return not self._lone and any(each is None or not each.same_minor(target) for each in kubelets)
+
+
+def _version(text: str) -> Version | None:
+    """What a Node reports, None where that is no version."""
+    try:
+        return parse(text)
+    except ValueError:
+        return None
+
+
+def _same(text: str, target: Version) -> bool:
+    return _version(text) == target
+
+
+def _done(node: NodeFacts, target: Version) -> bool:
+    return _same(node.api_server_version, target) and _same(node.kubelet_version, target)
+
+
+def _begun(node: NodeFacts, target: Version) -> bool:
+    """Whether an upgrade to this version was begun on a control plane Node and not finished."""
+    return _same(node.api_server_version, target) != _same(node.kubelet_version, target)
+
+
+def _require_configuration(target: Version, cluster: ClusterFacts) -> Version | None:
+    """The version in kubeadm-config, which the new kubeadm must be able to read."""
+    if not cluster.cluster_configuration:
+        rule = "the cluster keeps no ConfigMap kubeadm-config, without which kubeadm does not upgrade"
+        fix = "Upload it: kubeadm init phase upload-config kubeadm --config FILE."
+        raise RefusedAction(PATH, None, rule, fix)
+    try:
+        read = any_form.read(cluster.cluster_configuration, "ConfigMap kube-system/kubeadm-config")
+    except ManifestError as error:
+        raise RefusedAction(PATH, None, f"kubeadm-config can't be read: {error}", "Correct it first.") from error
+    number = kinds.api_number(read.api_versions.get("clusterConfiguration", ""))
+    if number is not None and not kubernetes_versions.readable_by(str(target), number):
+        rule = f"kubeadm of {target} does not read the cluster's configuration, {kubernetes_versions.api(number).api_version}"
+        fix = "Migrate it with the present kubeadm: kubeadm config migrate, then kubeadm init phase upload-config kubeadm."
+        raise RefusedAction(TARGET, str(target), rule, fix)
+    configuration = read.hub.get("clusterConfiguration") or {}
+    for gate in sorted(configuration.get("featureGates") or {}):
+        if kubernetes_facts.feature_gate_refused(target, gate):
+            rule = f"kubeadm of {target} does not know the feature gate {gate} of the cluster's configuration"
+            fix = f"Take {gate} out of ClusterConfiguration.featureGates first (an Action changeConfiguration)."
+            raise RefusedAction(TARGET, str(target), rule, fix)
+    return _version(str(configuration.get("kubernetesVersion") or ""))
+
+
+def _require_versions(target: Version, cluster: ClusterFacts) -> None:
+    lowest = parse(cluster.kubernetes_version)
+    for node in cluster.control_plane_nodes:
+        version = _version(node.api_server_version)
+        if version is not None and target < version:
+            rule = f"{node.name} runs {version}, and Kubernetes can't go back"
+            raise RefusedAction(TARGET, str(target), rule, f"Give {version} or newer.")
+    if target < lowest:
+        rule = f"the cluster runs {lowest}, and Kubernetes can't go back"
+        raise RefusedAction(TARGET, str(target), rule, f"Give {lowest} or newer.")
+    if not target.follows(lowest):
+        rule = f"no minor version may be skipped, and an API server of {lowest} still runs"
+        fix = f"Upgrade to a v{lowest.major}.{lowest.minor + 1} version first, on every control plane Node."
+        raise RefusedAction(TARGET, str(target), rule, fix)
+
+
+def require_etcd(version: str, cluster: ClusterFacts, path: str) -> None:
+    """Refuse kubeadm's upgrade to a Kubernetes version whose etcd the cluster's members are too old for (docs/upgrade_in_place.md).
+
+    A member that gave no version counts as the one that its Node's kubeadm chose. ``path`` is the field that asks for the version.
+
+    Raises:
+        RefusedAction: a member is too old.
+    """
+    if cluster.external_etcd:
+        return
+    try:
+        read = any_form.read(cluster.cluster_configuration, "ConfigMap kube-system/kubeadm-config").hub
+    except ManifestError:
+        read = {}
+    local = ((read.get("clusterConfiguration") or {}).get("etcd") or {}).get("local") or {}
+    tag = str(local.get("imageTag") or "")
+    running = {}
+    for node in cluster.control_plane_nodes:
+        release = etcd_releases.release_of(cluster.etcd_versions.get(node.name))
+        release = release or etcd_releases.brought_by(node.api_server_version, tag)
+        if release is not None:
+            running[node.name] = release
+    refused = etcd_releases.refusal(version, tag, running)
+    if refused is not None:
+        raise RefusedAction(path, version, *refused)
+
+
+def _selected(spec: Mapping[str, Any], cluster: ClusterFacts) -> list[NodeFacts]:
+    selector = spec.get("nodeSelector")
+    if selector is None:
+        return list(cluster.nodes)
+    found = [each for each in cluster.nodes if node_selector.matches(selector, each.labels)]
+    if not found:
+        fix = "Correct the labels (kubectl get nodes --show-labels), or leave the selector out for all Nodes."
+        raise RefusedAction(f"{PATH}.nodeSelector", None, "it selects no Node of the cluster", fix)
+    return found
+
+
+def _require_kubelets(target: Version, cluster: ClusterFacts) -> None:
+    limit = kubernetes_facts.kubelet_upgrade_skew(target)
+    for node in cluster.nodes:
+        kubelet = _version(node.kubelet_version)
+        if kubelet is None:
+            continue
+        if kubelet > target:
+            rule = f"the kubelet of {node.name} is {kubelet}, and none may be newer than the API servers"
+            raise RefusedAction(TARGET, str(target), rule, f"Give {kubelet} or newer.")
+        if target.minors_after(kubelet) > limit:
+            rule = (
+                f"the kubelet of {node.name} is {kubelet}, too old for API servers of {target} (at most {limit} minor)"
+            )
+            fix = f"Upgrade it first: an Action upgrade with targetVersion {cluster.kubernetes_version}."
+            raise RefusedAction(TARGET, str(target), rule, fix)
+
+
+def _require_ready(target: Version, selected: Sequence[NodeFacts]) -> None:
+    for node in selected:
+        begun = _begun(node, target) if node.control_plane else False
+        if not node.ready and not begun:
+            rule = f"Node {node.name} is not Ready, and its upgrade could not be told from its trouble"
+            fix = "Make it Ready, or leave it out with a nodeSelector."
+            raise RefusedAction(PATH, None, rule, fix)
+
+
+def _require_api_servers_first(
+    target: Version, cluster: ClusterFacts, upgraded: Sequence[NodeFacts], workers: Sequence[NodeFacts]
+) -> None:
+    """No kubelet may be newer than any API server (kubeadm.md A4.3), also not for as long as an Action takes."""
+    done = {each.name for each in upgraded}
+    left = [
+        each.name
+        for each in cluster.control_plane_nodes
+        if each.name not in done and not _same(each.api_server_version, target)
+    ]
+    if workers and left:
+        rule = f"it leaves the API server of {', '.join(left)} behind, and no kubelet of a worker may be newer"
+        raise RefusedAction(f"{PATH}.nodeSelector", None, rule, "Select the control plane's Nodes as well, or first.")
+
+
+__all__ = ["EXTRA_IGNORED", "EXTRA_PATCHES", "EXTRA_WITHOUT_DNS", "plan", "require_etcd", "target_of", "validate"]

@@ -1,0 +1,206 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How the commands of an upgrade are run, and those that every Action shares."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...objects import origin
+from ..tasks import health
+from ..tasks.context import CommandFailure, Run, TaskContext
+from .commands import PACKAGES, upgrade_arguments
+
+Parameters = t.Mapping[str, t.Any]
+
+KUBEADM = "kubeadm"
+PLAN_SECONDS, APPLY_SECONDS = 300, 1800
+DRAIN_CALL_SECONDS = 30
+# A drain without a bound of its own ends some time: a person then says how to go on.
+LONGEST_DRAIN_SECONDS = 86400
+# What an existing node's preflight says of its components is asked by waitHealthy, with patience; and its programs may be of two
+# versions, as where an upgrade was begun: kubeadm itself knows which of them go together.
+_NOT_HERE = ("ControlPlane", "Port-", "KubeadmVersion", "KubeletVersion")
+
+
+def once(context: TaskContext) -> str:
+    """Names this command of this Task and attempt, so that a node knows what it has done for it already."""
+    metadata = context.task["metadata"]
+    return f"{metadata['name']}/{origin.uid(context.task)}/{context.index}/{attempt_of(context)}"
+
+
+def attempt_of(context: TaskContext) -> int:
+    """How often a person has had this command begun, from 1."""
+    records = (context.task.get("status") or {}).get("commands") or []
+    return int((records[context.index] if context.index < len(records) else {}).get("attempt") or 1)
+
+
+def preflight(context: TaskContext, parameters: Parameters) -> None:
+    """The node answers, kubeadm tells its version, and nothing that a control plane node needs, of the version to come, is missing."""
+    context.run([KUBEADM, "version", "--output=short"], step="version", timeout_seconds=60)
+    if not context.node.control_plane:
+        return
+    call = {"existing": True, "node_name": context.node.name, "ignore": parameters["ignore"], "report_only": True}
+    if parameters["version"]:
+        call["version"] = parameters["version"]
+    checks = context.call("preflight", call)["checks"]
+    wrong = [
+        each
+        for each in checks
+        if not each["ok"] and each["severity"] == "error" and not each["name"].startswith(_NOT_HERE)
+    ]
+    if wrong:
+        said = "; ".join(f"{each['name']}: {each['message']}. {each['remedy']}" for each in wrong)
+        raise CommandFailure(f"Node {context.node.name} is not fit: {said} Nothing was begun on it.")
+
+
+def upgrade_kubeadm(context: TaskContext, parameters: Parameters) -> None:
+    """Install kubeadm at the version."""
+    _install(context, parameters, [KUBEADM])
+
+
+def upgrade_kubelet_and_kubectl(context: TaskContext, parameters: Parameters) -> None:
+    """Install both at the version; the kubelet is restarted."""
+    context.check_lock()
+    _install(context, parameters, ["kubelet", "kubectl"])
+
+
+def _install(context: TaskContext, parameters: Parameters, names: list[str]) -> None:
+    binaries = parameters["binaries"]
+    call = {
+        "version": parameters["version"],
+        "names": names,
+        "source": binaries.get("source") or PACKAGES,
+        "path": binaries.get("path"),
+        "package_version": binaries.get("packageVersion"),
+        "checksums": binaries.get("checksums"),
+        "fencing": context.fencing,
+    }
+    done = context.call("kubernetes_binaries", {key: value for key, value in call.items() if value is not None})
+    context.note(str(done["msg"]))
+
+
+def kubeadm_upgrade_plan(context: TaskContext, parameters: Parameters) -> None:
+    """kubeadm's own checks, which change nothing."""
+    words = [KUBEADM, "upgrade", "plan", parameters["version"]]
+    if parameters["ignorePreflightErrors"]:
+        words.append(f"--ignore-preflight-errors={','.join(parameters['ignorePreflightErrors'])}")
+    context.run(words, step="plan", timeout_seconds=PLAN_SECONDS)
+
+
+def kubeadm_upgrade_apply(context: TaskContext, parameters: Parameters) -> None:
+    """The first control plane Node, and what the cluster keeps of its configuration."""
+    context.check_lock()
+    # It can be run again at any point, and is: what it uploads first says nothing of what it does last.
+    words = [KUBEADM, "upgrade", "apply", parameters["version"], "--yes", *upgrade_arguments(parameters)]
+    context.run(words, step="apply", timeout_seconds=APPLY_SECONDS)
+    _prune_backups(context)
+
+
+def kubeadm_upgrade_node(context: TaskContext, parameters: Parameters) -> None:
+    """Another control plane Node, or a worker."""
+    context.check_lock()
+    words = [KUBEADM, "upgrade", "node", *upgrade_arguments(parameters)]
+    context.run(words, step="node", timeout_seconds=APPLY_SECONDS)
+    _prune_backups(context)
+
+
+def _prune_backups(context: TaskContext) -> None:
+    """Keep what kubeadm's upgrades leave on the node in bounds. An upgrade that is done doesn't fail for it."""
+    try:
+        done = context.call("kubeadm_backups", {"fencing": context.fencing})
+    except CommandFailure as failure:
+        context.note(f"kubeadm's older backups were not deleted: {failure}")
+        return
+    if done["deleted"]:
+        context.note(str(done["msg"]))
+
+
+def restart_component(context: TaskContext, parameters: Parameters) -> None:
+    """Restart a static pod of this Node; etcd only where the others hold the quorum."""
+    context.check_lock()
+    component, offline = str(parameters["component"]), bool(parameters["offline"])
+    call = {
+        "component": component,
+        "once": once(context),
+        "timeout": parameters["timeoutSeconds"],
+        "force": offline,
+        # Of the first members that are restarted none has a quorum yet.
+        "healthy": not (offline and component == "etcd"),
+        "fencing": context.fencing,
+    }
+    context.note(str(context.call("static_pod", call)["msg"]))
+
+
+def through_others(context: TaskContext, module: str, call: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Run a module on another control plane Node that answers, by name; on the own one where there is no other."""
+    names = [each.name for each in context.nodes if each.control_plane and each.name != context.node.name]
+    failures = []
+    for name in [*names, *([context.node.name] if context.node.control_plane else [])]:
+        try:
+            return context.call(module, call, node=name)
+        except CommandFailure as failure:
+            failures.append(str(failure))
+    raise CommandFailure("; ".join(failures) or "no control plane Node is left to ask")
+
+
+def _was_unschedulable(context: TaskContext) -> bool:
+    return context.node.name in ((context.plan_facts.get("extra") or {}).get("unschedulable") or [])
+
+
+def kubectl_drain(context: TaskContext, parameters: Parameters) -> None:
+    """Cordon the Node and evict its pods; within the bound, else it fails and the Node stays cordoned."""
+    name, bound = context.node.name, int(parameters["timeoutSeconds"])
+    call = {
+        "name": name,
+        "timeout": bound,
+        "wait": DRAIN_CALL_SECONDS,
+        # The Node comes back: what is attached to it may stay.
+        "wait_for_volumes": False,
+        "fencing": context.fencing,
+    }
+    if attempt_of(context) > 1:
+        # The node counts the bound from a drain's first call on: a person who says retry means all of it anew.
+        through_others(context, "node_drain", {"name": name, "state": "absent", "fencing": context.fencing})
+    waiting = context.plugin.waiting(context.cluster, bound + 120 if bound else LONGEST_DRAIN_SECONDS)
+    while True:
+        answer = through_others(context, "node_drain", call)
+        state, said = str(answer.get("state")), str(answer.get("message"))
+        if state != "Running":
+            break
+        call["started_at"] = call.get("started_at") or answer.get("started_at")
+        if not waiting.again(said, pause_seconds=0.0):
+            state = "TimedOut"
+            break
+    if state == "TimedOut":
+        raise CommandFailure(
+            f"Node {name} was not drained in time: {said}. It is cordoned and stays so; nothing else was done. Free what holds it "
+            "(kubectl get pdb -A), then retry; or skip, which goes on without; or abort, and kubectl uncordon it."
+        )
+    context.note(said)
+
+
+def kubectl_uncordon(context: TaskContext, parameters: Parameters) -> None:
+    """Make the Node schedulable again, unless it was not before the Action began."""
+    del parameters
+    name = context.node.name
+    if _was_unschedulable(context):
+        context.note(f"Node {name} was unschedulable before the Action began, and stays so")
+        return
+    done = through_others(context, "node_drain", {"name": name, "state": "absent", "fencing": context.fencing})
+    context.note(str(done.get("message")))
+
+
+REGISTRY: dict[str, Run] = {
+    "preflight": preflight,
+    "upgradeKubeadm": upgrade_kubeadm,
+    "kubeadmUpgradePlan": kubeadm_upgrade_plan,
+    "kubeadmUpgradeApply": kubeadm_upgrade_apply,
+    "kubeadmUpgradeNode": kubeadm_upgrade_node,
+    "upgradeKubeletAndKubectl": upgrade_kubelet_and_kubectl,
+    "waitHealthy": health.wait_healthy,
+    "restartComponent": restart_component,
+    "kubectlDrain": kubectl_drain,
+    "kubectlUncordon": kubectl_uncordon,
+}

@@ -1,0 +1,146 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A Python program on the controller that ends with the process that started it, and as soon as that may not go on.
+
+Run as a file, ``bound.py PID MODULE ARGUMENT...``, this is the program itself: it asks the kernel to be ended with its parent
+``PID``, then becomes ``python -m MODULE``. Only the standard library is at hand then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import runpy
+import signal
+import subprocess
+import sys
+import time
+import typing as t
+
+# How often it is asked whether to go on.
+LOOK_SECONDS = 1.0
+# What is ended may still put away what it made.
+GRACE_SECONDS = 5.0
+# How often it is asked whether what was killed has gone.
+END_LOOK_SECONDS = 0.01
+# As timeout(1) and node_command tell it.
+TIMED_OUT = 124
+_PR_SET_PDEATHSIG = 1
+
+
+class Ended(t.NamedTuple):
+    """How it ended: its exit status, TIMED_OUT where it took too long, and all of its output."""
+
+    status: int
+    output: bytes
+
+
+def run(
+    module: str,
+    arguments: t.Sequence[str],
+    environment: t.Mapping[str, str],
+    timeout_seconds: float,
+    may_go_on: t.Callable[[], None],
+) -> Ended:
+    """Run ``python -m module`` to its end. It is ended, with all that it started, when the time is over or ``may_go_on`` raises.
+
+    Raises:
+        whatever ``may_go_on`` raises, once it has been ended.
+    """
+    command = [sys.executable, os.path.abspath(__file__), str(os.getpid()), module, *arguments]
+    end = time.monotonic() + timeout_seconds
+    with subprocess.Popen(
+        command,
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as process:
+        try:
+            while True:
+                left = end - time.monotonic()
+                try:
+                    output, _nothing = process.communicate(timeout=max(0.01, min(LOOK_SECONDS, left)))
+                    return Ended(process.returncode, output)
+                except subprocess.TimeoutExpired:
+                    if left <= LOOK_SECONDS and time.monotonic() >= end:
+                        return Ended(TIMED_OUT, _ended(process))
+                may_go_on()
+        except BaseException:
+            _ended(process)
+            raise
+
+
+def _ended(process: subprocess.Popen[bytes]) -> bytes:
+    """End a process and what it started; returns what it had said."""
+    started = _descendants(process.pid)
+    process.terminate()
+    output = None
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        output, _nothing = process.communicate(timeout=GRACE_SECONDS)
+    for pid, begun in started:
+        if _start_time(pid) == begun:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+    process.kill()
+    _await_end(started)
+    if output is None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            output, _nothing = process.communicate(timeout=GRACE_SECONDS)
+    return output or b""
+
+
+def _await_end(started: list[tuple[int, str]]) -> None:
+    """Until none of them does anything any more: the kernel ends what was killed a moment after it was told to."""
+    end = time.monotonic() + GRACE_SECONDS
+    while any(_start_time(pid) == begun and _stat(pid, 0) not in "ZX" for pid, begun in started):
+        if time.monotonic() >= end:
+            return
+        time.sleep(END_LOOK_SECONDS)
+
+
+def _descendants(pid: int) -> list[tuple[int, str]]:
+    """What a process has started, with the start times that tell each from a later one of its number; nothing where /proc is not."""
+    children: dict[int, list[int]] = {}
+    with contextlib.suppress(OSError):
+        for name in os.listdir("/proc"):
+            if name.isdigit():
+                children.setdefault(int(_stat(int(name), 1) or 0), []).append(int(name))
+    found, queue = [], [pid]
+    while queue:
+        for child in children.get(queue.pop(), []):
+            found.append((child, _start_time(child)))
+            queue.append(child)
+    return found
+
+
+def _start_time(pid: int) -> str:
+    return _stat(pid, 19)
+
+
+def _stat(pid: int, field: int) -> str:
+    """A field of /proc/PID/stat, counted from 0 behind the program's name; "" where there is no such process."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stream:
+            return stream.read().rpartition(")")[2].split()[field]
+    except (OSError, IndexError):
+        return ""
+
+
+def _become(parent: int, module: str, arguments: t.Sequence[str]) -> None:
+    # Another system than Linux has no prctl: there it is ended only by who started it.
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    if os.getppid() != parent:
+        # It died before the kernel had been asked.
+        sys.exit(f"process {parent}, which started this, has ended")
+    # This file's folder is no place to import from.
+    sys.path[:] = [each for each in sys.path if each != os.path.dirname(os.path.abspath(__file__))]
+    sys.argv = [module, *arguments]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    _become(int(sys.argv[1]), sys.argv[2], sys.argv[3:])

@@ -1,0 +1,66 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What passes between the pass and an infrastructure provider's role (docs/provider_contract.md)."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..calls.failure import ControlPlaneFailure
+from ..decision.removal import hooks
+from ..objects import kinds
+from ..records.objects import ClusterObjects, Object
+
+
+def provider_role(kind: str, providers: t.Mapping[str, str]) -> str:
+    """Return the role that serves an infrastructure kind; its name is looked up by the template's and the cluster's kind."""
+    role = providers.get(kind)
+    if not role:
+        raise ControlPlaneFailure(
+            f"no infrastructure provider for the kind {kind}; nothing was done. "
+            f"Known kinds: {', '.join(sorted(providers))}. Add the provider's role to control_plane_providers."
+        )
+    return role
+
+
+def machine_for_provider(infrastructure: Object, machine: t.Optional[Object]) -> Object:
+    """Return the contract variable infrastructure_machine: what a provider needs to know of one machine."""
+    spec = machine["spec"] if machine else infrastructure.get("metadata", {}).get("annotations", {})
+    return {
+        "name": infrastructure["metadata"]["name"],
+        "failureDomain": machine["spec"].get("failureDomain", "")
+        if machine
+        else spec.get(kinds.ANNOTATION_PREPARED_FAILURE_DOMAIN, ""),
+        "version": machine["spec"]["version"] if machine else spec.get(kinds.ANNOTATION_PREPARED_VERSION, ""),
+        "object": infrastructure,
+    }
+
+
+def endpoint_servers(objects: ClusterObjects) -> list[dict[str, str]]:
+    """Return the machines behind the endpoint: every one that has an address and whose deletion has not begun."""
+    servers = []
+    for machine in objects.all_machines:
+        name = machine["metadata"]["name"]
+        address = first_address(objects.infrastructure_machines.get(name))
+        # One whose deletion a pre-drain hook holds still does its work.
+        held = hooks.hooks(machine, kinds.HOOK_PRE_DRAIN) and not hooks.drained(machine)
+        if address and (held or not machine["metadata"].get("deletionTimestamp")):
+            servers.append({"name": name, "address": address})
+    return servers
+
+
+def first_address(infrastructure: t.Optional[Object]) -> str:
+    """Return an infrastructure machine's internal address, or an empty text while it has none."""
+    addresses = (infrastructure or {}).get("status", {}).get("addresses") or []
+    internal = [each["address"] for each in addresses if each.get("type") == "InternalIP"]
+    return str(internal[0]) if internal else ""
+
+
+def is_provisioned(infrastructure: Object) -> bool:
+    """Tell whether a machine was made and, as far as its provider knows, is still there."""
+    status = infrastructure.get("status", {})
+    return bool(status.get("initialization", {}).get("provisioned")) and status.get("state") not in (
+        "missing",
+        "incomplete",
+    )

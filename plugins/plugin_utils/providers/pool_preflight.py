@@ -1,0 +1,210 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The existing hosts that machines are about to be made of, asked beforehand: what each of them lacks (docs/machine_inventory.md).
+
+Only existing hosts can be asked: a machine that a provider makes has what the provider gives it.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+from ..calls.machine_connection import Answer, Machine
+from ..decision.creation.existing_hosts import HOST_POOL_INVALID, hosts_needed
+from ..decision.outcome import Context
+from ..decision.snapshot.view import read_snapshot
+from ..objects import kinds
+from ..observe import external_etcd
+from ..records.objects import ClusterObjects, Object
+from . import inventory_pool
+from .inventory_pool import Pool, PoolError
+
+# No machine's claim: what is asked is never made.
+NOBODY = "nobody"
+# What is no check of host_claim.
+REACHABLE, ANSWERS, SELECTOR, CLAIM = "Reachable", "Answers", "Selector", "Claim"
+# What a host of this cluster loses when it is given back.
+_OF_ITS_CLUSTER = (CLAIM, "ForeignCluster", "Port-")
+
+
+class Ask(t.Protocol):
+    """Calls a module on a host in check mode, which changes nothing there."""
+
+    def __call__(self, machine: Machine, module: str, call: dict[str, t.Any]) -> Answer: ...
+
+
+@dataclass
+class Survey:
+    """Who is asked, and what came of it.
+
+    ``domains`` are the failure domains ("" for any) of the machines for which a host is still to be found; ``every``: also hosts that
+    are not needed are asked.
+    """
+
+    ask: Ask
+    question: t.Mapping[str, t.Any]
+    spec: Object
+    pool: Pool
+    hostvars: t.Mapping[str, t.Any]
+    known: dict[str, str]
+    domains: list[str]
+    every: bool = False
+    found: list[Object] = field(default_factory=list)
+
+    def free(self, host: str) -> None:
+        """Ask a free host, unless as many were found as are needed."""
+        domain = self.pool.domains.get(host, "")
+        fitting = next((each for each in self.domains if each in ("", domain)), None)
+        if fitting is None and not self.every:
+            return
+        missing = self._missing(host)
+        self.note(host, missing)
+        if not missing and fitting is not None:
+            self.domains.remove(fitting)
+
+    def used(self, host: str, machine: str) -> None:
+        """Ask the host of a machine of this cluster what it will lack once it was given back."""
+        missing = [each for each in self._missing(host) if not each["check"].startswith(_OF_ITS_CLUSTER)]
+        self.note(host, missing, machine)
+
+    def note(self, host: str, missing: list[Object], machine: str = "") -> None:
+        """Keep what a host lacks."""
+        domain = self.pool.domains.get(host, "")
+        self.found.append({"name": host, "failureDomain": domain, "machine": machine, "missing": missing})
+
+    def first_fit(self) -> str:
+        """Return the first host that lacks nothing, "" where there is none."""
+        return next((each["name"] for each in self.found if not each["missing"] and not each["machine"]), "")
+
+    def _missing(self, host: str) -> list[Object]:
+        call = {**self.question, "id": NOBODY, "machine": NOBODY, "known_machine_ids": _without(self.known, host)}
+
+        def ask(asked: dict[str, t.Any]) -> Answer:
+            return self.ask(_machine(host), "host_claim", asked)
+
+        answer = inventory_pool.ask(ask, call, self.spec, self.hostvars[host])
+        if not answer.failed:
+            identity = (answer.result.get("claim") or {}).get("machineID")
+            self.known.update({str(identity): host} if identity else {})
+            return []
+        missing = answer.result.get("missing")
+        if isinstance(missing, list) and missing:
+            return [{key: str(each.get(key) or "") for key in ("check", "message", "fix")} for each in missing]
+        if answer.reached:
+            fix = "Mend what the message names, or take the host out of the group."
+            return [{"check": ANSWERS, "message": answer.message, "fix": fix}]
+        fix = "Make it answer (ansible HOST -m ping with the inventory's variables), or take it out of the group."
+        return [{"check": REACHABLE, "message": answer.message, "fix": fix}]
+
+
+def survey(
+    objects: ClusterObjects,
+    ask: Ask,
+    snapshot: Object,
+    ahead: t.Sequence[Object],
+    groups: t.Mapping[str, t.Sequence[str]],
+    hostvars: t.Mapping[str, t.Any],
+    permitted: t.Sequence[str] = (),
+    whole: bool = False,
+    every: bool = False,
+) -> Object:
+    """Return what a snapshot gets of existing hosts: ``pool``, ``hosts``, ``obstacles``; {} where machines are not made of any.
+
+    Hosts are asked in their order until as many as are needed lack nothing.
+
+    Args:
+        objects: the cluster's objects.
+        ask: asks a host.
+        snapshot: what was observed.
+        ahead: the plan's steps that make a machine for which there is no host yet (decision/plan/steps.py).
+        groups: the inventory's groups.
+        hostvars: the inventory's variables by host name, templated.
+        permitted: the groups that the operator lets machine templates name, all where it is empty.
+        whole: for every step of the plan, not only for those that come before a host is given back.
+        every: whether all hosts are asked.
+    """
+    spec = ((objects.machine_template or {}).get("spec") or {}).get("template", {}).get("spec") or {}
+    if (objects.machine_template or {}).get("kind") != kinds.INVENTORY_MACHINE_TEMPLATE or not spec.get("group"):
+        return {}
+    try:
+        pool = inventory_pool.read_pool(spec, groups, hostvars, permitted)
+    except PoolError as error:
+        return {"obstacles": [{"reason": HOST_POOL_INVALID, "message": error.what, "fix": error.fix}]}
+    found: Object = {"pool": {"group": pool.group, "failureDomains": pool.failure_domains}}
+    nobody = inventory_pool.no_machine(objects.namespace)
+    version = str(((objects.control_plane or {}).get("spec") or {}).get("version") or "")
+    configuration = ((objects.control_plane or {}).get("spec") or {}).get("kubeadmConfigSpec") or {}
+    kind = "join" if objects.initialized else "init"
+    run = Survey(
+        ask,
+        inventory_pool.question(objects, spec, version, configuration, kind),
+        spec,
+        pool,
+        hostvars,
+        inventory_pool.known_machine_ids(objects.store, nobody),
+        _domains({**snapshot, **found}, ahead, whole),
+        every,
+    )
+    own = _hosts_of_machines(objects)
+    removed = {name for each in (ahead if whole else ahead[:1]) for name in each["after"]}
+    held = inventory_pool.taken(objects.store, nobody)
+    for host in pool.hosts:
+        if host not in held and host not in own:
+            run.free(host)
+    if run.domains or every:
+        for host, name in sorted(own.items()):
+            if host in pool.hosts and (every or name in removed):
+                run.used(host, name)
+        _note_others(run, pool, {host: who for host, who in held.items() if host not in own})
+    found["hosts"] = run.found
+    problem = _external_etcd(objects, run) if not objects.initialized else None
+    return {**found, "obstacles": [problem]} if problem else found
+
+
+def _domains(snapshot: Object, ahead: t.Sequence[Object], whole: bool) -> list[str]:
+    if whole:
+        return sorted((str((each["target"] or {}).get("failureDomain") or "") for each in ahead), reverse=True)
+    needed = hosts_needed(Context(read_snapshot(snapshot)))
+    first = str((ahead[0]["target"] or {}).get("failureDomain") or "") if ahead else ""
+    return sorted(needed, reverse=True) or [first]
+
+
+def _machine(host: str) -> Machine:
+    return Machine(f"on the host {host}", None, {"inventoryHost": host})
+
+
+def _without(known: t.Mapping[str, str], host: str) -> dict[str, str]:
+    return {identity: name for identity, name in known.items() if name != host}
+
+
+def _hosts_of_machines(objects: ClusterObjects) -> dict[str, str]:
+    machines = {str(each["metadata"]["name"]) for each in objects.machines}
+    found = {
+        inventory_pool.host_of(each): name for name, each in objects.infrastructure_machines.items() if name in machines
+    }
+    return {host: name for host, name in found.items() if host}
+
+
+def _note_others(run: Survey, pool: Pool, held: t.Mapping[str, str]) -> None:
+    """Hosts that no machine of this cluster can be made of: that they are no help is to be seen where hosts are missing."""
+    for host in pool.hosts:
+        if host in held:
+            fix = "Take another host, or delete that machine in its own cluster."
+            run.note(host, [{"check": CLAIM, "message": f"claimed by {held[host]}", "fix": fix}])
+    for host, reason in sorted(pool.left_out.items()):
+        fix = "Correct the host's variable, or selector.matchVariables in the machine template."
+        run.note(host, [{"check": SELECTOR, "message": reason, "fix": fix}])
+
+
+def _external_etcd(objects: ClusterObjects, run: Survey) -> t.Optional[Object]:
+    """What keeps the first machine from using an external etcd, as a host that fits sees it; None where none fits, or nothing does."""
+    host = run.first_fit()
+    if not host:
+        return None
+
+    def ask(module: str, call: dict[str, t.Any]) -> Answer:
+        return run.ask(_machine(host), module, call)
+
+    return external_etcd.obstacle(objects, ask, f"host {host}")

@@ -1,0 +1,152 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is checked before machines are made: hosts, provider roles, endpoint, external etcd; by plan, check mode, reconcile, check_hosts."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ansible.errors import AnsibleError
+from ansible.playbook.role.definition import RoleDefinition
+
+from ..base_classes.control_plane_action import ControlPlaneAction
+from ..calls.failure import ControlPlaneFailure
+from ..calls.machine_connection import Answer, Machine, MachineCaller
+from ..decision.creation.existing_hosts import ENDPOINT_MISSING, PROVIDER_MISSING, ROOT_NEEDED
+from ..decision.creation.growth import endpoint_unknown
+from ..decision.plan.steps import machines_ahead
+from ..objects import kinds
+from ..providers import inventory_pool, pool_preflight
+from ..providers.contract import provider_role
+from ..records.objects import ClusterObjects, Object
+
+LOCAL_MACHINES = "kubeadm.control_plane.machine_nspawn"
+# A role's variable; without it, the endpoint is one that exists already.
+ENDPOINT_ROLE = "machine_inventory_endpoint_role"
+# What a provider's role must have (docs/provider_contract.md), and what the role of a load balancer must have.
+ENTRY_POINTS, ENDPOINT_ENTRY_POINTS = ("create", "delete", "observe", "endpoint"), ("endpoint",)
+
+
+def look_beforehand(
+    action: ControlPlaneAction,
+    arguments: t.Mapping[str, t.Any],
+    objects: ClusterObjects,
+    caller: MachineCaller,
+    snapshot: Object,
+    whole: bool = False,
+    every: bool = False,
+) -> bool:
+    """Add to a snapshot what keeps machines from being made; tell whether one is to be made at all.
+
+    Args:
+        action: the action at work; its task's variables are read.
+        arguments: the action's arguments: ``providers``, where they have any.
+        objects: the cluster's objects.
+        caller: reaches hosts.
+        snapshot: what was observed; gets ``pool``, ``hosts`` and ``obstacles``.
+        whole: for every step of the plan, not only for those that come before a host is given back.
+        every: whether all hosts of the pool are asked, also where no machine is to be made.
+    """
+
+    asked: list[str] = []
+
+    def ask(machine: Machine, module: str, call: dict[str, t.Any]) -> Answer:
+        if not asked:
+            # One that doesn't answer costs seconds.
+            action.progress(objects.name, "asking the hosts of the machine template's group what they lack")
+        asked.append(machine.name)
+        with inventory_pool.in_check_mode(action._task, True):
+            return inventory_pool.call_host(caller, machine, module, call)
+
+    ahead = machines_ahead(snapshot)
+    if not ahead and not every:
+        return False
+    variables = action._task_vars
+    groups, hostvars = variables.get("groups") or {}, variables.get("hostvars") or {}
+    found = pool_preflight.survey(objects, ask, snapshot, ahead, groups, hostvars, action.pool_groups(), whole, every)
+    role = str(action._templar.template(variables.get(ENDPOINT_ROLE)) or "")
+    obstacles = [
+        *_roles(action, objects, arguments.get("providers") or {}, role),
+        *_endpoint(objects, snapshot, role),
+        *found.pop("obstacles", []),
+    ]
+    snapshot.update(found, **({"obstacles": obstacles} if obstacles else {}))
+    return bool(ahead)
+
+
+def _roles(
+    action: ControlPlaneAction, objects: ClusterObjects, providers: t.Mapping[str, str], endpoint_role: str
+) -> t.Iterator[Object]:
+    """Roles that are not there, or lack a task file; the local machines' where this run may not do what they need."""
+    wanted: dict[str, tuple[str, ...]] = {}
+    cluster_kind = str((objects.infrastructure_cluster or {}).get("kind") or "")
+    for kind in (cluster_kind, str(objects.template_reference().get("kind") or "")):
+        if kind and providers:
+            try:
+                wanted[provider_role(kind, providers)] = ENTRY_POINTS
+            except ControlPlaneFailure as error:
+                what, _nothing, fix = str(error).partition("; nothing was done. ")
+                yield {"reason": PROVIDER_MISSING, "message": what, "fix": fix}
+    if endpoint_role and cluster_kind == kinds.INVENTORY_CLUSTER:
+        wanted.setdefault(endpoint_role, ENDPOINT_ENTRY_POINTS)
+    for role, entry_points in wanted.items():
+        problem = _role_problem(action, role, entry_points)
+        if problem:
+            fix = "Install the collection or the role, or correct its name in control_plane_more_providers or machine_inventory_endpoint_role."
+            yield {"reason": PROVIDER_MISSING, "message": problem, "fix": fix}
+    if LOCAL_MACHINES in wanted and os.geteuid() != 0 and not _becomes_root(action):
+        yield {
+            "reason": ROOT_NEEDED,
+            "message": f"local machines need root on this host (mounts, namespaces, a bridge), and this run is of user id {os.geteuid()}",
+            "fix": "Run Ansible as root on this host, or set ansible_become for the cluster's host.",
+        }
+
+
+def _role_problem(action: ControlPlaneAction, role: str, entry_points: t.Sequence[str]) -> str:
+    definition = RoleDefinition(loader=action._loader)
+    try:
+        # As include_role finds it.
+        definition.preprocess_data(role)
+    except AnsibleError as error:
+        return str(error.message)
+    path = definition.get_role_path()
+    missing = [
+        each
+        for each in entry_points
+        if not any(
+            os.path.exists(os.path.join(path, "tasks", f"{each}{end}")) for end in (".yml", ".yaml", ".json", "")
+        )
+    ]
+    return f"the role {role} has no task file {', '.join(missing)}" if missing else ""
+
+
+def _becomes_root(action: ControlPlaneAction) -> bool:
+    return bool(action._play_context.become or getattr(action._connection, "become", None))
+
+
+def _endpoint(objects: ClusterObjects, snapshot: Object, endpoint_role: str) -> t.Iterator[Object]:
+    """An endpoint that nobody makes and that is not there; or one of which nobody knows whether a control plane is behind it already."""
+    cluster = objects.infrastructure_cluster or {}
+    provisioned = ((cluster.get("status") or {}).get("initialization") or {}).get("provisioned")
+    if cluster.get("kind") != kinds.INVENTORY_CLUSTER or endpoint_role or provisioned:
+        return
+    endpoint = objects.wanted_endpoint()
+    if endpoint is None:
+        yield {
+            "reason": ENDPOINT_MISSING,
+            "message": f"the cluster {objects.title} has no control plane endpoint, and hosts of an inventory bring none",
+            "fix": "Write the address of its load balancer, or a virtual address, to spec.controlPlaneEndpoint of the "
+            f"InventoryCluster {cluster['metadata']['name']}, or name a role that makes one in {ENDPOINT_ROLE}.",
+        }
+        return
+    answers = (snapshot["workload"].get("endpoint") or {}).get("answers")
+    if (
+        answers is None
+        and not snapshot["workload"].get("reachable")
+        and not kinds.is_flagged(objects.cluster, kinds.ANNOTATION_ENDPOINT_UNUSED)
+    ):
+        said = str((snapshot["workload"].get("endpoint") or {}).get("message") or "")
+        reason, text, fix = endpoint_unknown(f"{endpoint['host']}:{endpoint.get('port') or 6443}", said)
+        yield {"reason": reason, "message": text, "fix": fix}

@@ -1,0 +1,241 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Objects of machines that somebody deleted from the store: made anew from what is left, so that nothing is removed unseen.
+
+A Machine that is gone from the store is a wish to have the machine gone. Only the removal that every machine gets fulfils it safely: with the
+quorum's check, a drain and a snapshot. Without the Machine its infrastructure would look like one prepared ahead, and be thrown away.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import typing as t
+
+from ...module_utils.common.values import now_rfc3339
+from ..calls.failure import ControlPlaneFailure
+from ..objects import kinds
+from ..providers.contract import is_provisioned
+from ..records.machine import INFRASTRUCTURE_VERSION, machine_metadata, machine_object
+from ..records.objects import (
+    BOOTSTRAP_STARTED_ANNOTATION,
+    BOOTSTRAP_TOKEN_ANNOTATION,
+    CLUSTER,
+    CONTROL_PLANE,
+    FINALIZERS,
+    FOLLOWED_STATUS,
+    MACHINE,
+    RESTORED_ANNOTATION,
+    ClusterObjects,
+    Object,
+    follow_infrastructure,
+    machine_kind_of_template,
+)
+from ..records.propagation import give_new
+from ..store import opening
+
+
+def restore(objects: ClusterObjects) -> list[str]:
+    """Make anew what was deleted of machines on which kubeadm may have been started; return what was done, in words.
+
+    A Machine is made from its InfraMachine and its KubeadmConfig and is marked for deletion at once. An InfraMachine is made from its
+    Machine, which stays. A KubeadmConfig is not made anew: what is not known of a machine counts as up to date (kcp-behaviour.md §1.4).
+    Finalizers that were taken off are put back. Of a cluster that goes as a whole only InfraMachines are made, so that the machines can go.
+    ``objects`` is brought up to date. Machines get what can't be told any more once their InfraMachine is gone.
+
+    Raises:
+        ControlPlaneFailure: of an initialized cluster no Machine is left that would stay. That is a lost store, not a wish.
+    """
+    if objects.control_plane is None or objects.paused:
+        return []
+    if objects.going:
+        return _of_a_cascade(objects)
+    _follow(objects)
+    lost = _lost(objects)
+    if lost and objects.initialized and not any(_stays(machine) for machine in objects.machines):
+        raise _all_gone(objects, lost)
+    changes = [_infrastructure(objects, name) for name in [*lost, *_bare(objects)] if _has_none(objects, name)]
+    for name in lost:
+        objects.machines.append(objects.store.create(_machine(objects, name)))
+        changes.append(
+            f"make Machine {objects.namespace}/{name} anew, which was deleted from the store, to remove it safely"
+        )
+    for index, machine in enumerate(objects.machines):
+        # Also after a run that was killed before it came to this.
+        if _stays(machine) and RESTORED_ANNOTATION in (machine["metadata"].get("annotations") or {}):
+            name = machine["metadata"]["name"]
+            objects.machines[index] = objects.store.delete(MACHINE, objects.namespace, name) or machine
+            changes.append(f"mark Machine {objects.namespace}/{name} for deletion")
+    objects.machines.sort(key=lambda each: str(each["metadata"]["name"]))
+    return changes + _keep_until_removed(objects)
+
+
+def _of_a_cascade(objects: ClusterObjects) -> list[str]:
+    """InfraMachines have no finalizer: ``kubectl delete --cascade=foreground`` takes them before their machines, which nobody could delete then.
+
+    A cluster that keeps its own objects is not deleted (``decision/removal/whole_control_plane.py``).
+    """
+    if opening.keeps_itself(objects.store, objects.cluster):
+        return []
+    return [_infrastructure(objects, name) for name in _bare(objects) if _has_none(objects, name)]
+
+
+def _keep_until_removed(objects: ClusterObjects) -> list[str]:
+    """Put back finalizers that somebody took off: without its own, an object that is deleted is gone before its machine is."""
+    changes = []
+
+    def kept(reference: tuple[str, str], current: Object) -> Object:
+        metadata, finalizer = current["metadata"], FINALIZERS[reference]
+        if metadata.get("deletionTimestamp") or finalizer in (metadata.get("finalizers") or []):
+            return current
+
+        def put_back(stored: Object) -> None:
+            finalizers = stored["metadata"].get("finalizers") or []
+            if finalizer not in finalizers and not stored["metadata"].get("deletionTimestamp"):
+                stored["metadata"]["finalizers"] = [*finalizers, finalizer]
+
+        changes.append(f"put back the finalizer of {reference[1]} {objects.namespace}/{metadata['name']}")
+        return objects.store.modify(reference, objects.namespace, str(metadata["name"]), put_back)
+
+    control_plane = t.cast(Object, objects.control_plane)
+    objects.cluster = kept(CLUSTER, objects.cluster)
+    objects.control_plane = kept(CONTROL_PLANE, control_plane)
+    for index, machine in enumerate(objects.machines):
+        # One that isn't ours yet gets it when it is adopted.
+        if any(each.get("uid") == control_plane["metadata"].get("uid") for each in _owners(machine)):
+            objects.machines[index] = kept(MACHINE, machine)
+    return changes
+
+
+def _owners(obj: Object) -> list[Object]:
+    return obj["metadata"].get("ownerReferences") or []
+
+
+def _follow(objects: ClusterObjects) -> None:
+    # A machine that was prepared ahead was made when it had no Machine yet that could have followed.
+    for index, machine in enumerate(objects.machines):
+        name = str(machine["metadata"]["name"])
+        infrastructure = objects.infrastructure_machines.get(name) or {}
+        same_kind = infrastructure.get("kind") == machine["spec"]["infrastructureRef"]["kind"]
+        if same_kind and is_provisioned(infrastructure):
+            change = functools.partial(follow_infrastructure, infrastructure=infrastructure)
+            altered = copy.deepcopy(machine)
+            change(altered)
+            if altered != machine:
+                objects.machines[index] = objects.store.modify(MACHINE, objects.namespace, name, change)
+
+
+def _stays(machine: Object) -> bool:
+    return not machine["metadata"].get("deletionTimestamp")
+
+
+def _lost(objects: ClusterObjects) -> list[str]:
+    """The names of machines that have no Machine and on which kubeadm may have been started."""
+    prepared = {each["metadata"]["name"] for each in objects.prepared_machines()}
+    names = {each["metadata"]["name"] for each in objects.unowned_machines()} - prepared
+    for name, config in objects.kubeadm_configs.items():
+        own = not objects.has_machine(name) and objects.may_be_own(config)
+        if name not in prepared and own and objects.may_have_started(name):
+            names.add(config["metadata"]["name"])
+    return sorted(names)
+
+
+def _bare(objects: ClusterObjects) -> list[str]:
+    """The names of Machines whose infrastructure was made and has no object any more, or that go without ever having had one."""
+    found = []
+    for machine in objects.machines:
+        status = machine.get("status") or {}
+        made = (status.get("initialization") or {}).get("infrastructureProvisioned")
+        if made or (status.get("bootstrap") or {}).get("state") or not _stays(machine):
+            found.append(str(machine["metadata"]["name"]))
+    return found
+
+
+def _has_none(objects: ClusterObjects, name: str) -> bool:
+    return name not in objects.infrastructure_machines
+
+
+def _infrastructure(objects: ClusterObjects, name: str) -> str:
+    machine = objects.machine(name) or {}
+    control_plane = t.cast(Object, objects.control_plane)
+    group, kind = machine_kind_of_template(objects.template_reference())
+    reference = (machine.get("spec") or {}).get("infrastructureRef") or {"apiGroup": group, "kind": kind}
+    template = (objects.machine_template or {}).get("spec", {}).get("template", {}).get("spec") or {}
+    # A template that makes another kind now says nothing of this machine.
+    spec = copy.deepcopy(template) if reference["kind"] == kind else {}
+    if (machine.get("spec") or {}).get("providerID"):
+        spec["providerID"] = machine["spec"]["providerID"]
+    known = machine.get("status") or {}
+    status = {key: known[key] for key in FOLLOWED_STATUS if known.get(key)}
+    metadata = machine_metadata(objects, control_plane, name)
+    # No note of a template that it was cloned from: what is not known counts as up to date.
+    metadata["annotations"].update(
+        {
+            BOOTSTRAP_STARTED_ANNOTATION: "true",
+            RESTORED_ANNOTATION: "true",
+            kinds.ANNOTATION_PREPARED_FAILURE_DOMAIN: str((machine.get("spec") or {}).get("failureDomain", "")),
+            kinds.ANNOTATION_PREPARED_VERSION: str(
+                (machine.get("spec") or {}).get("version") or control_plane["spec"]["version"]
+            ),
+        }
+    )
+    made = {
+        "apiVersion": f"{reference['apiGroup']}/{INFRASTRUCTURE_VERSION}",
+        "kind": reference["kind"],
+        "metadata": metadata,
+        "spec": spec,
+        "status": {**status, "initialization": {"provisioned": True}},
+    }
+    if objects.going:
+        # What its owner owns, the API's garbage collector would take away again.
+        metadata.pop("ownerReferences")
+    objects.infrastructure_machines[name] = objects.store.create(give_new(made, control_plane))
+    return f"make {reference['kind']} {objects.namespace}/{name} anew, which was deleted from the store"
+
+
+def _machine(objects: ClusterObjects, name: str) -> Object:
+    control_plane = t.cast(Object, objects.control_plane)
+    infrastructure = objects.infrastructure_machines[name]
+    noted = infrastructure["metadata"].get("annotations") or {}
+    made = machine_object(objects, control_plane, name, noted.get(kinds.ANNOTATION_PREPARED_FAILURE_DOMAIN, ""))
+    made["spec"]["version"] = noted.get(kinds.ANNOTATION_PREPARED_VERSION) or made["spec"]["version"]
+    made["spec"]["infrastructureRef"].update(kind=infrastructure["kind"], name=name)
+    if (infrastructure.get("spec") or {}).get("providerID"):
+        made["spec"]["providerID"] = infrastructure["spec"]["providerID"]
+    annotations = made["metadata"]["annotations"]
+    annotations[RESTORED_ANNOTATION] = "true"
+    # A remediation that is under way waits for the replacement, which this is not.
+    annotations.pop(kinds.ANNOTATION_REMEDIATION_FOR, None)
+    known = infrastructure.get("status") or {}
+    made["status"] = {
+        **{key: known[key] for key in FOLLOWED_STATUS if known.get(key)},
+        "initialization": {"infrastructureProvisioned": bool((known.get("initialization") or {}).get("provisioned"))},
+        "bootstrap": _bootstrap(objects, name),
+    }
+    return made
+
+
+def _bootstrap(objects: ClusterObjects, name: str) -> Object:
+    """What is to be taken for the state of the bootstrap of a machine whose Machine is gone, and the record of it with that."""
+    made = {"message": "its Machine was deleted from the store"}
+    if not objects.initialized:
+        # Before there was a control plane it is removed on evidence alone.
+        return {"state": "Failed", **made}
+    config = objects.kubeadm_configs.get(name) or {"metadata": {}}
+    if BOOTSTRAP_TOKEN_ANNOTATION in (config["metadata"].get("annotations") or {}):
+        # Nobody saw the end of its join: the machine is asked, and kubeadm waited for, before it is removed. When it began went with the
+        # Machine; counted from now it is waited for too long rather than not long enough.
+        return {"state": "Running", "startedAt": now_rfc3339(), **made}
+    # It may carry a member like any other. So may one without a KubeadmConfig: taken for under way, a machine that has no record of a
+    # bootstrap (adopted, say) would then count as one that was never started, which goes without etcd being asked.
+    return {"state": "Succeeded", **made}
+
+
+def _all_gone(objects: ClusterObjects, lost: t.Sequence[str]) -> ControlPlaneFailure:
+    return ControlPlaneFailure(
+        f"the store has no Machine left that would stay of the cluster {objects.namespace}/{objects.name}, which is initialized; those of "
+        f"{', '.join(lost)} were deleted from it. Taking that for a wish would destroy the control plane, so nothing was done. Put the "
+        "Machines' files back from a backup of the store or from version control, then run reconcile again. To end the cluster, "
+        "run the playbook delete."
+    )

@@ -1,0 +1,104 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Observation of a cluster as if its manifest were stored, with what keeps machines from being made. Writes nothing."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...module_utils.common.values import now_rfc3339
+from ..base_classes.control_plane_action import ControlPlaneAction
+from ..calls.failure import ControlPlaneFailure
+from ..decision.snapshot.view import check_snapshot
+from ..objects.manifest.cluster import ClusterManifest, read_cluster
+from ..observe.observation import observe
+from ..records import cluster, stored_wishes
+from ..records.objects import CLUSTER, ClusterObjects, Object
+from ..store import opening
+from ..store.base import Store
+from ..store.overlay import OverlayStore
+from . import deleted_machines, planning
+from .beforehand import look_beforehand
+
+
+class ForeseeingAction(ControlPlaneAction):
+    """An action that tells what a run would find and do."""
+
+    ONE_VIEW = True
+
+    def foresee(
+        self, arguments: dict[str, t.Any], policy: t.Optional[Object] = None, every: bool = False
+    ) -> tuple[ClusterObjects, Object]:
+        """Return the cluster's objects and its snapshot, with the manifest taken as stored.
+
+        Args:
+            arguments: the action's, with ``store``, ``manifests`` and ``providers``.
+            policy: the run's own rules.
+            every: whether every host of the pool is asked.
+
+        Raises:
+            ControlPlaneFailure: neither a manifest nor the store names the cluster, or the observation contradicts itself.
+        """
+        # Whatever is done below, the store is one that can't be written.
+        self.check_mode = True
+        store = self.open_store(arguments)
+        known = store.get(CLUSTER, arguments["namespace"], arguments["cluster"]) is not None
+        if known:
+            self._warn_of_store(arguments)
+        else:
+            # A manifest alone would make a plan for a new cluster of it.
+            self.refuse_beforehand(arguments)
+        changes: t.Optional[list[str]]
+        if arguments["manifests"]:
+            changes = cluster.apply_manifest(store, self.manifest(arguments))
+        elif not known:
+            raise ControlPlaneFailure(
+                f"neither a manifest nor the store names the cluster {arguments['namespace']}/{arguments['cluster']}; nothing was planned. "
+                "Give the files in the inventory (plugin kubeadm.control_plane.clusters, option manifests) or as control_plane_manifests."
+            )
+        else:
+            # Reconcile begins with this, and ends there where the objects can't be.
+            changes = stored_wishes.settle_in_api(store, arguments)
+        in_place = [change for change in changes or () if cluster.IN_PLACE in change]
+        objects = self.open_objects(arguments, store)
+        in_place += deleted_machines.restore(objects)
+        for change in in_place:
+            self.progress(arguments["cluster"], f"reconcile would {change}")
+        return objects, self.observed_beforehand(arguments, objects, policy, whole=True, every=every)
+
+    def observed_as_if(self, arguments: dict[str, t.Any], store: Store, manifest: ClusterManifest) -> Object:
+        """Return the snapshot of a cluster that the store doesn't have yet, with its manifest taken as stored."""
+        as_if = OverlayStore(store, now_rfc3339())
+        cluster.apply_manifest(as_if, manifest)
+        return self.observed_beforehand(arguments, self.open_objects(arguments, as_if))
+
+    def observed_beforehand(
+        self,
+        arguments: dict[str, t.Any],
+        objects: ClusterObjects,
+        policy: t.Optional[Object] = None,
+        whole: bool = False,
+        every: bool = False,
+    ) -> Object:
+        """Observe a cluster and check what its machines are to be made of; ``whole`` and ``every`` as of look_beforehand()."""
+        caller = self.machine_caller(arguments, objects)
+        snapshot = observe(objects, caller, now_rfc3339(), policy=policy)
+        planning.refuse_contradictions(check_snapshot(snapshot))
+        look_beforehand(self, arguments, objects, caller, snapshot, whole, every)
+        return snapshot
+
+    def manifest(self, arguments: t.Mapping[str, t.Any]) -> ClusterManifest:
+        """Read the cluster's manifest and show its warnings."""
+        manifest = read_cluster(
+            arguments["manifests"], arguments["namespace"], arguments["cluster"], arguments["providers"] or None
+        )
+        for warning in manifest.warnings:
+            self.display.warning(warning)
+        return manifest
+
+    def _warn_of_store(self, arguments: t.Mapping[str, t.Any]) -> None:
+        problem = opening.unwritable(arguments["store"], arguments["namespace"])
+        if problem:
+            # Who may only read may plan, too.
+            self.display.warning(f"reconcile can't be run from here: {problem}")

@@ -1,0 +1,75 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The bootstrap token of each join: made on the controller, written to the workload cluster through a machine, deleted when it was used."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...module_utils.common.redact import redact
+from ...module_utils.workload_api import bootstrap_token
+from ..calls.failure import ControlPlaneFailure
+from ..observe.observation import Caller
+from ..records.objects import BOOTSTRAP_TOKEN_ANNOTATION, KUBEADM_CONFIG, ClusterObjects, Object
+
+# Before cluster-info is signed with the token, kubeadm join would only ask for that every five seconds. Whoever is to sign it may first
+# have to be elected: that takes up to 17 s where the controller manager that led is gone.
+SIGNED_SECONDS = 20
+
+
+def mint(objects: ClusterObjects, caller: Caller, name: str) -> str:
+    """Make the token for a machine's join, noted by its ID on the machine's KubeadmConfig; return it. It is secret.
+
+    Made here and handed over: what a module returns, -vvv shows as it came over the connection.
+
+    Raises:
+        ControlPlaneFailure: no machine could write it to the workload cluster.
+    """
+    token = bootstrap_token.new_token()
+
+    def remember(stored: Object) -> None:
+        annotations = stored["metadata"].setdefault("annotations", {})
+        annotations[BOOTSTRAP_TOKEN_ANNOTATION] = token.split(".", maxsplit=1)[0]
+
+    objects.kubeadm_configs[name] = objects.store.modify(KUBEADM_CONFIG, objects.namespace, name, remember)
+    call = {"state": "present", "token": token, "wait": SIGNED_SECONDS}
+    failures = _call_one(objects, caller, call)
+    if failures is None:
+        return token
+    raise ControlPlaneFailure(
+        f"no control plane machine could make a bootstrap token for {name}: {'; '.join(failures) or 'none has been bootstrapped'}. "
+        "Nothing was started."
+    )
+
+
+def delete_used(objects: ClusterObjects, caller: Caller) -> None:
+    """Delete the tokens of machines that have joined. For a moment in which nothing waits for it: nobody needs them gone at once.
+
+    One that no machine can delete is forgotten: it ends by itself within minutes. Nothing is done while the cluster is paused or goes.
+    """
+    if objects.paused or objects.going:
+        return
+    for machine in objects.bootstrapped_machines():
+        name = str(machine["metadata"]["name"])
+        annotations = (objects.kubeadm_configs.get(name) or {}).get("metadata", {}).get("annotations") or {}
+        token_id = annotations.get(BOOTSTRAP_TOKEN_ANNOTATION)
+        if not token_id:
+            continue
+        _call_one(objects, caller, {"state": "absent", "token_id": token_id})
+        objects.kubeadm_configs[name] = objects.store.modify(KUBEADM_CONFIG, objects.namespace, name, _forget)
+
+
+def _call_one(objects: ClusterObjects, caller: Caller, call: dict[str, t.Any]) -> t.Optional[list[str]]:
+    """Have one machine after another do it; None where one did, else what each of them said."""
+    failures = []
+    for each in objects.bootstrapped_machines():
+        answer = caller.call(objects.reach(each["metadata"]["name"]), "bootstrap_token", call)
+        if not answer.failed:
+            return None
+        failures.append(f"{each['metadata']['name']}: {redact(answer.message)}")
+    return failures
+
+
+def _forget(stored: Object) -> None:
+    (stored["metadata"].get("annotations") or {}).pop(BOOTSTRAP_TOKEN_ANNOTATION, None)

@@ -1,0 +1,338 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Taking one machine out of a control plane that goes on living, in the Machine controller's order (kcp-behaviour.md §1.10)."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from ...module_utils.common.redact import redact
+from ...module_utils.common.values import now_rfc3339
+from ..base_classes.control_plane_action import Waiting
+from ..calls.failure import ControlPlaneFailure
+from ..calls.machine_connection import Answer
+from ..decision import names
+from ..decision.removal import hooks
+from ..objects import advice, kinds
+from ..objects.conditions import get_condition, is_true, set_condition
+from ..observe.observation import Caller
+from ..records.objects import MACHINE, ClusterObjects, Object, delete_finally
+from ..store.base import kind_ref_of
+
+# Seconds where the Machine sets none: Cluster API waits for ever there, which nobody sees at night (kcp-behaviour.md §4 #10).
+DRAIN_SECONDS = 600
+VOLUME_DETACH_SECONDS = 300
+NODE_DELETION_SECONDS = 10
+CALL_SECONDS = 12
+# What a removal was decided on is not older than this when a member is taken out.
+FRESH_SECONDS = 60.0
+SNAPSHOTS_KEPT = 5
+# A removal that is begun again so soon is served by the snapshot that it took before.
+SNAPSHOT_SECONDS = 300
+
+
+class Action(t.Protocol):
+    """What a removal needs of :class:`ControlPlaneAction`."""
+
+    def check_lock(self, arguments: t.Mapping[str, t.Any]) -> None:
+        """Fail where this run doesn't hold the lock any more."""
+
+    def progress(self, cluster: str, text: str) -> None:
+        """Show a line for people."""
+
+    def waiting(self, cluster: str, bound_seconds: float) -> Waiting:
+        """Start a bounded wait."""
+
+
+def snapshot_name(objects: ClusterObjects) -> str:
+    """What the names of a cluster's etcd snapshots begin with that are taken before a change of its membership."""
+    return f"{objects.name}-before-change"
+
+
+class Removal:
+    """One removal: of a machine, of an etcd member without a machine, or of a Node without one.
+
+    Args:
+        action: the running action, which shows progress, bounds waits and checks the lock.
+        caller: reaches the machines.
+        objects: the cluster's objects, just read.
+        arguments: the action's arguments (see the module machine_removal).
+        clock: seconds that only ever grow, for how old what it was decided on is.
+    """
+
+    def __init__(
+        self,
+        action: Action,
+        caller: Caller,
+        objects: ClusterObjects,
+        arguments: t.Mapping[str, t.Any],
+        clock: t.Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._action = action
+        self._caller = caller
+        self._objects = objects
+        self._arguments = arguments
+        self._clock = clock
+        self._name: str = arguments["name"] or ""
+        self._machine: Object = objects.machine(self._name) or {}
+        self._done: list[str] = []
+
+    def take_out(self) -> dict[str, t.Any]:
+        """Bring a marked machine to where its provider may delete it, and tell whether it is there.
+
+        Not ready means that a deletion hook holds it, which the next decision waits for, or that its drain took long: the next
+        decision looks at the other machines anew. A machine of a control plane that is deleted as a whole is ready at once
+        (kcp-behaviour.md §1.16), and so is one beside which there is no other and that never carried the control plane.
+        """
+        if not self._machine.get("metadata", {}).get("deletionTimestamp"):
+            raise ControlPlaneFailure(
+                f"machine {self._name} is not marked for deletion; nothing was done. Mark it first: kubeadm.control_plane.machine with state=absent."
+            )
+        if self._whole_cluster():
+            return {**self._result(True), "node": ""}
+        if not self._others():
+            self._require_nothing_to_lose()
+            return {**self._result(True), "node": ""}
+        if self._held(kinds.HOOK_PRE_DRAIN, not hooks.drained(self._machine)):
+            return {**self._result(False), "node": self._node()}
+        begun = self._clock()
+        self._move_leadership()
+        self._drain()
+        if self._clock() - begun >= FRESH_SECONDS:
+            # Upstream checks the others' components again, too (kcp-behaviour.md §1.10 step 6): the next decision does.
+            self._done.append("its drain took a while: what it was decided on is looked at again")
+            return {**self._result(False), "node": self._node()}
+        if self._held(kinds.HOOK_PRE_TERMINATE, self._stage() != names.WAITING_FOR_INFRASTRUCTURE):
+            return {**self._result(False), "node": self._node()}
+        self.remove_member()
+        # What follows, the machine's end, asks nobody: a run that stood still during the drain ends here.
+        self._action.check_lock(self._arguments)
+        self._say(names.WAITING_FOR_INFRASTRUCTURE, "")
+        return {**self._result(True), "node": self._node()}
+
+    def _require_nothing_to_lose(self) -> None:
+        """Refuse the end of the only machine that is known to carry the control plane."""
+        if ((self._machine.get("status") or {}).get("bootstrap") or {}).get("state") == "Succeeded":
+            raise ControlPlaneFailure(
+                f"machine {self._name} is the only one in the store that carries the control plane of {self._objects.title}: it was not taken "
+                "out, and nothing was done. Where the store has lost the other Machines, put them back; to end the cluster, run the playbook delete."
+            )
+
+    def remove_member(self) -> dict[str, t.Any]:
+        """Take the etcd member out, after a verified snapshot on a machine that stays; nothing where there is none to take out."""
+        identity = self._arguments["member_id"]
+        if not identity:
+            return self._result(True)
+        self._snapshot()
+        self._action.check_lock(self._arguments)
+        self._progress(f"etcd member {identity} is taken out")
+        # A refusal is an answer: asking the next machine until one agrees would make the check worthless.
+        answer = self._through("etcd_member", {"member_id": identity, "state": "absent"}, refusal_ends=True)
+        self._tell(answer)
+        return self._result(True)
+
+    def finish(self) -> dict[str, t.Any]:
+        """Delete the Node and then the objects of a machine whose infrastructure is gone; the InfraMachine last."""
+        # A kubelet may have registered a Node for a machine that never joined, and nobody has seen it: that is called as the machine.
+        state = ((self._machine.get("status") or {}).get("bootstrap") or {}).get("state")
+        node = self._node() or (self._name if state in (names.RUNNING, names.FAILED) else "")
+        if node and not self._whole_cluster() and self._others():
+            self.delete_node(
+                node,
+                self._seconds("nodeDeletionTimeoutSeconds", NODE_DELETION_SECONDS),
+                machine_gone=bool(self._node()),
+            )
+        config = self._objects.kubeadm_configs.get(self._name)
+        infrastructure = self._objects.infrastructure_machines.get(self._name)
+        own = [
+            (kind_ref_of(each), str(each["metadata"]["name"])) for each in (config, infrastructure) if each is not None
+        ]
+        store, namespace = self._objects.store, self._objects.namespace
+        gone = [each for each in [(MACHINE, self._name), *own] if delete_finally(store, each[0], namespace, each[1])]
+        return {"changed": bool(gone), "ready": True, "msg": "; ".join(self._done) or f"machine {self._name} is gone"}
+
+    def delete_node(self, node: str, seconds: int, machine_gone: bool = False) -> dict[str, t.Any]:
+        """Delete a Node object through a machine that stays; given up after `seconds` (0: after the run's own bound).
+
+        `machine_gone`: its provider has deleted the machine, so that what its components held can be taken from them.
+        """
+        waiting = self._action.waiting(self._objects.name, seconds or self._arguments["timeout"])
+        while True:
+            call = {"name": node, "state": "absent", "machine_gone": machine_gone}
+            answer = self._ask_each("workload_node", call)
+            if isinstance(answer, Answer):
+                self._tell(answer)
+                return self._result(True)
+            if not waiting.again(f"Node {node} is not deleted yet: {answer}"):
+                break
+        text = f"Node {node} was not deleted within {waiting.elapsed:.0f} s ({answer})"
+        if not seconds or not self._name:
+            raise ControlPlaneFailure(f"{text}. Everything else was left as it is; run reconcile again.")
+        self._progress(f"{text}; the machine goes without, and reconcile deletes the Node later")
+        return self._result(True)
+
+    def _node(self) -> str:
+        return str((self._machine.get("status") or {}).get("nodeRef", {}).get("name") or "")
+
+    def _whole_cluster(self) -> bool:
+        marked = (self._objects.cluster, self._objects.control_plane or {})
+        return any(each.get("metadata", {}).get("deletionTimestamp") for each in marked)
+
+    def _others(self, newest_first: bool = False) -> list[str]:
+        """The machines to ask: those that carry the control plane and stay, the ready ones first, those that go as well last."""
+        machines = [each for each in self._objects.bootstrapped_machines() if each["metadata"]["name"] != self._name]
+        if newest_first:
+            machines.reverse()
+        machines.sort(key=lambda each: (bool(each["metadata"].get("deletionTimestamp")), not is_true(each, "Ready")))
+        return [str(each["metadata"]["name"]) for each in machines]
+
+    def _stage(self) -> str:
+        return str((get_condition(self._machine, "Deleting") or {}).get("reason", ""))
+
+    def _say(self, reason: str, message: str, **deletion: t.Any) -> None:
+        def record(stored: Object) -> None:
+            set_condition(stored, "Deleting", "True", reason, message, now_rfc3339())
+            if deletion:
+                stored["status"].setdefault("deletion", {}).update(deletion)
+
+        self._machine = self._objects.store.modify(MACHINE, self._objects.namespace, self._name, record)
+
+    def _held(self, prefix: str, applies: bool) -> bool:
+        found = hooks.hooks(self._machine, prefix) if applies else []
+        if found:
+            self._say(hooks.WAITING[prefix], f"Waiting for hooks: {', '.join(found)}")
+            self._done.append(f"its deletion is held by {', '.join(found)}")
+        return bool(found)
+
+    def _move_leadership(self) -> None:
+        identity, successors = self._arguments["member_id"], self._arguments["leadership"]
+        if not identity or not successors:
+            return
+        nodes = {
+            str(each["metadata"]["name"]): str(each.get("status", {}).get("nodeRef", {}).get("name") or "")
+            for each in self._objects.machines
+        }
+        to = [nodes.get(name) or name for name in successors]
+        # A leader that nobody can ask keeps its machine no longer: the others elect one when its member is removed.
+        self._tell(self._through("etcd_leader", {"member_id": identity, "to": to}, accepted=("LeaderSilent",)))
+
+    def _drain(self) -> None:
+        node = self._node()
+        if hooks.drained(self._machine):
+            return
+        drains = not kinds.is_flagged(self._machine, kinds.ANNOTATION_EXCLUDE_NODE_DRAINING)
+        detaches = not kinds.is_flagged(self._machine, kinds.ANNOTATION_EXCLUDE_VOLUME_DETACH)
+        if node and (drains or detaches):
+            self._drain_node(node, drains, detaches)
+        self._say(names.WAITING_FOR_PRE_TERMINATE, "")
+
+    def _drain_node(self, node: str, drains: bool, detaches: bool) -> None:
+        drain = self._seconds("nodeDrainTimeoutSeconds", DRAIN_SECONDS)
+        volumes = self._seconds("nodeVolumeDetachTimeoutSeconds", VOLUME_DETACH_SECONDS)
+        call = {
+            "name": node,
+            "skip_drain": not drains,
+            "timeout": drain,
+            "wait_for_volumes": detaches,
+            "volumes_timeout": volumes,
+            "wait": CALL_SECONDS,
+        }
+        self._say(names.DRAINING, f"Draining Node {node}")
+        self._progress(f"Node {node} is cordoned, and its pods are asked to go")
+        # A timeout of 0 is for ever to Cluster API; a run ends, and the next one goes on waiting.
+        bound = drain + volumes + 60 if drain and volumes else self._arguments["timeout"]
+        waiting = self._action.waiting(self._objects.name, bound)
+        while True:
+            # Another machine may have to be asked than before: the bound is counted from the first one's start.
+            begun = self._machine["status"].get("deletion", {}).get("nodeDrainStartTime")
+            answer = self._through("node_drain", {**call, "started_at": begun} if begun else call)
+            said = redact(str(answer.result.get("message", "")))
+            if answer.result.get("state") != "Running":
+                break
+            if not begun:
+                self._say(names.DRAINING, said, nodeDrainStartTime=answer.result.get("started_at"))
+            if not waiting.again(said, pause_seconds=0.0):
+                self._explain("FailedDrainNode", said, warning=True)
+                raise ControlPlaneFailure(
+                    f"machine {self._name}: its Node {node} was not drained within {waiting.elapsed:.0f} s: {said}. It is cordoned and stays so, "
+                    "nothing was removed. Free what holds it (kubectl get pdb -A, kubectl get volumeattachments), and run reconcile again."
+                )
+        late = answer.result.get("state") == "TimedOut"
+        if late:
+            self._progress(f"its bound is over and the removal goes on without: {said}")
+        self._explain("FailedDrainNode" if late else "SuccessfulDrainNode", said, warning=late)
+        self._done.append(said)
+
+    def _explain(self, reason: str, said: str, warning: bool = False) -> None:
+        self._objects.store.record(self._machine, reason, said, warning)
+
+    def _snapshot(self) -> None:
+        if kinds.is_flagged(self._objects.control_plane, kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT):
+            self._done.append(f"no etcd snapshot was taken ({kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT} is set)")
+            return
+        self._progress("an etcd snapshot is taken and verified")
+        call = {
+            "name": snapshot_name(self._objects),
+            "keep": SNAPSHOTS_KEPT,
+            # Each try's own snapshot would push those of other removals out of the few that are kept; another
+            # removal's will not do, however young: it lacks what was written before this one.
+            "purpose": f"removal of etcd member {self._arguments['member_id']}",
+            "max_age": SNAPSHOT_SECONDS,
+        }
+        # A snapshot goes with its machine: the oldest that stays is the one that a rollout takes out next.
+        answer = self._ask_each("etcd_snapshot", call, newest_first=True)
+        if not isinstance(answer, Answer):
+            raise ControlPlaneFailure(
+                f"no etcd snapshot could be taken and verified ({answer}), and none of {self._objects.title}'s members is taken out without one. "
+                "Nothing was taken out. Mend that. To waive the snapshot, "
+                f"{advice.annotate(kinds.KUBEADM_CONTROL_PLANE, kinds.ANNOTATION_SKIP_ETCD_SNAPSHOT)}."
+            )
+        self._tell(answer)
+
+    def _seconds(self, key: str, default: int) -> int:
+        value = (self._machine.get("spec") or {}).get("deletion", {}).get(key)
+        return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else default
+
+    def _through(
+        self, module: str, call: dict[str, t.Any], refusal_ends: bool = False, accepted: t.Collection[str] = ()
+    ) -> Answer:
+        answer = self._ask_each(module, call, refusal_ends, accepted=accepted)
+        if isinstance(answer, Answer):
+            return answer
+        what = f"machine {self._name}" if self._name else f"etcd member {self._arguments['member_id']}"
+        raise ControlPlaneFailure(
+            f"{what} was not taken out of the control plane ({module}): {answer}. Its infrastructure was left as it is."
+        )
+
+    def _ask_each(
+        self,
+        module: str,
+        call: dict[str, t.Any],
+        refusal_ends: bool = False,
+        newest_first: bool = False,
+        accepted: t.Collection[str] = (),
+    ) -> t.Union[Answer, str]:
+        """The first answer of a machine that stays, or in words why there is none; refusals for ``accepted`` reasons are answers."""
+        if self._arguments["fencing"] is not None:
+            call = dict(call, fencing=self._arguments["fencing"])
+        failures = []
+        for other in self._others(newest_first):
+            answer = self._caller.call(self._objects.reach(other), module, call)
+            if not answer.failed or answer.result.get("reason") in accepted:
+                return answer
+            failures.append(f"{other}: {redact(answer.message)}")
+            if answer.reached and refusal_ends:
+                break
+        return "; ".join(failures) or "no other machine carries a control plane"
+
+    def _tell(self, answer: Answer) -> None:
+        self._done.append(redact(str(answer.result.get("msg", ""))))
+
+    def _progress(self, text: str) -> None:
+        about = f"machine {self._name}: " if self._name else ""
+        self._action.progress(self._objects.name, about + text)
+
+    def _result(self, ready: bool) -> dict[str, t.Any]:
+        return {"changed": True, "ready": ready, "msg": "; ".join(each for each in self._done if each)}

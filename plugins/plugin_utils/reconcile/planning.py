@@ -1,0 +1,206 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What plan and reconcile share: a plan made and shown, a plan followed, a manifest taken as if it were applied."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ..calls.failure import ControlPlaneFailure
+from ..decision import names as stable
+from ..decision.plan.document import changed_spec
+from ..decision.plan.follow import Position, position
+from ..decision.plan.text import headline
+from ..decision.snapshot.fingerprint import fingerprint
+from ..decision.snapshot.public import public_snapshot
+from ..decision.snapshot.spec_hash import spec_parts
+from ..decision.snapshot.view import Problem
+from ..decision.text import verb
+from ..objects import kinds
+from ..objects.manifest.cluster import ClusterManifest
+from ..observe.maintenance_window import maintenance
+from ..observe.readiness_gates import Gates
+from ..records import cluster
+from ..records.machine import new_name, prepared_matches
+from ..records.objects import ClusterObjects, Object
+from ..store.base import Store
+from ..store.overlay import OverlayStore
+
+POLICY_SPEC: dict[str, t.Any] = {"type": "str", "default": "allow", "choices": ["allow", "ask", "never"]}
+CONSENT_SPEC: dict[str, t.Any] = {"type": "list", "elements": "str", "default": []}
+CONSENTS = (stable.RECOVER_SINGLE_VOTER, stable.GIVE_UP_BOOTSTRAP, stable.INITIALIZE)
+_SHOWN = 20
+
+
+def policy(arguments: t.Mapping[str, t.Any], approved: bool) -> Object:
+    """Return the run's own rules, in the snapshot's form. Fails where a consent names nothing that can be consented to."""
+    consent = [each.strip() for each in arguments["consent"] if each.strip()]
+    for each in consent:
+        action, colon, name = each.partition(":")
+        if action not in CONSENTS or not colon or not name.strip():
+            raise ControlPlaneFailure(
+                f"control_plane_consent: {each!r} is nothing that can be consented to; nothing was done. What there is: "
+                f"{stable.RECOVER_SINGLE_VOTER}:MACHINE, where MACHINE is the machine that is lost with it; {stable.GIVE_UP_BOOTSTRAP}:MACHINE, which is off "
+                f"and stays off; and {stable.INITIALIZE}:…, as the run says it that is blocked because a control plane was deleted."
+            )
+    return {"replace": arguments["replace"], "approved": approved, **({"consent": consent} if consent else {})}
+
+
+def wanted_parts(objects: ClusterObjects) -> dict[str, str]:
+    """Return the hashes of what is wanted of a cluster, by path; the same for a live cluster and for a saved snapshot."""
+    wanted: Object = {
+        "cluster": objects.cluster,
+        "controlPlane": objects.control_plane,
+        "infrastructureCluster": objects.infrastructure_cluster,
+        "machineTemplate": objects.machine_template,
+        "machines": [],
+    }
+    return spec_parts(public_snapshot(wanted))
+
+
+def check_spec(document: Object, parts: t.Mapping[str, str], file: str) -> None:
+    """Fail where the manifest is not the one that the plan was made for."""
+    if document["specHash"] == fingerprint(dict(parts)):
+        return
+    paths = changed_spec(document["spec"], parts)
+    raise ControlPlaneFailure(
+        f"the plan {file} was made for another manifest of {document['namespace']}/{document['cluster']}: these fields differ from the manifest's: "
+        f"{', '.join(paths[:_SHOWN])}. Nothing was changed. Put the manifest back, or make a new plan: "
+        f"playbook kubeadm.control_plane.plan with -e control_plane_plan_file={file}, read it, then reconcile with it.",
+        specHash={"expected": document["specHash"], "observed": fingerprint(dict(parts))},
+    )
+
+
+def with_manifest(snapshot: Object, manifest: ClusterManifest) -> Object:
+    """Return a saved snapshot as it would be with this manifest applied; nothing else of it changes.
+
+    What hosts had been asked for the other manifest is left out: this one may want more of them, or other versions.
+    """
+    store = OverlayStore(None, str(snapshot["now"]))
+    desired = {
+        "cluster": manifest.cluster,
+        "controlPlane": manifest.control_plane,
+        "infrastructureCluster": manifest.infrastructure_cluster,
+        "machineTemplate": manifest.machine_template,
+    }
+    for key, template in desired.items():
+        stored = snapshot.get(key)
+        if stored is not None:
+            namespace = template["metadata"].get("namespace") or "default"
+            metadata = {"namespace": namespace, **(stored.get("metadata") or {})}
+            store.create(
+                {"apiVersion": template["apiVersion"], "kind": template["kind"], **stored, "metadata": metadata}
+            )
+    cluster.apply_manifest(store, manifest)
+    metadata = snapshot["cluster"]["metadata"]
+    objects = t.cast(
+        ClusterObjects, ClusterObjects.read(store, metadata.get("namespace") or "default", metadata["name"])
+    )
+    changed: Object = {"maintenance": maintenance(objects.control_plane, str(snapshot["now"]))}
+    if _gates_of(objects.control_plane) != _gates_of(snapshot.get("controlPlane")):
+        # Their objects are in the cluster, which is not asked.
+        changed["readinessGates"] = Gates(objects.control_plane).results(
+            None, "a saved snapshot has no answer to a new gate"
+        )
+    return {
+        **{key: value for key, value in snapshot.items() if key not in ("hosts", "pool", "obstacles")},
+        **changed,
+        "cluster": objects.cluster,
+        "controlPlane": objects.control_plane,
+        "infrastructureCluster": objects.infrastructure_cluster,
+        "machineTemplate": objects.machine_template,
+    }
+
+
+def _gates_of(control_plane: t.Optional[Object]) -> t.Any:
+    annotations = ((control_plane or {}).get("metadata") or {}).get("annotations") or {}
+    return annotations.get(kinds.ANNOTATION_READINESS_GATES)
+
+
+class NewNames:
+    """Names for the machines that a plan makes: those prepared ahead that fit, else new ones by the naming template."""
+
+    def __init__(self, snapshot: Object) -> None:
+        machines = snapshot["machines"]
+        prepared = snapshot.get("preparedMachines") or []
+        entries = [each["infrastructureMachine"] for each in machines if each.get("infrastructureMachine")]
+        self._objects = ClusterObjects(
+            store=t.cast(Store, None),
+            namespace=str(snapshot["cluster"]["metadata"].get("namespace") or "default"),
+            name=str(snapshot["cluster"]["metadata"]["name"]),
+            cluster=snapshot["cluster"],
+            control_plane=snapshot["controlPlane"],
+            infrastructure_cluster=snapshot.get("infrastructureCluster"),
+            machine_template=snapshot.get("machineTemplate"),
+            machines=[each["machine"] for each in machines],
+            infrastructure_machines={str(each["metadata"]["name"]): each for each in [*entries, *prepared]},
+        )
+        self._taken: set[str] = set()
+
+    def __call__(self, failure_domain: str) -> str:
+        """Return a name for the next new machine."""
+        for each in self._objects.prepared_machines():
+            name = str(each["metadata"]["name"])
+            if name not in self._taken and prepared_matches(self._objects, each, failure_domain):
+                break
+        else:
+            name = new_name(self._objects)
+            while name in self._taken:
+                name = new_name(self._objects)
+        self._taken.add(name)
+        return name
+
+
+class FollowedPlan:
+    """A plan that is being carried out."""
+
+    def __init__(self, document: Object, file: str) -> None:
+        self.document = document
+        self.file = file
+
+    def where(self, objects: ClusterObjects, snapshot: Object, decision: Object) -> Position:
+        """Return where in the plan the cluster is; fails where it has left it, and shows the difference."""
+        check_spec(self.document, wanted_parts(objects), self.file)
+        found = position(self.document, snapshot, decision)
+        if found.step is None and not found.ended and decision["action"] not in stable.ENDINGS:
+            raise self._left(objects, found, decision)
+        return found
+
+    def _left(self, objects: ClusterObjects, found: Position, decision: Object) -> ControlPlaneFailure:
+        nearest = t.cast(Object, found.nearest)
+        stop = f"before step {nearest['step']} ({headline(nearest)})" if "step" in nearest else "at the plan's end"
+        lines = [f"{objects.title} is not as the plan {self.file} expects, so nothing more was done."]
+        if found.next_differs:
+            lines.append(
+                f"Its state is as {stop}, but what follows from it now is: {verb(decision)} "
+                f"({decision['reasons'][0]['reason']})."
+            )
+        else:
+            lines.append(f"What is observed is nearest to what the plan expects {stop}, and differs from that in:")
+            lines += [f"  {_line(each)}" for each in found.differences[:_SHOWN]]
+            if len(found.differences) > _SHOWN:
+                lines.append(f"  and {len(found.differences) - _SHOWN} more")
+        lines.append(
+            f"What to type: make a new plan (playbook kubeadm.control_plane.plan with -e control_plane_plan_file={self.file}), read it, then "
+            "reconcile with it. To go on without a plan, reconcile without control_plane_plan_file."
+        )
+        return ControlPlaneFailure("\n".join(lines), difference=list(found.differences))
+
+
+def _line(each: t.Mapping[str, t.Any]) -> str:
+    return f"{each['path']}: expected {each['expected']}, observed {each['observed']}"
+
+
+def refuse_contradictions(problems: t.Sequence[Problem]) -> None:
+    """Fail where a snapshot that was just observed can't be decided on."""
+    if problems:
+        raise ControlPlaneFailure(
+            "the snapshot contradicts itself, so nothing is decided on it: " + "; ".join(map(str, problems))
+        )
+
+
+def absolute(path: t.Optional[str]) -> t.Optional[str]:
+    """Return a file's absolute path, None where none is given."""
+    return os.path.abspath(os.path.expanduser(path)) if path else None

@@ -1,0 +1,105 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What came of each cluster of one run, kept until the last one is done, and the summary for people.
+
+Ansible's workers are processes of their own, and a play after one in which every host failed is never run. So each cluster's outcome
+is a file in the run's own temporary folder, and whoever notes the last one sums up.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import typing as t
+
+from ...module_utils.common.legible import block, one_line
+from ..store.file import disk
+
+FAILED, HELD, WAITS, CHANGED, WOULD_CHANGE, NOTHING = "failed", "held", "waits", "changed", "would change", "nothing"
+NOT_REACHED = "not reached"
+# As they are told: what needs somebody last, nearest to the end of the output.
+ORDER = (CHANGED, WOULD_CHANGE, WAITS, HELD, NOT_REACHED, FAILED)
+TITLES = {
+    FAILED: "failed",
+    HELD: "left to another run",
+    WAITS: "waiting",
+    CHANGED: "changed",
+    WOULD_CHANGE: "would change",
+    NOT_REACHED: "not reached",
+    NOTHING: "with nothing to do",
+}
+_WIDTH = 200
+Outcome = dict[str, str]
+
+
+class Outcomes:
+    """The outcomes of one play.
+
+    Args:
+        folder: a folder that no other play of this run has.
+        hosts: the clusters' hosts that the play was begun with.
+    """
+
+    def __init__(self, folder: str, hosts: t.Sequence[str]) -> None:
+        self._folder = folder
+        self._hosts = list(hosts)
+
+    def note(self, host: str, outcome: Outcome, batch: t.Collection[str] = ()) -> dict[str, Outcome] | None:
+        """Keep a cluster's outcome; once all clusters have one all of them, and then they are forgotten.
+
+        Args:
+            host: the cluster's host.
+            outcome: ``result`` and ``message``.
+            batch: the hosts that are worked on beside each other, this one among them, where no other is begun after one that failed; what has no
+                outcome then was not reached.
+        """
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        with disk.locked(os.path.join(self._folder, "lock")):
+            with open(os.path.join(self._folder, f"{self._hosts.index(host)}.json"), "w", encoding="utf-8") as stream:
+                json.dump(outcome, stream)
+            there = [each for each in os.listdir(self._folder) if each.endswith(".json")]
+            if len(there) < len(self._hosts) and not self._ends(batch):
+                return None
+            found = {each: self._read(number) for number, each in enumerate(self._hosts)}
+            shutil.rmtree(self._folder, ignore_errors=True)
+        return found
+
+    def _ends(self, batch: t.Collection[str]) -> bool:
+        """Whether a cluster of this batch failed, and all of them are done."""
+        results = [self._read(self._hosts.index(each))["result"] for each in batch if each in self._hosts]
+        return FAILED in results and NOT_REACHED not in results
+
+    def _read(self, number: int) -> Outcome:
+        try:
+            with open(os.path.join(self._folder, f"{number}.json"), encoding="utf-8") as stream:
+                found: Outcome = json.load(stream)
+                return found
+        except OSError:
+            return {"result": NOT_REACHED, "message": ""}
+
+
+def summary_text(playbook: str, outcomes: t.Mapping[str, Outcome]) -> str:
+    """Return the summary: how many of which outcome, and a line for every cluster of which there is something to say."""
+    by_result: dict[str, list[str]] = {}
+    for host, outcome in outcomes.items():
+        by_result.setdefault(outcome["result"], []).append(host)
+    counts = [f"{len(by_result[each])} {TITLES[each]}" for each in (*reversed(ORDER), NOTHING) if each in by_result]
+    lines = [f"SUMMARY of {playbook}: {len(outcomes)} clusters: {', '.join(counts)}"]
+    told = [(each, host) for each in ORDER for host in sorted(by_result.get(each, []))]
+    width = max((len(host) for _each, host in told), default=0)
+    title = max((len(TITLES[each]) for each, _host in told), default=0)
+    for each, host in told:
+        message = one_line(" ".join(outcomes[host]["message"].split()))
+        message = message if len(message) <= _WIDTH else message[: _WIDTH - 1] + "…"
+        lines.append(f"  {TITLES[each]:<{title}}  {host:<{width}}  {message}".rstrip())
+    return block(lines)
+
+
+def counts(outcomes: t.Mapping[str, Outcome]) -> dict[str, int]:
+    """Return how many clusters had each result, results that none had left out."""
+    found: dict[str, int] = {}
+    for outcome in outcomes.values():
+        found[outcome["result"].replace(" ", "_")] = found.get(outcome["result"].replace(" ", "_"), 0) + 1
+    return found

@@ -1,0 +1,317 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A cluster's state as data and as one table that a person reads at a glance. Pure; every text in it is one legible line."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...module_utils.common.legible import block, legible
+from ...module_utils.common.values import clip
+from ..decision.checks.drift import static_pod_drift
+from ..decision.removal.left_behind import LEFT_BEHIND, left_behind
+from ..decision.snapshot.view import read_snapshot
+
+Object = dict[str, t.Any]
+
+GOOD, BAD, UNKNOWN = "ok", "NO", "?"
+HEALTH_COLUMNS = (
+    ("API", "APIServerPodHealthy"),
+    ("CTRL", "ControllerManagerPodHealthy"),
+    ("SCHED", "SchedulerPodHealthy"),
+    ("ETCD", "EtcdMemberHealthy"),
+    ("UPTODATE", "UpToDate"),
+)
+MARKS = ("HealthCheckSucceeded", "OwnerRemediated")
+
+
+def status_data(snapshot: Object, decision: Object) -> Object:
+    """Lay a snapshot that ``check_snapshot`` accepts, and its decision, out as the data of the status table."""
+    view = read_snapshot(snapshot)
+    left, drift = ([each["message"] for each in found(view)] for found in (left_behind, static_pod_drift))
+    snapshot = _without_nulls(snapshot)
+    workload = snapshot["workload"]
+    control_plane = snapshot.get("controlPlane") or {}
+    cluster = snapshot["cluster"]
+    status = (decision.get("status") or {}).get("controlPlane") or control_plane.get("status") or {}
+    conditions = decision.get("conditions") or {}
+    versions = sorted(
+        {
+            node["kubeletVersion"]
+            for node in workload.get("nodes", [])
+            if node.get("kubeletVersion") and node["name"] not in workload.get("workerNodes", [])
+        }
+    )
+    endpoint = cluster.get("spec", {}).get("controlPlaneEndpoint") or {}
+    data: Object = {
+        "cluster": cluster["metadata"]["name"],
+        "namespace": cluster["metadata"].get("namespace", ""),
+        "phase": ((decision.get("status") or {}).get("cluster") or {}).get("phase", ""),
+        "paused": bool(cluster.get("spec", {}).get("paused")),
+        "replicas": {
+            "desired": control_plane.get("spec", {}).get("replicas", 0),
+            "existing": len(snapshot["machines"]),
+            "ready": _count(status.get("readyReplicas")),
+            "upToDate": _count(status.get("upToDateReplicas")),
+        },
+        "version": {"desired": control_plane.get("spec", {}).get("version", ""), "running": versions},
+        "endpoint": {
+            "address": f"{endpoint['host']}:{endpoint.get('port', 6443)}" if endpoint.get("host") else "",
+            "answers": (workload.get("endpoint") or {}).get("answers"),
+            "message": (workload.get("endpoint") or {}).get("message", ""),
+        },
+        "reachable": bool(workload.get("reachable")),
+        "via": workload.get("via"),
+        "message": workload.get("message", ""),
+        "etcd": _etcd(workload.get("etcd")),
+        "machines": [_machine(each, conditions.get("machines") or {}) for each in snapshot["machines"]],
+        "addons": _addons(workload.get("addons") or {}, bool(workload.get("reachable"))),
+        "workerNodes": workload.get("workerNodes", []),
+        "conditions": conditions.get("controlPlane") or [],
+        "certificates": snapshot.get("certificates") or {},
+        "readinessGates": snapshot.get("readinessGates") or [],
+        "leftBehind": left,
+        "drift": drift,
+        "maintenance": snapshot.get("maintenance"),
+        "witnesses": [
+            {key: each.get(key) for key in ("machine", "reachable", "message")}
+            for each in workload.get("witnesses") or []
+        ],
+        "decision": {
+            "action": decision["action"],
+            "reasons": decision.get("reasons") or [],
+            "blockedOn": decision.get("blockedOn") or [],
+        },
+    }
+    shown: Object = legible(data)
+    return shown
+
+
+def _without_nulls(value: t.Any) -> t.Any:
+    """A copy without the fields that are null, which count as absent."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
+    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
+
+
+def _count(value: t.Any) -> int:
+    """A number of a stored status, whose fields no schema bounds."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _etcd(view: t.Optional[Object]) -> Object:
+    if view and "members" not in view:
+        said = "it answers" if view.get("reachable") else f"NOT WORKING: {view.get('message') or 'no reason given'}"
+        return {"known": False, "members": [], "alarms": [], "leader": None, "message": said, "external": True}
+    if not view or not view.get("reachable"):
+        return {
+            "known": False,
+            "members": [],
+            "alarms": [],
+            "leader": None,
+            "message": (view or {}).get("message", "not asked"),
+        }
+    names = {member["id"]: member["name"] or f"unnamed ({member['id']})" for member in view["members"]}
+    members = []
+    for member in view["members"]:
+        one = (view.get("statuses") or {}).get(member["id"]) or {}
+        members.append(
+            {
+                "id": member["id"],
+                "name": names[member["id"]],
+                "learner": bool(member.get("isLearner")),
+                "healthy": one.get("healthy"),
+                "leader": member["id"] == view.get("leader"),
+                "version": one.get("version", ""),
+                "dbSize": one.get("dbSize"),
+            }
+        )
+    alarms = [
+        {"member": names.get(alarm.get("memberID", ""), alarm.get("memberID", "?")), "alarm": alarm["alarm"]}
+        for alarm in view.get("alarms", [])
+    ]
+    return {
+        "known": True,
+        "members": members,
+        "leader": names.get(view.get("leader") or ""),
+        "alarms": alarms,
+        "agrees": view.get("memberListAgrees"),
+        "message": view.get("message", ""),
+    }
+
+
+def _machine(entry: Object, conditions: t.Mapping[str, list[Object]]) -> Object:
+    machine = entry["machine"]
+    name = machine["metadata"]["name"]
+    stored = machine.get("status", {}).get("conditions", [])
+    found = conditions.get(name) or stored
+    # A decision does not compute what health checks found; it is as they stored it.
+    known = {each["type"] for each in found}
+    found = [*found, *(each for each in stored if each["type"] in MARKS and each["type"] not in known)]
+    infrastructure = entry.get("infrastructureMachine") or {}
+    addresses = infrastructure.get("status", {}).get("addresses") or []
+    return {
+        "name": name,
+        "version": machine["spec"].get("version", ""),
+        "failureDomain": machine["spec"].get("failureDomain", ""),
+        "address": addresses[0].get("address", "") if addresses else "",
+        "node": machine.get("status", {}).get("nodeRef", {}).get("name", ""),
+        "deleting": bool(machine["metadata"].get("deletionTimestamp")),
+        "bootstrap": machine.get("status", {}).get("bootstrap", {}).get("state", ""),
+        "conditions": found,
+    }
+
+
+def _addons(addons: Object, reachable: bool) -> Object:
+    def workload(key: str, name: str) -> Object:
+        one = addons.get(key) or {}
+        if not reachable or not one:
+            return {"works": None, "message": f"{name}: not known, no API server was asked"}
+        if not one.get("present"):
+            return {"works": False, "message": f"{name}: not installed"}
+        works = one.get("desired", 0) > 0 and one.get("ready", 0) >= one["desired"]
+        said = f"{name}: {one.get('ready', 0)} of {one.get('desired', 0)} ready"
+        updated = one.get("updated")
+        if updated is not None and updated < one.get("desired", 0):
+            said += f", {updated} updated to {clip(one.get('image'), 300).rpartition('/')[2]}"
+        return {"works": works, "message": said}
+
+    bootstrap = addons.get("bootstrap") or {}
+    registers = (
+        bool(bootstrap.get("clusterInfo") and bootstrap.get("bootstrapTokenRBAC")) if reachable and bootstrap else None
+    )
+    return {
+        "kubeProxy": workload("kubeProxy", "kube-proxy"),
+        "dns": workload("dns", "cluster DNS"),
+        "nodeRegistration": {
+            "works": registers,
+            "message": "new Nodes can register"
+            if registers
+            else str(bootstrap.get("message") or "whether new Nodes can register is not known"),
+        },
+    }
+
+
+def status_table(data: Object) -> str:
+    """Return the table as text, without a trailing newline."""
+    replicas, version, etcd = data["replicas"], data["version"], data["etcd"]
+    running = ", ".join(version["running"]) or "nothing yet"
+    lines = [
+        f"CLUSTER {data['namespace']}/{data['cluster']}   {data['phase']}" + ("   PAUSED" if data["paused"] else ""),
+        f"  replicas   {replicas['desired']} desired, {replicas['existing']} existing, {replicas['ready']} ready, {replicas['upToDate']} up to date",
+        f"  version    {version['desired']} wanted, {running} running",
+        f"  endpoint   {data['endpoint']['address'] or 'none yet'}   {_word(data['endpoint']['answers'], 'answers', 'DOES NOT ANSWER', 'not asked')}",
+        f"  etcd       {_etcd_line(etcd)}",
+        f"  add-ons    {'; '.join(_addon_line(data['addons'][key]) for key in ('kubeProxy', 'dns', 'nodeRegistration'))}",
+    ]
+    if data["readinessGates"]:
+        lines += _gate_lines(data["readinessGates"])
+    if data["maintenance"]:
+        lines.append(f"  window     {_window_line(data['maintenance'])}")
+    if not data["reachable"]:
+        lines.append(f"  seen from  no machine: {data['message']}")
+    lines += [f"  left       {each}" for each in data["leftBehind"]]
+    lines += [f"  drift      {each}" for each in data["drift"]]
+    if data["machines"]:
+        lines += ["", *_machine_rows(data)]
+    lines += ["", *_decision_lines(data["decision"])]
+    if data.get("kubeconfig"):
+        lines.append(f"  kubeconfig {data['kubeconfig']}")
+    return block(lines)
+
+
+def _word(value: t.Optional[bool], yes: str, no: str, unknown: str) -> str:
+    return unknown if value is None else (yes if value else no)
+
+
+def _etcd_line(etcd: Object) -> str:
+    if etcd.get("external"):
+        return f"external: {clip(etcd['message'], 400)}"
+    if not etcd["known"]:
+        return f"not known: {etcd['message']}"
+    parts = []
+    for member in etcd["members"]:
+        notes = [note for note, on in (("leader", member["leader"]), ("learner", member["learner"])) if on]
+        if member["healthy"] is not True:
+            notes.append("NOT HEALTHY")
+        parts.append(member["name"] + (f" ({', '.join(notes)})" if notes else ""))
+    voters = sum(1 for member in etcd["members"] if not member["learner"])
+    alarms = ", ".join(f"{each['alarm']} on {each['member']}" for each in etcd["alarms"])
+    line = f"{voters} voters: {', '.join(parts)}; " + (f"ALARMS: {alarms}" if alarms else "no alarms")
+    return line + ("; MEMBERS DISAGREE about the member list" if etcd.get("agrees") is False else "")
+
+
+def _gate_lines(gates: list[Object]) -> list[str]:
+    words = {"True": "met", "False": "NOT MET"}
+    met = sum(1 for gate in gates if gate["status"] == "True")
+    lines = [f"  gates      {met} of {len(gates)} met"]
+    for gate in gates:
+        if gate["status"] != "True":
+            said = clip(gate.get("message"), 400)
+            name, state = clip(gate["name"], 63), words.get(gate["status"], "can't be told")
+            lines.append(f"    {name}: {state}" + (f": {said}" if said else ""))
+    return lines
+
+
+def _window_line(window: Object) -> str:
+    said = clip(window.get("message"), 400)
+    if window.get("open") is None:
+        return f"can't be told: {said}"
+    if window["open"]:
+        return f"open until {window.get('closesAt') or 'further notice'} ({said})"
+    opens = f"opens {window['opensAt']}" if window.get("opensAt") else "never opens"
+    return f"closed, {opens} ({said})"
+
+
+def _addon_line(addon: Object) -> str:
+    return str(addon["message"]) + (" (NOT WORKING)" if addon["works"] is False else "")
+
+
+def _machine_rows(data: Object) -> list[str]:
+    rows = [["MACHINE", "VERSION", "DOMAIN", "ADDRESS", "NODE", *(title for title, _type in HEALTH_COLUMNS)]]
+    leader = data["etcd"].get("leader")
+    for machine in data["machines"]:
+        by_type = {each["type"]: each["status"] for each in machine["conditions"]}
+        cells = [{"True": GOOD, "False": BAD}.get(by_type.get(kind, ""), UNKNOWN) for _title, kind in HEALTH_COLUMNS]
+        if leader and machine["node"] == leader and cells[3] == GOOD:
+            cells[3] = "ok, leader"
+        node = machine["node"] or (machine["bootstrap"] or "not yet").lower()
+        rows.append(
+            [
+                machine["name"] + (" (deleting)" if machine["deleting"] else ""),
+                machine["version"],
+                machine["failureDomain"] or "-",
+                machine["address"] or "-",
+                "same" if node == machine["name"] else node,
+                *cells,
+            ]
+        )
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    text = ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+    for machine in data["machines"]:
+        for condition in machine["conditions"]:
+            if condition["status"] != "True" and condition.get("message"):
+                text.append(f"    {machine['name']}: {condition['type']} {condition['status']}: {condition['message']}")
+    return text
+
+
+def _decision_lines(decision: Object) -> list[str]:
+    if decision["action"] == "none":
+        # What a machine has left behind has a line of its own.
+        said = [each["message"] for each in decision["reasons"] if each["reason"] != LEFT_BEHIND]
+        reasons = "; ".join(said) or "everything is as the manifest says"
+        return [f"  next       nothing to do: {reasons}"]
+    title = {"blocked": "BLOCKED", "wait": "waits for", "postponed": "postponed"}.get(decision["action"], "next")
+    if decision["blockedOn"]:
+        return [
+            line
+            for each in decision["blockedOn"]
+            for line in (
+                f"  {title:<10} {each['message']}",
+                f"             to do: {each['fix']}" if each.get("fix") else "",
+            )
+            if line
+        ]
+    reasons = "; ".join(each["message"] for each in decision["reasons"])
+    return [f"  {title:<10} {decision['action']}: {reasons} (run the playbook reconcile)"]

@@ -1,0 +1,86 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How Actions and reconcile keep out of each other's way: a rollout under way refuses an Action (and decide the other way round)."""
+
+from __future__ import annotations
+
+import base64
+import typing as t
+
+from ...module_utils.common.bounded_yaml import read_json
+from ..decision import ownership
+from ..decision.rollout.in_place import rotation_completed, rotation_told
+from ..kubeadm.certificate_files import AUTHORITIES
+from ..objects import kinds
+from .objects import SECRET, ClusterObjects, Object
+
+ROTATION = "rotateCertificateAuthorities"
+# Each writes certificates or manifests as kubeadm makes them: that undoes what a stage of a rotation has on the nodes.
+_UNDO_A_ROTATION = ("upgrade", "renewCertificates", "changeConfiguration")
+
+
+def unfinished_rotation(objects: ClusterObjects) -> t.Optional[Object]:
+    """The rotation of certificate authorities that is not over: {action: who began it, authorities}; None where there is none."""
+    name = kinds.secret_name(objects.name, kinds.PURPOSE_AUTHORITY_ROTATION)
+    secret = objects.store.get(SECRET, objects.namespace, name)
+    if secret is None:
+        return None
+    data = secret.get("data") or {}
+    try:
+        action = str(read_json(base64.b64decode(data["rotation"]))["action"])
+    except (KeyError, TypeError, ValueError):
+        action = ""
+    return {"action": action, "authorities": [each for each in AUTHORITIES if f"{each}.new.crt" in data]}
+
+
+def amid_rotation(objects: ClusterObjects, what: str) -> str:
+    """Why an Action may not be carried out in the middle of a rotation that was given up, and what to do; "" where it may."""
+    rotation = unfinished_rotation(objects)
+    if rotation is None or what not in _UNDO_A_ROTATION:
+        return ""
+    return (
+        f"{rotation_told(objects.name, rotation)}, and {what} would take away from the nodes what it needs there. Nothing was started. "
+        f"Complete the rotation first ({rotation_completed(objects.name, rotation, len(objects.machines))}), then run this again."
+    )
+
+
+def left_behind(objects: ClusterObjects) -> str:
+    """What an aborted rotation leaves to be done, as a sentence of its own; "" where none is under way."""
+    rotation = unfinished_rotation(objects)
+    if rotation is None:
+        return ""
+    return (
+        f" But {rotation_told(objects.name, rotation)}. Until it is, reconcile makes no machine, and certificates, configuration and version are "
+        f"not changed. To complete it: {rotation_completed(objects.name, rotation, len(objects.machines))}"
+    )
+
+
+def under_way(objects: ClusterObjects, what: str = "") -> str:
+    """What reconcile has begun and not ended with this cluster's machines, in words; "" where nothing.
+
+    A rollout or a remediation that waits for a rotation to be completed is not in the way of ``what`` completes it.
+    """
+    if objects.going:
+        return "the cluster is being deleted"
+    if objects.control_plane is None:
+        return "the store has no KubeadmControlPlane of it"
+    if objects.others:
+        return f"{ownership.controlled(objects.others)}: two must never manage one control plane"
+    if not objects.initialized:
+        return "its control plane was not initialized yet"
+    waits = what == ROTATION and unfinished_rotation(objects) is not None
+    status = objects.control_plane.get("status") or {}
+    if not waits and (status.get("rollout") or {}).get("replicas") is not None:
+        return "a rollout is under way (status.rollout)"
+    annotations = objects.control_plane["metadata"].get("annotations") or {}
+    if not waits and kinds.ANNOTATION_REMEDIATION_IN_PROGRESS in annotations:
+        return "a remediation is under way"
+    for machine in objects.machines:
+        name = str(machine["metadata"]["name"])
+        if machine["metadata"].get("deletionTimestamp"):
+            return f"machine {name} is being removed"
+        state = ((machine.get("status") or {}).get("bootstrap") or {}).get("state")
+        if state != "Succeeded":
+            return f"machine {name} is being made" if state != "Failed" else f"the bootstrap of machine {name} failed"
+    return ""

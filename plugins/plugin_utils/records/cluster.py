@@ -1,0 +1,363 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The stored objects of a cluster as a whole: applied from a manifest, marked as deleting, deleted."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import functools
+import json
+import typing as t
+
+from ...module_utils.common.bounded_yaml import read_json
+from ...module_utils.common.errors import ManifestError, Violation
+from ...module_utils.common.values import now_rfc3339
+from ..decision.removal import deleted_control_plane
+from ..kubeadm import coredns_releases
+from ..objects import defaults, kinds
+from ..objects.equivalence import keep_equivalent, settle
+from ..objects.manifest.cluster import ClusterManifest
+from ..objects.user_annotations import FROM_MANIFEST, OWNED_BY_THE_MANIFEST
+from ..objects.validate import control_plane as validate
+from ..objects.validate import update
+from ..pki import secrets
+from ..store.base import Store, kind_ref_of
+from . import health_checks, in_place_changes
+from .adopted_machines import with_rebuilt_spec
+from .objects import (
+    CLUSTER,
+    CLUSTER_LABEL,
+    CONTROL_PLANE,
+    FINALIZERS,
+    SECRET,
+    ClusterObjects,
+    Object,
+    delete_finally,
+    kind_of,
+)
+from .propagation import IN_PLACE, changed_paths, propagate
+
+_METADATA = ("labels", "annotations")
+# What anybody may set on a Cluster whose manifest is silent on it: whoever pauses one must not be overruled by a silent file.
+_SPEC, _PAUSED = "spec", "paused"
+_STORED = "the store (the manifest leaves replicas out)"
+_SCALE = "Set it with the playbook scale, or in the manifest."
+
+__all__ = [
+    "IN_PLACE",
+    "apply_manifest",
+    "delete_marked",
+    "delete_records",
+    "mark_deleting",
+    "update_violations",
+    "update_warnings",
+]
+
+
+def apply_manifest(store: Store, manifest: ClusterManifest) -> list[str]:
+    """Bring the manifest's objects into the store and return what was done, in words.
+
+    What a controller fills in and the manifest leaves out is kept: status, finalizers, the endpoint that the
+    infrastructure gave; so are the fields that others may set (``manifest.left_out``). What means the same as what is stored is
+    no change. A user's Secret replaces a stored one only where their contents differ. What the machine template says of the machines
+    without replacing them goes to their objects (propagation.py). Raises ManifestError with every violation, and has then written
+    nothing, where the manifest changes what can't be changed (kcp-behaviour.md §1.18).
+    """
+    manifest = with_rebuilt_spec(store, manifest)
+    manifest = _with_stored_values(store, manifest)
+    violations = update_violations(store, manifest)
+    if violations:
+        raise ManifestError(violations)
+    changes = []
+    before = _stored(store, manifest.control_plane)
+    stored = _stored(store, manifest.cluster)
+    cluster = manifest.cluster if stored is None else _merged(stored, manifest.cluster)
+    objects = [
+        manifest.infrastructure_cluster,
+        manifest.machine_template,
+        manifest.control_plane,
+        *manifest.secrets,
+        *manifest.health_checks,
+        manifest.cluster,
+    ]
+    for desired in objects:
+        if desired is None:
+            continue
+        namespace, name = str(desired["metadata"].get("namespace", "default")), str(desired["metadata"]["name"])
+        stored = store.get(kind_ref_of(desired), namespace, name)
+        if stored is None:
+            changes.append(f"create {desired['kind']} {namespace}/{name}")
+            created = _label(copy.deepcopy(_with_record(desired)), manifest)
+            if kind_ref_of(desired) in FINALIZERS:
+                created["metadata"]["finalizers"] = [FINALIZERS[kind_ref_of(desired)]]
+            store.create(created)
+            continue
+        merged = _label(_merged(stored, desired, cluster), manifest)
+        if merged != stored:
+            changes.append(f"change {desired['kind']} {namespace}/{name}: {', '.join(changed_paths(stored, merged))}")
+            store.modify(kind_ref_of(desired), namespace, name, functools.partial(_replace, desired=merged))
+    in_place_changes.settle(store, _stored(store, manifest.control_plane), manifest)
+    return changes + health_checks.delete_others(store, manifest) + _in_place(store, manifest, before)
+
+
+def _label(obj: Object, manifest: ClusterManifest) -> Object:
+    """Put the cluster's name on what is the cluster's alone, in place: by it everybody finds it (Cluster API's core does so)."""
+    if obj["kind"] in (manifest.control_plane["kind"], manifest.infrastructure_cluster["kind"]):
+        labels = obj["metadata"].get("labels") or {}
+        obj["metadata"]["labels"] = {**labels, CLUSTER_LABEL: str(manifest.cluster["metadata"]["name"])}
+    return obj
+
+
+def _in_place(store: Store, manifest: ClusterManifest, before: t.Optional[Object]) -> list[str]:
+    metadata = manifest.cluster["metadata"]
+    objects = ClusterObjects.read(store, str(metadata.get("namespace", "default")), str(metadata["name"]))
+    return propagate(objects, before) if objects is not None else []
+
+
+def update_violations(store: Store, manifest: ClusterManifest) -> list[Violation]:
+    """What the manifest changes of the stored objects that can't be changed, in the manifest's own terms."""
+    manifest = _with_stored_values(store, manifest)
+    control_plane = _stored(store, manifest.control_plane)
+    cluster = _stored(store, manifest.cluster)
+    was_initialized = update.initialized(cluster, control_plane)
+    violations: list[Violation] = []
+    if defaults.REPLICAS in manifest.left_out:
+        report = manifest.report(manifest.control_plane)
+        validate.validate_replicas(manifest.control_plane, report)
+        # The manifest's file and line would be those of something that it does not say.
+        violations += [
+            dataclasses.replace(each, source=_STORED, fix=f"{each.fix} {_SCALE}") for each in report.violations
+        ]
+    if cluster is not None:
+        report = manifest.report(manifest.cluster)
+        wanted = _merged(cluster, manifest.cluster)
+        update.validate_cluster_update(cluster, wanted, was_initialized, report)
+        violations += report.violations
+    if control_plane is not None:
+        clusters = (cluster, _merged(cluster, manifest.cluster)) if cluster is not None else None
+        report = manifest.report(manifest.control_plane)
+        update.validate_control_plane_update(
+            control_plane, manifest.control_plane, report, clusters, coredns_releases.refusal
+        )
+        violations += report.violations
+        violations += in_place_changes.violations(control_plane, manifest)
+    for secret in manifest.secrets:
+        stored = _stored(store, secret)
+        if stored is not None:
+            report = manifest.report(secret)
+            update.validate_secret_update(stored, secret, was_initialized, report)
+            violations += report.violations
+    return violations + health_checks.update_violations(store, manifest)
+
+
+def _with_stored_values(store: Store, manifest: ClusterManifest) -> ClusterManifest:
+    """The manifest with the stored values of the fields that it leaves out: they may be somebody else's, and are never reverted."""
+    stored = _stored(store, manifest.control_plane) if manifest.left_out else None
+    if stored is None:
+        return manifest
+    control_plane = copy.deepcopy(manifest.control_plane)
+    replicas = stored["spec"].get("replicas")
+    if defaults.REPLICAS in manifest.left_out and replicas is not None:
+        control_plane["spec"]["replicas"] = replicas
+    after = (stored["spec"].get("rollout") or {}).get("after")
+    if defaults.ROLLOUT_AFTER in manifest.left_out and after is not None:
+        control_plane["spec"].setdefault("rollout", {})["after"] = after
+    return dataclasses.replace(manifest, control_plane=control_plane)
+
+
+def update_warnings(store: Store, manifest: ClusterManifest) -> list[str]:
+    """What people should know of the manifest's changes, in sentences."""
+    stored = _stored(store, manifest.machine_template)
+    return update.template_warnings(stored, manifest.machine_template) if stored is not None else []
+
+
+def _stored(store: Store, desired: Object) -> t.Optional[Object]:
+    metadata = desired["metadata"]
+    return store.get(kind_ref_of(desired), str(metadata.get("namespace", "default")), str(metadata["name"]))
+
+
+def _replace(current: Object, desired: Object) -> None:
+    for key in ("spec", "data", "type"):
+        if key in desired:
+            current[key] = desired[key]
+    for key in ("labels", "annotations"):
+        if key in desired["metadata"]:
+            current["metadata"][key] = desired["metadata"][key]
+
+
+def _merged(stored: Object, desired: Object, cluster: t.Optional[Object] = None) -> Object:
+    merged = copy.deepcopy(stored)
+    for key in ("spec", "data", "type"):
+        if key in desired:
+            merged[key] = copy.deepcopy(desired[key])
+    recorded = _given_before(stored)
+    if kind_ref_of(desired) == CLUSTER:
+        merged["spec"] = keep_equivalent(stored["spec"], _with_pause(stored["spec"], desired["spec"], recorded))
+    elif kind_ref_of(desired) == CONTROL_PLANE and cluster is not None:
+        merged["spec"] = settle(stored["spec"], desired["spec"], cluster)
+    desired = _with_record(desired)
+    for key in _METADATA:
+        given = desired["metadata"].get(key) or {}
+        if given or key in stored["metadata"]:
+            # What a user takes out of the manifest no longer holds; what controllers wrote stays.
+            gone = {*OWNED_BY_THE_MANIFEST, FROM_MANIFEST, *recorded.get(key, ())}
+            kept = {name: value for name, value in (stored["metadata"].get(key) or {}).items() if name not in gone}
+            merged["metadata"][key] = {**kept, **given}
+    endpoint = stored.get("spec", {}).get("controlPlaneEndpoint")
+    if endpoint and not merged["spec"].get("controlPlaneEndpoint", {}).get("host"):
+        merged["spec"]["controlPlaneEndpoint"] = endpoint
+    return merged
+
+
+def _with_pause(stored: Object, desired: Object, recorded: t.Mapping[str, list[str]]) -> Object:
+    """A Cluster's spec with the stored pause where its manifest neither says whether it is paused, nor began the pause."""
+    silent = desired.get(_PAUSED) is None and _PAUSED not in recorded.get(_SPEC, ())
+    return {**desired, _PAUSED: stored[_PAUSED]} if silent and stored.get(_PAUSED) else desired
+
+
+def _with_record(desired: Object) -> Object:
+    """The object of a manifest with a note of which labels and annotations it gives, and whether it pauses its cluster.
+
+    A Secret of Cluster API's type has the note in any case: without it, it would be taken for one that a controller made.
+    """
+    own_secret = kind_ref_of(desired) == SECRET and desired.get("type") == kinds.SECRET_TYPE
+    if kind_ref_of(desired) not in (CLUSTER, CONTROL_PLANE) and not own_secret:
+        return desired
+    given = {key: sorted(desired["metadata"].get(key) or {}) for key in _METADATA}
+    if kind_ref_of(desired) == CLUSTER and desired["spec"].get(_PAUSED):
+        given[_SPEC] = [_PAUSED]
+    record = {key: names for key, names in given.items() if names}
+    if not record and not own_secret:
+        return desired
+    annotations = {**(desired["metadata"].get("annotations") or {}), FROM_MANIFEST: json.dumps(record)}
+    return {**desired, "metadata": {**desired["metadata"], "annotations": annotations}}
+
+
+def _given_before(stored: Object) -> dict[str, list[str]]:
+    """What of a stored object its manifest gave, as :func:`_with_record` notes it; nothing where the note is missing or damaged."""
+    try:
+        record = read_json((stored["metadata"].get("annotations") or {}).get(FROM_MANIFEST, "{}"))
+        return {key: [str(name) for name in record[key]] for key in (*_METADATA, _SPEC) if key in record}
+    except (ValueError, TypeError):
+        return {}
+
+
+def mark_deleting(objects: ClusterObjects, ignore_worker_nodes: bool) -> list[str]:
+    """Set deletionTimestamp on the Cluster and its KubeadmControlPlane, as deleting the Cluster does (kcp-behaviour.md §1.16)."""
+    changes = []
+    for reference, current in ((CLUSTER, objects.cluster), (CONTROL_PLANE, objects.control_plane)):
+        if current is None:
+            continue
+
+        def mark(stored: Object) -> None:
+            annotations = stored["metadata"].setdefault("annotations", {})
+            if ignore_worker_nodes:
+                annotations[kinds.ANNOTATION_IGNORE_WORKER_NODES] = "true"
+            else:
+                annotations.pop(kinds.ANNOTATION_IGNORE_WORKER_NODES, None)
+
+        name = str(current["metadata"]["name"])
+        objects.store.modify(reference, objects.namespace, name, mark)
+        if not current["metadata"].get("deletionTimestamp"):
+            objects.store.delete(reference, objects.namespace, name)
+            changes.append(f"mark {current['kind']} {current['metadata']['name']} for deletion")
+    return changes
+
+
+def delete_marked(objects: ClusterObjects) -> list[str]:
+    """Delete the objects of a deletion that has come to its end: all of them, or the KubeadmControlPlane where it alone was marked.
+
+    `kubectl delete kcp` marks no Cluster: that stays, and its infrastructure, of which only their objects know (kcp-behaviour.md §1.16). So do
+    the keys, without which no backup of etcd could be restored any more.
+    """
+    if objects.cluster["metadata"].get("deletionTimestamp"):
+        return delete_records(objects)
+    control_plane = objects.control_plane
+    if control_plane is None or not control_plane["metadata"].get("deletionTimestamp"):
+        return []
+    name = str(control_plane["metadata"]["name"])
+    done = secrets.hand_over(objects.store, objects.cluster, control_plane, objects.cluster)
+    done += _record_deletion(objects, control_plane)
+    delete_finally(objects.store, CONTROL_PLANE, objects.namespace, name)
+    return [*done, f"delete {CONTROL_PLANE[1]} {name}"]
+
+
+def _record_deletion(objects: ClusterObjects, control_plane: Object) -> list[str]:
+    """Note on the Cluster whose deletion has ended: without that, the Cluster's word that it was initialized once is a loss to everybody.
+
+    One that was never initialized itself leaves the note on the one before it as it is; and where machines of another one are there, nothing
+    was lost with it.
+    """
+    if objects.others:
+        return []
+    known = deleted_control_plane.recorded(objects.cluster)
+    if not objects.initialized or (known is not None and not deleted_control_plane.latched(control_plane)):
+        return []
+    if known is not None and known.uid == control_plane["metadata"]["uid"]:
+        # By a run that was killed right after that.
+        return []
+    text = deleted_control_plane.record(control_plane, now_rfc3339())
+
+    def note(stored: Object) -> None:
+        stored["metadata"].setdefault("annotations", {})[kinds.ANNOTATION_DELETED_CONTROL_PLANE] = text
+        stored.setdefault("status", {}).setdefault("initialization", {})["controlPlaneInitialized"] = True
+
+    objects.store.modify(CLUSTER, objects.namespace, objects.name, note)
+    return [f"note on Cluster {objects.name} that its control plane was deleted"]
+
+
+def delete_records(objects: ClusterObjects) -> list[str]:
+    """Delete every object of a cluster whose machines and infrastructure are gone; the Cluster last, so that a rerun finishes.
+
+    A Secret that neither the Cluster nor its control plane owns is a user's own, whatever its labels are, and is left (docs/contract.md).
+    """
+    store, namespace, deleted = objects.store, objects.namespace, []
+
+    def delete(reference: tuple[str, str], name: str) -> None:
+        if delete_finally(store, reference, namespace, name):
+            deleted.append(f"delete {reference[1]} {name}")
+
+    for check in health_checks.of_cluster(store, namespace, objects.name):
+        delete(health_checks.HEALTH_CHECK, check["metadata"]["name"])
+    for secret in store.list(SECRET, namespace, {CLUSTER_LABEL: objects.name}):
+        if _owned(objects, secret):
+            delete(SECRET, secret["metadata"]["name"])
+    if objects.machine_template is not None and not _template_used_elsewhere(objects):
+        delete(kind_ref_of(objects.machine_template), objects.machine_template["metadata"]["name"])
+    if objects.control_plane is not None:
+        delete(CONTROL_PLANE, objects.control_plane["metadata"]["name"])
+    if objects.infrastructure_cluster is not None:
+        infrastructure = objects.cluster["spec"]["infrastructureRef"]
+        delete(kind_of(infrastructure), infrastructure["name"])
+    delete(CLUSTER, objects.name)
+    return deleted
+
+
+def _owned(objects: ClusterObjects, secret: Object) -> bool:
+    """Tell whether the Cluster or a KubeadmControlPlane owns a Secret, or only an Action's rotation of authorities can have made it."""
+    if secret["metadata"]["name"] == kinds.secret_name(objects.name, kinds.PURPOSE_AUTHORITY_ROTATION):
+        return True
+    listed = secret["metadata"].get("ownerReferences") or []
+    # Its label tells the cluster; a control plane that it had before may have made it.
+    return any(
+        each.get("kind") == CONTROL_PLANE[1] or (each.get("kind"), each.get("name")) == (CLUSTER[1], objects.name)
+        for each in listed
+    )
+
+
+def is_last_record(objects: ClusterObjects) -> bool:
+    """Tell whether only the Cluster itself is left of a deletion: a run ended while it deleted the records, the infrastructure was gone before."""
+    if not objects.cluster["metadata"].get("deletionTimestamp"):
+        return False
+    return objects.control_plane is None and objects.infrastructure_cluster is None and not objects.all_machines
+
+
+def _template_used_elsewhere(objects: ClusterObjects) -> bool:
+    reference = objects.template_reference()
+    mine = (objects.control_plane or {}).get("metadata", {}).get("name")
+    return any(
+        other["spec"]["machineTemplate"]["spec"]["infrastructureRef"] == reference and other["metadata"]["name"] != mine
+        for other in objects.store.list(CONTROL_PLANE, objects.namespace)
+    )

@@ -1,0 +1,80 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which Events explain a decision and its end: reasons are Cluster API's, where it has one (kcp-behaviour.md §1.0)."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..decision import names
+from ..decision.conditions.machine import find
+from .objects import ClusterObjects, Object
+
+CONTROL_PLANE_UNHEALTHY = "ControlPlaneUnhealthy"
+# What begins, in the words of Cluster API's conditions where it has them.
+_BEGUN: t.Mapping[str, str] = {
+    names.CREATE_INFRASTRUCTURE: "Provisioning",
+    names.CREATE_CERTIFICATES: "CreatingCertificates",
+    names.INITIALIZE: "Initializing",
+    names.ADOPT: "Adopting",
+    names.JOIN: "ScalingUp",
+    names.REMOVE: "ScalingDown",
+    names.REMOVE_MEMBER: "RemovingEtcdMember",
+    names.REMOVE_NODE: "DeletingNode",
+    names.UPDATE_ADDONS: "UpdatingAddons",
+    names.RECOVER_SINGLE_VOTER: "RecoveringEtcd",
+    names.DELETE_MACHINES: "Deleting",
+    names.DELETE_INFRASTRUCTURE: "Deleting",
+}
+_FAILED: t.Mapping[str, str] = {
+    names.INITIALIZE: "FailedInitialization",
+    names.ADOPT: "AdoptionFailed",
+    names.JOIN: "FailedScaleUp",
+    names.REMOVE: "FailedScaleDown",
+    names.REMOVE_MEMBER: "FailedScaleDown",
+    names.REMOVE_NODE: "FailedScaleDown",
+    names.DELETE_MACHINES: "FailedDelete",
+    names.DELETE_INFRASTRUCTURE: "FailedDelete",
+}
+# Why machines come and go, the strongest first.
+_REPLACES = ("Remediating", "RollingOut")
+
+
+def record_decision(objects: ClusterObjects, decision: Object, said: str) -> None:
+    """Explain a step that begins, or what the cluster is held back by; a cluster that wants nothing needs no explanation."""
+    action = decision["action"]
+    if action in (names.NONE, names.WAIT):
+        return
+    reason = _BEGUN.get(action) or _why_held(decision)
+    if action in (names.JOIN, names.REMOVE):
+        found = (decision.get("conditions") or {}).get("controlPlane") or []
+        reason = next((each for each in _REPLACES if find(found, each).get("status") == names.TRUE), reason)
+    for obj in _about(objects, (decision.get("target") or {}).get("machine")):
+        objects.store.record(obj, reason, said, warning=action == names.BLOCKED)
+
+
+def record_failure(objects: ClusterObjects, intent: t.Mapping[str, t.Any], error: str) -> None:
+    """Explain that a step failed.
+
+    Args:
+        objects: the cluster's objects.
+        intent: the journal's entry of the step.
+        error: what went wrong, in one line.
+    """
+    action = str(intent.get("action"))
+    reason = _FAILED.get(action, f"Failed{action[:1].upper()}{action[1:]}")
+    for obj in _about(objects, intent.get("target")):
+        objects.store.record(obj, reason, error, warning=True)
+
+
+def _why_held(decision: Object) -> str:
+    if any(each.get("result") == "fail" for each in decision.get("preflight") or ()):
+        return CONTROL_PLANE_UNHEALTHY
+    return str((decision.get("blockedOn") or [{}])[0].get("reason") or CONTROL_PLANE_UNHEALTHY)
+
+
+def _about(objects: ClusterObjects, machine: t.Optional[str]) -> list[Object]:
+    found = [objects.control_plane or objects.cluster]
+    named = objects.machine(machine) if machine else None
+    return [*found, named] if named is not None else found

@@ -1,0 +1,153 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The stored MachineHealthChecks of a cluster: kept as the manifest says, evaluated, and their marks written."""
+
+from __future__ import annotations
+
+import copy
+import typing as t
+
+from ...module_utils.common.errors import Violation
+from ..decision.decide import decide
+from ..decision.remediation.health_marks import REMEDIATED, Evaluation, evaluate
+from ..objects import kinds
+from ..objects.conditions import get_condition, remove_condition, set_condition
+from ..objects.manifest.cluster import ClusterManifest
+from ..store.base import Store
+from .objects import CLUSTER_LABEL, MACHINE, ClusterObjects, Object, delete_finally
+from .status import write_status
+
+HEALTH_CHECK = (kinds.GROUP_CLUSTER, kinds.MACHINE_HEALTH_CHECK)
+
+
+def of_cluster(store: Store, namespace: str, cluster: str) -> list[Object]:
+    """The MachineHealthChecks of a cluster, by name."""
+    found = store.list(HEALTH_CHECK, namespace, {CLUSTER_LABEL: cluster})
+    return sorted(found, key=lambda each: str(each["metadata"]["name"]))
+
+
+def update_violations(store: Store, manifest: ClusterManifest) -> list[Violation]:
+    """What the manifest changes of stored MachineHealthChecks that can't be changed: the cluster."""
+    violations: list[Violation] = []
+    for desired in manifest.health_checks:
+        metadata = desired["metadata"]
+        stored = store.get(HEALTH_CHECK, str(metadata["namespace"]), str(metadata["name"]))
+        own, other = desired["spec"]["clusterName"], (stored or {}).get("spec", {}).get("clusterName")
+        if other is not None and other != own:
+            report = manifest.report(desired)
+            rule = f"the store has a MachineHealthCheck of this name for the cluster {other}"
+            report.add("spec.clusterName", own, rule, "Give this one another name.")
+            violations += report.violations
+    return violations
+
+
+def delete_others(store: Store, manifest: ClusterManifest) -> list[str]:
+    """Delete the cluster's MachineHealthChecks that the manifest no longer has, and say so. Nothing is rolled out or removed by it."""
+    metadata = manifest.cluster["metadata"]
+    namespace = str(metadata.get("namespace") or "default")
+    wanted = {str(each["metadata"]["name"]) for each in manifest.health_checks}
+    changes = []
+    for each in of_cluster(store, namespace, str(metadata["name"])):
+        name = str(each["metadata"]["name"])
+        if name not in wanted:
+            delete_finally(store, HEALTH_CHECK, namespace, name)
+            changes.append(f"delete {kinds.MACHINE_HEALTH_CHECK} {namespace}/{name}: it is no longer in the manifest")
+    return changes
+
+
+def annotate(objects: ClusterObjects, names: t.Iterable[str]) -> list[str]:
+    """Put the annotation that asks for remediation on these Machines, which exist; returns those that did not have it."""
+    new = []
+    for name in names:
+
+        def mark(stored: Object) -> None:
+            stored["metadata"].setdefault("annotations", {})[kinds.ANNOTATION_REMEDIATE_MACHINE] = ""
+
+        before = objects.machine(name) or {"metadata": {}}
+        if not kinds.is_flagged(before, kinds.ANNOTATION_REMEDIATE_MACHINE):
+            new.append(name)
+            objects.store.modify(MACHINE, objects.namespace, name, mark)
+    if new:
+        read = {name: objects.store.get(MACHINE, objects.namespace, name) for name in new}
+        objects.machines = [read.get(str(each["metadata"]["name"])) or each for each in objects.machines]
+    return new
+
+
+def check_health(objects: ClusterObjects, snapshot: Object) -> Evaluation:
+    """Evaluate the cluster's MachineHealthChecks on a snapshot of these objects and write what follows.
+
+    Written are the conditions and the status that were observed, as every pass writes them, the marks of Machines, and the status of
+    the MachineHealthChecks; nothing else. Returns the evaluation.
+    """
+    now = str(snapshot["now"])
+    documents = of_cluster(objects.store, objects.namespace, objects.name)
+    observed = with_conditions(snapshot, _without_intentions(decide(snapshot))["conditions"]["machines"])
+    evaluation = evaluate(documents, observed)
+    marked = with_conditions(
+        observed,
+        {name: marks.set for name, marks in evaluation.marks.items()},
+        {name: marks.remove for name, marks in evaluation.marks.items()},
+    )
+    write_status(objects, _without_intentions(decide(marked)), now, begins=False)
+    for name, marks in evaluation.marks.items():
+
+        def mark(stored: Object, marks: t.Any = marks) -> None:
+            for each in marks.set:
+                set_condition(stored, each["type"], each["status"], each["reason"], each["message"], now)
+            for kind in marks.remove:
+                remove_condition(stored, kind)
+
+        marked_machine = objects.store.modify(MACHINE, objects.namespace, name, mark)
+        _explain(objects, name, marked_machine)
+    for result in evaluation.results:
+
+        def record(stored: Object, result: t.Any = result) -> None:
+            stored.setdefault("status", {}).update(result.status)
+            for each in result.conditions:
+                set_condition(stored, each["type"], each["status"], each["reason"], each["message"], now)
+
+        objects.store.modify(HEALTH_CHECK, objects.namespace, result.name, record)
+    objects.machines = [
+        objects.store.get(MACHINE, objects.namespace, str(each["metadata"]["name"])) or each
+        for each in objects.machines
+    ]
+    return evaluation
+
+
+def _explain(objects: ClusterObjects, name: str, marked: Object) -> None:
+    """As Cluster API's MachineHealthCheck does: once, when a machine begins to be one that is to be remediated."""
+    before, now = get_condition(objects.machine(name) or {}, REMEDIATED), get_condition(marked, REMEDIATED)
+    if (now or {}).get("status") == "False" and (before or {}).get("status") != "False":
+        said = (get_condition(marked, "HealthCheckSucceeded") or {}).get("message") or (now or {}).get("message") or ""
+        objects.store.record(marked, "MachineMarkedUnhealthy", f"Machine {name} is to be remediated: {said}", True)
+
+
+def with_conditions(
+    snapshot: Object,
+    conditions: t.Mapping[str, t.Sequence[Object]],
+    removed: t.Optional[t.Mapping[str, t.Sequence[str]]] = None,
+) -> Object:
+    """The snapshot as it would be with these conditions stored on the Machines, by name; the snapshot itself is not changed."""
+    machines = []
+    for entry in snapshot["machines"]:
+        machine = copy.deepcopy(entry["machine"])
+        name = machine["metadata"]["name"]
+        for each in conditions.get(name) or ():
+            set_condition(
+                machine, each["type"], each["status"], each["reason"], each.get("message", ""), str(snapshot["now"])
+            )
+        for kind in (removed or {}).get(name) or ():
+            remove_condition(machine, kind)
+        machines.append({**entry, "machine": machine})
+    return {**snapshot, "machines": machines}
+
+
+def _without_intentions(decision: Object) -> Object:
+    """A decision that is not carried out says nothing of a remediation: the next reconcile decides that for itself."""
+    conditions = dict(decision.get("conditions") or {})
+    conditions["machines"] = {
+        name: [each for each in listed if each["type"] != REMEDIATED]
+        for name, listed in (conditions.get("machines") or {}).items()
+    }
+    return {**decision, "conditions": conditions}

@@ -1,0 +1,230 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The objects of one machine: InfraMachine, KubeadmConfig, Machine, in this order (kcp-behaviour.md §1.2)."""
+
+from __future__ import annotations
+
+import copy
+import json
+import typing as t
+
+from ..documents import names
+from ..objects import kinds
+from ..objects.bootstrap_data import config_spec
+from ..pki.secrets import controller_reference
+from ..store.base import kind_ref_of
+from .objects import (
+    BOOTSTRAP_STARTED_ANNOTATION,
+    CLUSTER_LABEL,
+    CONTROL_PLANE,
+    CONTROL_PLANE_LABEL,
+    FINALIZERS,
+    KUBEADM_CONFIG,
+    MACHINE,
+    ClusterObjects,
+    Object,
+    machine_kind_of_template,
+)
+from .propagation import give_new
+from .status import annotate
+
+INFRASTRUCTURE_VERSION = "v1beta1"
+
+
+def create_machine(objects: ClusterObjects, kind: str, name: t.Optional[str], failure_domain: str) -> str:
+    """Create what is missing of a machine's three objects and return the machine's name.
+
+    Args:
+        objects: the cluster's objects.
+        kind: ``init`` for the first machine, ``join`` for every other.
+        name: the machine to complete, or None for a new one; a machine prepared ahead is used if it still matches.
+        failure_domain: where a new machine goes; empty where the cluster has no failure domains.
+
+    The order leaves nothing behind that a later run would not complete: an InfraMachine without a Machine that says so is a
+    prepared machine, a KubeadmConfig without one is taken over by the Machine of its name. A remediation in progress is handed on to
+    the machine that replaces the removed one, and only then taken off the control plane (kcp-behaviour.md §1.9).
+    """
+    if name is None:
+        prepared = [each for each in objects.prepared_machines() if prepared_matches(objects, each, failure_domain)]
+        name = str(prepared[0]["metadata"]["name"]) if prepared else new_name(objects)
+    control_plane = t.cast(Object, objects.control_plane)
+    if name not in objects.infrastructure_machines:
+        create_infrastructure_machine(objects, name, failure_domain)
+    if name not in objects.kubeadm_configs:
+        objects.kubeadm_configs[name] = objects.store.create(_kubeadm_config(objects, control_plane, kind, name))
+    if objects.machine(name) is None:
+        objects.machines.append(objects.store.create(machine_object(objects, control_plane, name, failure_domain)))
+        _hand_over_remediation(objects, control_plane)
+    return name
+
+
+def _hand_over_remediation(objects: ClusterObjects, control_plane: Object) -> None:
+    if kinds.ANNOTATION_REMEDIATION_IN_PROGRESS in (control_plane["metadata"].get("annotations") or {}):
+        objects.control_plane = objects.store.modify(
+            CONTROL_PLANE,
+            objects.namespace,
+            str(control_plane["metadata"]["name"]),
+            lambda stored: annotate(stored, {kinds.ANNOTATION_REMEDIATION_IN_PROGRESS: None}),
+        )
+
+
+def note_start(objects: ClusterObjects, name: str) -> None:
+    """Note on a machine's InfraMachine and KubeadmConfig that kubeadm is about to be started there.
+
+    Before it is, and never taken back: whoever finds them without their Machine must not take them for unused.
+    """
+    infrastructure = objects.infrastructure_machines.get(name)
+    if infrastructure is not None:
+        objects.infrastructure_machines[name] = objects.store.modify(
+            kind_ref_of(infrastructure),
+            objects.namespace,
+            name,
+            lambda stored: annotate(stored, {BOOTSTRAP_STARTED_ANNOTATION: "true"}),
+        )
+
+    def created(stored: Object) -> None:
+        status = stored.setdefault("status", {})
+        status["initialization"] = {**(status.get("initialization") or {}), "dataSecretCreated": True}
+
+    objects.kubeadm_configs[name] = objects.store.modify(KUBEADM_CONFIG, objects.namespace, name, created)
+
+
+def record_remediation(objects: ClusterObjects, remediation: t.Mapping[str, t.Any]) -> None:
+    """Record on the KubeadmControlPlane that a machine goes because of a remediation (kcp-behaviour.md §1.9).
+
+    Args:
+        objects: the cluster's objects.
+        remediation: ``{machine, timestamp, retryCount}`` as the decision gives it.
+    """
+    if objects.control_plane is None:
+        return
+    record = {"machine": remediation["machine"], "timestamp": remediation["timestamp"]}
+    text = json.dumps({**record, "retryCount": int(remediation["retryCount"])})
+    objects.control_plane = objects.store.modify(
+        CONTROL_PLANE,
+        objects.namespace,
+        str(objects.control_plane["metadata"]["name"]),
+        lambda stored: annotate(stored, {kinds.ANNOTATION_REMEDIATION_IN_PROGRESS: text}),
+    )
+
+
+def new_name(objects: ClusterObjects) -> str:
+    """Return a machine name that no object of the cluster has."""
+    control_plane = t.cast(Object, objects.control_plane)
+    template = control_plane["spec"].get("machineNaming", {}).get("template", "")
+    while True:
+        name = names.machine_name(template, cluster=objects.name, control_plane=str(control_plane["metadata"]["name"]))
+        if (
+            name not in objects.infrastructure_machines
+            and not objects.has_machine(name)
+            and name not in objects.kubeadm_configs
+        ):
+            return name
+
+
+def stale_prepared(objects: ClusterObjects) -> list[Object]:
+    """Return the machines prepared ahead that no new machine will use: they don't match any more, or are too many."""
+    if objects.control_plane is None or objects.paused or objects.going:
+        return []
+    wanted = int(objects.control_plane["spec"]["replicas"]) - len(objects.all_machines)
+    usable = [each for each in objects.prepared_machines() if prepared_matches(objects, each)][: max(0, wanted)]
+    return [each for each in objects.prepared_machines() if each not in usable]
+
+
+def prepared_matches(objects: ClusterObjects, infrastructure: Object, failure_domain: t.Optional[str] = None) -> bool:
+    """Tell whether a machine prepared ahead is still what a new machine (in that failure domain, where given) would be."""
+    annotations = infrastructure["metadata"].get("annotations", {})
+    control_plane = t.cast(Object, objects.control_plane)
+    reference = objects.template_reference()
+    return (
+        annotations.get(kinds.ANNOTATION_CLONED_FROM_NAME) == reference["name"]
+        and annotations.get(kinds.ANNOTATION_CLONED_FROM_GROUP_KIND) == f"{reference['kind']}.{reference['apiGroup']}"
+        and failure_domain in (None, annotations.get(kinds.ANNOTATION_PREPARED_FAILURE_DOMAIN, ""))
+        and annotations.get(kinds.ANNOTATION_PREPARED_VERSION) == control_plane["spec"]["version"]
+        and not infrastructure["metadata"].get("deletionTimestamp")
+    )
+
+
+def create_infrastructure_machine(objects: ClusterObjects, name: str, failure_domain: str) -> Object:
+    """Clone the machine template into an InfraMachine of that name and store it."""
+    control_plane = t.cast(Object, objects.control_plane)
+    template = t.cast(Object, objects.machine_template)
+    reference = objects.template_reference()
+    group, kind = machine_kind_of_template(reference)
+    metadata = machine_metadata(objects, control_plane, name)
+    metadata["annotations"].update(
+        {
+            kinds.ANNOTATION_CLONED_FROM_NAME: reference["name"],
+            kinds.ANNOTATION_CLONED_FROM_GROUP_KIND: f"{reference['kind']}.{group}",
+            kinds.ANNOTATION_PREPARED_FAILURE_DOMAIN: failure_domain,
+            kinds.ANNOTATION_PREPARED_VERSION: control_plane["spec"]["version"],
+            # Said, not left open: only what says that it was never started is ever taken for a machine prepared ahead.
+            BOOTSTRAP_STARTED_ANNOTATION: "false",
+        }
+    )
+    made = {
+        "apiVersion": f"{group}/{INFRASTRUCTURE_VERSION}",
+        "kind": kind,
+        "metadata": metadata,
+        "spec": copy.deepcopy(template["spec"]["template"]["spec"]),
+        "status": {},
+    }
+    stored = objects.store.create(give_new(made, control_plane))
+    objects.infrastructure_machines[name] = stored
+    return stored
+
+
+def machine_metadata(objects: ClusterObjects, control_plane: Object, name: str) -> Object:
+    """Return the metadata that every object of a machine has."""
+    labels = {
+        CLUSTER_LABEL: objects.name,
+        CONTROL_PLANE_LABEL: "",
+        kinds.LABEL_CONTROL_PLANE_NAME: names.label_value(str(control_plane["metadata"]["name"])),
+    }
+    return {
+        "name": name,
+        "namespace": objects.namespace,
+        "labels": labels,
+        "annotations": {},
+        "ownerReferences": [controller_reference(control_plane)],
+    }
+
+
+def _kubeadm_config(objects: ClusterObjects, control_plane: Object, kind: str, name: str) -> Object:
+    made = {
+        "apiVersion": kinds.API_BOOTSTRAP,
+        "kind": KUBEADM_CONFIG[1],
+        "metadata": machine_metadata(objects, control_plane, name),
+        "spec": config_spec(control_plane, kind),
+        "status": {"initialization": {"dataSecretCreated": False}},
+    }
+    return give_new(made, control_plane)
+
+
+def machine_object(objects: ClusterObjects, control_plane: Object, name: str, failure_domain: str) -> Object:
+    """Return the Machine of that name as it is when it is made; it is not stored."""
+    reference = objects.template_reference()
+    group, kind = machine_kind_of_template(reference)
+    metadata = machine_metadata(objects, control_plane, name)
+    metadata["annotations"][kinds.ANNOTATION_PRE_TERMINATE_HOOK] = ""
+    record = (control_plane["metadata"].get("annotations") or {}).get(kinds.ANNOTATION_REMEDIATION_IN_PROGRESS)
+    if record is not None:
+        metadata["annotations"][kinds.ANNOTATION_REMEDIATION_FOR] = record
+    metadata["finalizers"] = [FINALIZERS[MACHINE]]
+    spec: Object = {
+        "clusterName": objects.name,
+        "version": control_plane["spec"]["version"],
+        "bootstrap": {"configRef": {"apiGroup": KUBEADM_CONFIG[0], "kind": KUBEADM_CONFIG[1], "name": name}},
+        "infrastructureRef": {"apiGroup": group, "kind": kind, "name": name},
+    }
+    if failure_domain:
+        spec["failureDomain"] = failure_domain
+    made = {
+        "apiVersion": kinds.API_CLUSTER,
+        "kind": MACHINE[1],
+        "metadata": metadata,
+        "spec": spec,
+        "status": {},
+    }
+    return give_new(made, control_plane)

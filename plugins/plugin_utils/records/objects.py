@@ -1,0 +1,315 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One cluster's objects, read from the store together."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import typing as t
+from dataclasses import dataclass, field
+
+from ...module_utils.common import kubernetes_facts
+from ..calls.machine_connection import Machine
+from ..decision import ownership
+from ..documents import names
+from ..objects import defaults, kinds
+from ..store.base import NotFound, Store
+
+Object = dict[str, t.Any]
+
+CLUSTER = (kinds.GROUP_CLUSTER, kinds.CLUSTER)
+MACHINE = (kinds.GROUP_CLUSTER, kinds.MACHINE)
+CONTROL_PLANE = (kinds.GROUP_CONTROL_PLANE, kinds.KUBEADM_CONTROL_PLANE)
+KUBEADM_CONFIG = (kinds.GROUP_BOOTSTRAP, kinds.KUBEADM_CONFIG)
+SECRET = ("", kinds.SECRET)
+# Written by this collection: on an InfraMachine, whether kubeadm was ever started there ("true", "false"); on an object, that it was
+# made anew from what was left of a machine.
+BOOTSTRAP_STARTED_ANNOTATION = kinds.ANNOTATION_PREFIX + "bootstrap-started"
+RESTORED_ANNOTATION = kinds.ANNOTATION_PREFIX + "restored"
+# Written on a KubeadmConfig before kubeadm join is started with that bootstrap token, and taken off when the join was seen to have succeeded
+# and the token was deleted.
+BOOTSTRAP_TOKEN_ANNOTATION = kinds.ANNOTATION_PREFIX + "bootstrap-token-id"
+# What a Machine's status keeps of its InfraMachine's.
+FOLLOWED_STATUS = ("addresses", "machineID", "connection")
+CLUSTER_LABEL = kinds.LABEL_CLUSTER_NAME
+CONTROL_PLANE_LABEL = kinds.LABEL_CONTROL_PLANE
+FINALIZERS = {
+    CLUSTER: kinds.FINALIZER_CLUSTER,
+    CONTROL_PLANE: kinds.FINALIZER_CONTROL_PLANE,
+    MACHINE: kinds.FINALIZER_MACHINE,
+}
+
+
+def kind_of(reference: t.Mapping[str, t.Any]) -> tuple[str, str]:
+    """Return the (apiGroup, kind) that a contract reference names."""
+    return str(reference["apiGroup"]), str(reference["kind"])
+
+
+def machine_kind_of_template(reference: t.Mapping[str, t.Any]) -> tuple[str, str]:
+    """Return the (apiGroup, kind) of the machines that a machine template makes (seed 003: the kind less ``Template``)."""
+    group, kind = kind_of(reference)
+    return group, kind[: -len("Template")] if kind.endswith("Template") else kind
+
+
+@dataclass
+class ClusterObjects:
+    """What the store holds of one cluster. ``control_plane`` may be missing only while a deletion is finishing.
+
+    ``machines`` are those of this control plane: it controls them, or may adopt them. ``others`` carry the labels of the cluster's control
+    plane, and something else controls them: they are looked at, and nothing is ever written to them. ``infrastructure_machines`` and
+    ``kubeadm_configs`` are those of both, and go by their Machine's name, whatever their own is.
+    """
+
+    store: Store
+    namespace: str
+    name: str
+    cluster: Object
+    control_plane: t.Optional[Object]
+    infrastructure_cluster: t.Optional[Object]
+    machine_template: t.Optional[Object]
+    machines: list[Object] = field(default_factory=list)
+    others: list[Object] = field(default_factory=list)
+    infrastructure_machines: dict[str, Object] = field(default_factory=dict)
+    kubeadm_configs: dict[str, Object] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, store: Store, namespace: str, name: str) -> t.Optional[ClusterObjects]:
+        """Read the cluster's objects; None where there is no such Cluster."""
+        cluster = store.get(CLUSTER, namespace, name)
+        if cluster is None:
+            return None
+        spec = cluster.get("spec", {})
+        control_plane = None
+        if spec.get("controlPlaneRef"):
+            control_plane = _defaulted(store.get(CONTROL_PLANE, namespace, spec["controlPlaneRef"]["name"]))
+        infrastructure = spec.get("infrastructureRef")
+        objects = cls(
+            store=store,
+            namespace=namespace,
+            name=name,
+            cluster=cluster,
+            control_plane=control_plane,
+            infrastructure_cluster=store.get(kind_of(infrastructure), namespace, infrastructure["name"])
+            if infrastructure
+            else None,
+            machine_template=None,
+        )
+        labels = {CLUSTER_LABEL: name, CONTROL_PLANE_LABEL: ""}
+        found = sorted(store.list(MACHINE, namespace, labels), key=lambda each: str(each["metadata"]["name"]))
+        objects.machines, objects.others = ownership.part(found, lambda each: each, cluster, control_plane)
+        objects.kubeadm_configs = _by_name(store.list(KUBEADM_CONFIG, namespace, {CLUSTER_LABEL: name}))
+        kinds_of_machines = {kind_of(machine["spec"]["infrastructureRef"]) for machine in found}
+        if control_plane is not None:
+            reference = objects.template_reference()
+            objects.machine_template = store.get(kind_of(reference), namespace, reference["name"])
+            kinds_of_machines.add(machine_kind_of_template(reference))
+        for kind in sorted(kinds_of_machines):
+            objects.infrastructure_machines.update(_by_name(store.list(kind, namespace, {CLUSTER_LABEL: name})))
+        for machine in found:
+            own, spec = str(machine["metadata"]["name"]), machine["spec"]
+            _call_by_machine(objects.kubeadm_configs, own, (spec.get("bootstrap") or {}).get("configRef"))
+            _call_by_machine(objects.infrastructure_machines, own, spec["infrastructureRef"])
+        return objects
+
+    def template_reference(self) -> Object:
+        """Return the control plane's reference to its machine template."""
+        if self.control_plane is None:
+            return {}
+        reference: Object = self.control_plane["spec"]["machineTemplate"]["spec"]["infrastructureRef"]
+        return reference
+
+    def endpoint(self) -> t.Optional[Object]:
+        """Return the cluster's control plane endpoint ``{host, port}``, or None while it has none."""
+        endpoint: t.Optional[Object] = self.cluster.get("spec", {}).get("controlPlaneEndpoint")
+        return endpoint if endpoint and endpoint.get("host") else None
+
+    def wanted_endpoint(self) -> t.Optional[Object]:
+        """Return the endpoint, or the one that the infrastructure cluster asks for while the cluster has none; None where neither is."""
+        wanted = ((self.infrastructure_cluster or {}).get("spec") or {}).get("controlPlaneEndpoint") or {}
+        asked = {"port": kubernetes_facts.DEFAULT_BIND_PORT, **wanted} if wanted.get("host") else None
+        return self.endpoint() or asked
+
+    @property
+    def initialized(self) -> bool:
+        """Whether there has ever been a control plane, as the Cluster or its KubeadmControlPlane has recorded."""
+        statuses = [each.get("status") or {} for each in (self.cluster, self.control_plane) if each]
+        return any((each.get("initialization") or {}).get("controlPlaneInitialized") for each in statuses)
+
+    @property
+    def title(self) -> str:
+        """How messages name the cluster: another namespace may have one of the same name."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def going(self) -> bool:
+        """Whether the whole cluster is marked for deletion."""
+        return any(each["metadata"].get("deletionTimestamp") for each in (self.cluster, self.control_plane) if each)
+
+    @property
+    def paused(self) -> bool:
+        """Whether one of the two switches says that nothing is to be done."""
+        paused = bool((self.cluster.get("spec") or {}).get("paused"))
+        return paused or any(
+            kinds.is_flagged(each, kinds.ANNOTATION_PAUSED) for each in (self.cluster, self.control_plane)
+        )
+
+    @property
+    def all_machines(self) -> list[Object]:
+        """Every control plane machine of the cluster, whosever it is, by name: who can be asked, and what has a name already."""
+        return sorted([*self.machines, *self.others], key=lambda each: str(each["metadata"]["name"]))
+
+    def unowned_machines(self) -> list[Object]:
+        """Return infrastructure machines that have no Machine, whatever the reason, and may be this control plane's."""
+        return [
+            each
+            for name, each in sorted(self.infrastructure_machines.items())
+            if not self.has_machine(name) and self.may_be_own(each)
+        ]
+
+    def controls(self, machine: Object) -> bool:
+        """Tell whether the cluster's control plane is the controller of a Machine."""
+        owner = ownership.controller(machine)
+        name = ownership.control_plane_name(self.cluster, self.control_plane)
+        return owner is not None and ownership.is_own(owner, name)
+
+    def may_be_own(self, obj: Object) -> bool:
+        """Tell whether an object of a machine that has no Machine may be this control plane's: its labels say so and no other controls it.
+
+        Where the Cluster goes, everything of its control planes goes with it.
+        """
+        labels = obj["metadata"].get("labels") or {}
+        if CONTROL_PLANE_LABEL not in labels:
+            return False
+        if self.cluster["metadata"].get("deletionTimestamp"):
+            return True
+        name = ownership.control_plane_name(self.cluster, self.control_plane)
+        owner = ownership.controller(obj)
+        if owner is not None and owner.get("kind") == kinds.KUBEADM_CONTROL_PLANE:
+            return ownership.is_own(owner, name)
+        # Of what Cluster API has made, a Machine is the controller: the label tells by which control plane that was made.
+        return bool(labels.get(kinds.LABEL_CONTROL_PLANE_NAME, names.label_value(name)) == names.label_value(name))
+
+    def prepared_machines(self) -> list[Object]:
+        """Return the machines prepared ahead, unseen by decide: infrastructure without a Machine on which kubeadm was never started.
+
+        Missing evidence counts as started: the Machine may have been deleted from the store. Where the whole cluster
+        goes, its infrastructure goes with it, started or not.
+        """
+        return [
+            each
+            for each in self.unowned_machines()
+            if self.going or not self.may_have_started(each["metadata"]["name"])
+        ]
+
+    def may_have_started(self, name: str) -> bool:
+        """Tell whether kubeadm was started on a machine, or nothing is known that says it was not."""
+        config = self.kubeadm_configs.get(name)
+        secret = ((config or {}).get("status") or {}).get("initialization", {}).get("dataSecretCreated")
+        infrastructure = self.infrastructure_machines.get(name) or {"metadata": {}}
+        noted = (infrastructure["metadata"].get("annotations") or {}).get(BOOTSTRAP_STARTED_ANNOTATION)
+        if noted == "true" or secret is True:
+            return True
+        if noted == "false" or secret is False:
+            return False
+        # Made by a release that noted nothing. Before there was a control plane, the KubeadmConfig tells: it is made later.
+        return self.initialized or config is not None
+
+    def machine(self, name: str) -> t.Optional[Object]:
+        """Return this control plane's Machine of that name."""
+        return next((each for each in self.machines if each["metadata"]["name"] == name), None)
+
+    def has_machine(self, name: str) -> bool:
+        """Tell whether the cluster has a Machine of that name, whosever it is."""
+        return any(each["metadata"]["name"] == name for each in self.all_machines)
+
+    def reach(self, name: str) -> Machine:
+        """Return what is needed to call a machine."""
+        status = self.infrastructure_machines.get(name, {}).get("status", {})
+        claim = status.get("claim") or {}
+        # One that is being given up may have gone already.
+        identity = str(claim.get("id") or "") if claim.get("state") == "Claimed" else ""
+        return Machine(name, status.get("machineID"), status.get("connection") or {}, identity)
+
+    def ask_for_secrets(self) -> None:
+        """Have the store read the cluster's Secrets at once where each would be a question of its own."""
+        self.store.ahead(SECRET, self.namespace, {CLUSTER_LABEL: self.name})
+
+    def ssh_private_key(self) -> t.Optional[bytes]:
+        """Return the cluster's SSH private key for machines, or None where it has none. Secret."""
+        secret = self.store.get(SECRET, self.namespace, f"{self.name}-ssh")
+        if secret is None:
+            return None
+        return base64.b64decode(secret["data"]["ssh-privatekey"])
+
+    def bootstrapped_machines(self) -> list[Object]:
+        """Return the machines whose bootstrap succeeded, oldest first: those that can be asked about the cluster."""
+        return self._with_bootstrap("Succeeded")
+
+    def failed_machines(self) -> list[Object]:
+        """Return the machines whose bootstrap failed, oldest first: an API server may answer on them all the same."""
+        return self._with_bootstrap("Failed")
+
+    def _with_bootstrap(self, state: str) -> list[Object]:
+        found = [
+            each for each in self.all_machines if each.get("status", {}).get("bootstrap", {}).get("state") == state
+        ]
+        return sorted(found, key=lambda each: (each["metadata"].get("creationTimestamp", ""), each["metadata"]["name"]))
+
+
+def follow_infrastructure(machine: Object, infrastructure: Object) -> None:
+    """Write on a Machine, in place, what its InfraMachine says of it. How to reach it outlives the loss of the InfraMachine then."""
+    status = machine.setdefault("status", {})
+    if (infrastructure.get("spec") or {}).get("providerID"):
+        machine["spec"]["providerID"] = infrastructure["spec"]["providerID"]
+    known = infrastructure.get("status") or {}
+    follow_provisioned(status, known)
+    for key in FOLLOWED_STATUS:
+        if known.get(key):
+            status[key] = known[key]
+
+
+def follow_provisioned(status: Object, infrastructure: Object) -> None:
+    """Note in a status, in place, that what it is about is provisioned: once so it stays so, which is Cluster API's contract."""
+    told = bool((infrastructure.get("initialization") or {}).get("provisioned"))
+    before = status.get("initialization") or {}
+    once = bool(before.get("infrastructureProvisioned"))
+    status["initialization"] = {**before, "infrastructureProvisioned": once or told}
+
+
+def delete_finally(store: Store, reference: tuple[str, str], namespace: str, name: str) -> bool:
+    """Take an object's finalizers off and delete it; returns whether there was one."""
+    stored = store.get(reference, namespace, name)
+    if stored is None:
+        return False
+    if stored["metadata"].get("finalizers"):
+
+        def release(current: Object) -> None:
+            current["metadata"]["finalizers"] = []
+
+        with contextlib.suppress(NotFound):
+            store.modify(reference, namespace, name, release)
+    # In a Kubernetes API its garbage collector may be faster, once an owner is gone.
+    with contextlib.suppress(NotFound):
+        if store.get(reference, namespace, name) is not None:
+            store.delete(reference, namespace, name)
+    return True
+
+
+def _call_by_machine(objects: dict[str, Object], machine: str, reference: t.Optional[Object]) -> None:
+    """Cluster API may have named a Machine's KubeadmConfig and InfraMachine otherwise; here they go by the Machine's name."""
+    name = (reference or {}).get("name")
+    if name in objects and machine not in objects:
+        objects[machine] = objects.pop(name)
+
+
+def _defaulted(control_plane: t.Optional[Object]) -> t.Optional[Object]:
+    """A KubeadmControlPlane as a run completes it: whoever applies it anew to an API, while a run is under way too, means no other one."""
+    if control_plane is not None:
+        defaults.default_control_plane(control_plane)
+    return control_plane
+
+
+def _by_name(objects: t.Iterable[Object]) -> dict[str, Object]:
+    return {str(each["metadata"]["name"]): each for each in objects}

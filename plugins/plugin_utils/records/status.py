@@ -1,0 +1,104 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Write the status and the conditions that a decision computed to the stored objects; nothing else carries state."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..decision.removal.deleted_control_plane import latched
+from ..objects.conditions import remove_condition, set_condition
+from .objects import CLUSTER, CONTROL_PLANE, MACHINE, ClusterObjects, Object
+
+# Says that a rollout is under way; scaling waits for its end.
+ROLLOUT = "rollout"
+
+
+def write_status(objects: ClusterObjects, decision: Object, now: str, begins: bool = True) -> None:
+    """Bring status, conditions and annotations of Cluster, KubeadmControlPlane and Machines to what the decision says.
+
+    An object for which that is so already is not written. That a rollout is under way is recorded only with a step that is
+    taken now (``begins``): one that is only wished for must not keep anything else waiting. That a new control plane takes the place of a
+    deleted one is, too: the consent to it is this run's alone.
+    """
+    conditions = decision.get("conditions") or {}
+    status = decision.get("status") or {}
+    annotations = decision.get("annotations") or {}
+    objects.cluster = _write(
+        objects,
+        CLUSTER,
+        objects.cluster,
+        now,
+        _cluster_status(objects.cluster, status.get("cluster"), begins),
+        conditions.get("cluster"),
+        annotations=annotations.get("cluster") if begins else None,
+    )
+    if objects.control_plane is not None:
+        own = dict(status.get("controlPlane") or {})
+        if not begins and not (objects.control_plane.get("status") or {}).get(ROLLOUT):
+            own.pop(ROLLOUT, None)
+        objects.control_plane = _write(
+            objects,
+            CONTROL_PLANE,
+            objects.control_plane,
+            now,
+            own,
+            conditions.get("controlPlane"),
+            annotations=annotations.get("controlPlane"),
+        )
+    machine_status, machine_conditions = status.get("machines") or {}, conditions.get("machines") or {}
+    removed = (decision.get("removedConditions") or {}).get("machines") or {}
+    objects.machines = [
+        _write(
+            objects,
+            MACHINE,
+            machine,
+            now,
+            machine_status.get(machine["metadata"]["name"]),
+            machine_conditions.get(machine["metadata"]["name"]),
+            removed.get(machine["metadata"]["name"]),
+        )
+        for machine in objects.machines
+    ]
+
+
+def _cluster_status(cluster: Object, status: t.Optional[Object], begins: bool) -> t.Optional[Object]:
+    if status is None or begins or not latched(cluster):
+        return status
+    return {**status, "initialization": {**status["initialization"], "controlPlaneInitialized": True}}
+
+
+def _write(
+    objects: ClusterObjects,
+    kind: tuple[str, str],
+    current: Object,
+    now: str,
+    status: t.Optional[Object],
+    conditions: t.Optional[list[Object]],
+    removed: t.Optional[t.Sequence[str]] = None,
+    annotations: t.Optional[t.Mapping[str, t.Optional[str]]] = None,
+) -> Object:
+    def bring(stored: Object) -> None:
+        stored_status = stored.setdefault("status", {})
+        stored_status.update(status or {})
+        for key in [key for key, value in stored_status.items() if value is None]:
+            del stored_status[key]
+        for condition in conditions or []:
+            set_condition(
+                stored, condition["type"], condition["status"], condition["reason"], condition.get("message", ""), now
+            )
+        for name in removed or ():
+            remove_condition(stored, name)
+        annotate(stored, annotations or {})
+
+    return objects.store.modify(kind, objects.namespace, current["metadata"]["name"], bring)
+
+
+def annotate(stored: Object, annotations: t.Mapping[str, t.Optional[str]]) -> None:
+    """Set annotations of an object in place; None takes one away."""
+    for key, value in annotations.items():
+        if value is not None:
+            stored["metadata"].setdefault("annotations", {})[key] = value
+        else:
+            (stored["metadata"].get("annotations") or {}).pop(key, None)

@@ -1,0 +1,203 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A cluster whose wishes are in the store alone: its objects were applied there with kubectl or by GitOps, and no manifest names it.
+
+Cluster API's webhooks would have defaulted and refused; its core would have put labels and finalizers on them. Here a run does, before it
+does anything else. What the API server itself refuses (``crds/rules.py``) never comes this far.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import dataclasses
+import difflib
+import typing as t
+
+import yaml
+
+from ...module_utils.common.errors import ManifestError, Violation
+from ..decision.conditions import terminal_failure
+from ..decision.removal import deleted_control_plane
+from ..objects import kinds
+from ..objects.manifest.cluster import read_cluster
+from ..objects.user_annotations import KNOWN
+from ..store import opening
+from ..store.base import Conflict, Store, kind_ref_of
+from . import health_checks
+from .objects import CLUSTER, CLUSTER_LABEL, CONTROL_PLANE, FINALIZERS, ClusterObjects, Object, kind_of
+from .propagation import changed_paths, propagate
+
+# How messages name where a fault is, in place of a file.
+WHERE = "the store"
+# Of this collection's annotations, a person's are those that are known, or nearly; the others are runs' own notes.
+MISSPELLED = 0.9
+ATTEMPTS = 5
+# Of the faults, what a status says.
+_SAID = 1024
+
+
+def settle_in_api(store: Store, arguments: t.Mapping[str, t.Any]) -> t.Optional[list[str]]:
+    """Settle the cluster of an action's arguments where its objects are in an API, in which anybody may apply them; see :func:`settle`.
+
+    None in a store of files, too: what is there was a manifest's.
+    """
+    if not opening.is_kubernetes(arguments["store"]):
+        return None
+    return settle(store, arguments["namespace"], arguments["cluster"], arguments["providers"] or None)
+
+
+def settle(
+    store: Store, namespace: str, name: str, providers: t.Optional[t.Mapping[str, str]] = None
+) -> t.Optional[list[str]]:
+    """Bring a stored cluster's objects to what a manifest's are when they are stored; return what was done, in words.
+
+    None where the store has no such Cluster. What is complete already is not written, and what is being deleted is left as it is.
+
+    Raises:
+        ManifestError: every fault of the objects. Nothing was written then but that it is so: a terminal failure in the status of the
+            Cluster and its control plane, where whoever applied them looks (seed 003).
+        Conflict: somebody edits them all the time.
+    """
+    try:
+        return _settled(store, namespace, name, providers)
+    except ManifestError as error:
+        # The lines are those of a text that nobody has.
+        refused = ManifestError([dataclasses.replace(each, source=WHERE) for each in error.violations])
+        _tell(store, namespace, name, str(refused)[:_SAID])
+        raise refused from None
+
+
+def _settled(
+    store: Store, namespace: str, name: str, providers: t.Optional[t.Mapping[str, str]]
+) -> t.Optional[list[str]]:
+    for _attempt in range(ATTEMPTS - 1):
+        with contextlib.suppress(Conflict):
+            return _settle(store, namespace, name, providers)
+        # What was completed belonged to another wish than the one that is stored now: from the start.
+        store.look_again()
+    return _settle(store, namespace, name, providers)
+
+
+def _settle(
+    store: Store, namespace: str, name: str, providers: t.Optional[t.Mapping[str, str]]
+) -> t.Optional[list[str]]:
+    stored = _objects(store, namespace, name)
+    if not stored:
+        return None
+    if stored[0]["metadata"].get("deletionTimestamp"):
+        return []
+    _refuse_without_control_plane(stored)
+    text = yaml.safe_dump_all([_as_written(each) for each in stored])
+    manifest = read_cluster([WHERE], namespace, name, providers, {WHERE: text})
+    read = {(kind_ref_of(each), str(each["metadata"]["name"])): each for each in stored}
+    before = read.get((CONTROL_PLANE, str(manifest.control_plane["metadata"]["name"])))
+    changes = []
+    wanted = (
+        manifest.infrastructure_cluster,
+        manifest.machine_template,
+        manifest.control_plane,
+        *manifest.health_checks,
+        manifest.cluster,
+    )
+    for desired in wanted:
+        kind_ref, own = kind_ref_of(desired), str(desired["metadata"]["name"])
+        current = read[(kind_ref, own)]
+        altered = copy.deepcopy(current)
+        _bring(altered, desired, name)
+        if altered != current:
+            # Only over what was read: an edit meanwhile is another wish.
+            store.update(altered)
+            changes.append(
+                f"complete {desired['kind']} {namespace}/{own}: {', '.join(changed_paths(current, altered))}"
+            )
+    objects = ClusterObjects.read(store, namespace, name)
+    return changes + (propagate(objects, before) if objects is not None else [])
+
+
+def _refuse_without_control_plane(stored: t.Sequence[Object]) -> None:
+    """A Cluster whose control plane was deleted is no manifest with a fault: what there is to do is said."""
+    found = deleted_control_plane.recorded(stored[0])
+    if found is None or any(kind_ref_of(each) == CONTROL_PLANE for each in stored):
+        return
+    metadata = stored[0]["metadata"]
+    raise ManifestError(
+        [
+            Violation(
+                f"Cluster {metadata['namespace']}/{metadata['name']}",
+                "spec.controlPlaneRef",
+                None,
+                f"{found.title}, and no other one is there",
+                f"Apply a KubeadmControlPlane to have a new one. {deleted_control_plane.END_CLUSTER}",
+            )
+        ]
+    )
+
+
+def _tell(store: Store, namespace: str, name: str, message: str) -> None:
+    """Note on the Cluster and its control plane that they are refused; the next decision that can be made takes it away."""
+    fields = {terminal_failure.REASON: terminal_failure.INVALID_CONFIGURATION, terminal_failure.MESSAGE: message}
+
+    def note(found: Object) -> None:
+        status = found.setdefault("status", {})
+        older = status.setdefault("deprecated", {}).setdefault("v1beta1", {})
+        status.update(fields)
+        older.update(fields)
+
+    for each in _objects(store, namespace, name):
+        kind_ref = kind_ref_of(each)
+        if kind_ref in (CLUSTER, CONTROL_PLANE):
+            store.modify(kind_ref, namespace, str(each["metadata"]["name"]), note)
+        if kind_ref == CONTROL_PLANE:
+            store.record(each, terminal_failure.INVALID_CONFIGURATION, message, warning=True)
+
+
+def _objects(store: Store, namespace: str, name: str) -> list[Object]:
+    """What a manifest would hold of the cluster, the Cluster first; Secrets are read where they are needed."""
+    cluster = store.get(CLUSTER, namespace, name)
+    if cluster is None:
+        return []
+    found = [cluster]
+    spec = cluster.get("spec") or {}
+    references = [spec.get("infrastructureRef")]
+    if (spec.get("controlPlaneRef") or {}).get("name"):
+        control_plane = store.get(CONTROL_PLANE, namespace, str(spec["controlPlaneRef"]["name"]))
+        if control_plane is not None:
+            found.append(control_plane)
+            template = (control_plane.get("spec") or {}).get("machineTemplate") or {}
+            references.append((template.get("spec") or {}).get("infrastructureRef"))
+    for reference in references:
+        if reference and reference.get("name") and reference.get("kind") and reference.get("apiGroup"):
+            obj = store.get(kind_of(reference), namespace, str(reference["name"]))
+            found += [obj] if obj is not None else []
+    checks = store.list(health_checks.HEALTH_CHECK, namespace)
+    return found + [each for each in checks if (each.get("spec") or {}).get("clusterName") == name]
+
+
+def _as_written(stored: Object) -> Object:
+    """An object as a person would have written it: without what controllers and runs noted on it."""
+    metadata = stored["metadata"]
+    annotations = {
+        key: value
+        for key, value in (metadata.get("annotations") or {}).items()
+        if not key.startswith(kinds.ANNOTATION_PREFIX) or difflib.get_close_matches(key, KNOWN, 1, MISSPELLED)
+    }
+    own = {"name": metadata["name"], "namespace": metadata["namespace"], "labels": metadata.get("labels") or {}}
+    return {
+        "apiVersion": stored["apiVersion"],
+        "kind": stored["kind"],
+        "metadata": {**own, "annotations": annotations},
+        "spec": copy.deepcopy(stored.get("spec") or {}),
+    }
+
+
+def _bring(stored: Object, desired: Object, cluster: str) -> None:
+    stored["spec"] = copy.deepcopy(desired["spec"])
+    kind_ref, metadata = kind_ref_of(desired), stored["metadata"]
+    # A template may be another cluster's, too.
+    if kind_ref != CLUSTER and not str(kind_ref[1]).endswith("Template"):
+        metadata["labels"] = {**(metadata.get("labels") or {}), CLUSTER_LABEL: cluster}
+    finalizer = FINALIZERS.get(kind_ref)
+    if finalizer and not metadata.get("deletionTimestamp") and finalizer not in (metadata.get("finalizers") or ()):
+        metadata["finalizers"] = [*(metadata.get("finalizers") or ()), finalizer]

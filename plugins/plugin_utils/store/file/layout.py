@@ -1,0 +1,65 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where an object's file is in the file store."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from .. import base
+from ..base import KindRef, Object
+
+SECRET: KindRef = ("", "Secret")
+JOURNAL_FOLDER = "journal"
+LOCKS_FOLDER = "locks"
+# A file name has at most 255 bytes.
+NAME_BYTES = 255 - len(".yaml")
+
+
+def object_path(directory: str, kind_ref: KindRef, namespace: str, name: str) -> str:
+    """Return the path of an object's file; every part is checked, so that none leads out of the store."""
+    folder = kind_folder(kind_ref)
+    base.check_namespace(namespace)
+    base.check_name(name)
+    if len(name) > NAME_BYTES:
+        raise base.StoreError(
+            "metadata.name is too long for the file store",
+            f"{name[:40]}… has {len(name)} characters",
+            f"a file name carries at most {NAME_BYTES} of them",
+            "Use a shorter name.",
+        )
+    return os.path.join(directory, namespace, folder, f"{name}.yaml")
+
+
+def identity(obj: Object) -> tuple[KindRef, str, str]:
+    """Return an object's (apiGroup, kind), namespace and name; checked."""
+    kind_ref = base.kind_ref_of(obj)
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, dict):
+        raise base.StoreError(
+            f"a {kind_ref[1]} without metadata can't be stored",
+            "field metadata",
+            "it has no name",
+            "Give metadata.name.",
+        )
+    namespace, name = metadata.get("namespace"), metadata.get("name")
+    base.check_namespace(t.cast(str, namespace))
+    base.check_name(t.cast(str, name))
+    return kind_ref, t.cast(str, namespace), t.cast(str, name)
+
+
+def kind_folder(kind_ref: KindRef) -> str:
+    """Return the name of a kind's folder: ``machine.cluster.x-k8s.io``, ``secret``."""
+    base.check_kind_ref(kind_ref)
+    group, kind = kind_ref
+    folder = f"{kind.lower()}.{group}" if group else kind.lower()
+    if folder in (JOURNAL_FOLDER, LOCKS_FOLDER):
+        raise base.StoreError(
+            f"the file store has no place for the kind {kind} of the core group",
+            f"folder {folder}",
+            "the store keeps its own files there",
+            "Kubernetes has no such kind; check kind and apiVersion.",
+        )
+    return folder

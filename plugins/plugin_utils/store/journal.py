@@ -1,0 +1,258 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The write-ahead journal of a cluster: what a run was about to do, and what came of it.
+
+One JSON object a line in ``<store>/<namespace>/journal/<cluster>.jsonl``. It is for people, for tests and for naming
+what was under way; decisions never read it (DESIGN.md, "The journal").
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import typing as t
+from datetime import datetime, timezone
+
+from ...module_utils.common.legible import visible
+from ...module_utils.common.redact import redact
+from ..processes.failpoints import around
+from . import base
+from .file import disk
+from .file.layout import JOURNAL_FOLDER
+from .file.store import FileStore
+
+Entry = dict[str, t.Any]
+
+MAX_BYTES = 4 * 1024 * 1024
+MAX_TEXT = 2000
+TAIL_BYTES = 65536
+# Only these, and only scalars: a list of what may enter keeps secrets out better than one of what may not.
+DETAIL_FIELDS = frozenset(
+    {
+        "decision",
+        "failureDomain",
+        "fencing",
+        "kind",
+        "leader",
+        "member",
+        "memberID",
+        "message",
+        "name",
+        "namespace",
+        "plan",
+        "reason",
+        "replicas",
+        "resume",
+        "risk",
+        "snapshot",
+        "step",
+        "toVersion",
+        "version",
+        "voters",
+        "waived",
+    }
+)
+
+
+def new_run_id() -> str:
+    """Return the name of one run: 12 random hexadecimal digits."""
+    return secrets.token_hex(6)
+
+
+class Journal:
+    """The journal of one cluster. Every call stands by itself; several processes may write.
+
+    Args:
+        store_dir: the file store's directory.
+        namespace: the cluster's namespace.
+        cluster: the cluster's name.
+        clock: gives the time as RFC 3339 in UTC with seconds.
+        max_bytes: the file is rotated when it is larger; one older file is kept, and open intents stay in the new one.
+    """
+
+    def __init__(
+        self,
+        store_dir: str,
+        namespace: str,
+        cluster: str,
+        clock: t.Callable[[], str] | None = None,
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
+        base.check_namespace(namespace)
+        base.check_name(cluster)
+        self._store = FileStore(store_dir)
+        self._folder = os.path.join(self._store.directory, namespace, JOURNAL_FOLDER)
+        self._clock = clock or _utc_now
+        self._max_bytes = max_bytes
+        self.path = os.path.join(self._folder, f"{cluster}.jsonl")
+
+    def intent(
+        self,
+        action: str,
+        target: str | None = None,
+        run: str = "",
+        details: t.Mapping[str, t.Any] | None = None,
+    ) -> str:
+        """Record what is about to be done, durably, and return the entry's id for :meth:`outcome`.
+
+        ``details`` holds only the fields of ``DETAIL_FIELDS``, scalars; texts are redacted and cut to 2,000 characters.
+        """
+        identifier = secrets.token_hex(6)
+        entry: Entry = {
+            "event": "intent",
+            "id": identifier,
+            "time": self._clock(),
+            "run": _text(run),
+            "action": _text(action),
+        }
+        entry["target"] = _text(target or "")
+        entry["details"] = _checked_details(details or {})
+        with around(f"journal intent {action}"):
+            self._append(entry)
+        return identifier
+
+    def outcome(self, identifier: str, result: str, message: str = "") -> None:
+        """Record what came of an intent: ``result`` is a word such as succeeded or failed, ``message`` says more."""
+        entry = {"event": "outcome", "id": _text(identifier), "time": self._clock(), "result": _text(result)}
+        entry["message"] = _text(message)
+        with around(f"journal outcome {result}"):
+            self._append(entry)
+
+    def note(self, run: str, message: str) -> None:
+        """Record something that a run has changed, in words; what belongs to a step is also told by the step's intent."""
+        entry = {"event": "note", "id": secrets.token_hex(6), "time": self._clock(), "run": _text(run)}
+        entry["message"] = _text(message)
+        with around("journal note"):
+            self._append(entry)
+
+    def entries(self, limit: int | None = None) -> list[Entry]:
+        """Return the entries, oldest first, or the last ``limit`` of them; lines that can't be read are left out."""
+        found = _parse(disk.read_file(f"{self.path}.1")) + _parse(disk.read_file(self.path))
+        # A rotation carries open intents over: an entry that is in both files counts once.
+        unique = {(entry["event"], entry["id"]): entry for entry in found}
+        ordered = list(unique.values())
+        return ordered if limit is None else ordered[-limit:] if limit > 0 else []
+
+    def open_intents(self) -> list[Entry]:
+        """Return the intents that have no outcome, oldest first: what was under way when a run ended."""
+        return _open_intents(_parse(disk.read_file(self.path)))
+
+    def last(self) -> Entry | None:
+        """Return the newest entry, or None."""
+        entries = self.entries(1)
+        return entries[0] if entries else None
+
+    def last_action(self) -> Entry | None:
+        """Return the newest step as ``{at, action, target, outcome}``, or None where the journal has none.
+
+        ``at`` is when its outcome was written, or its intent where there is no outcome yet (``outcome`` is then None).
+        Reads the end of the file only: it is read with every observation.
+        """
+        found = _last_action(_parse(_tail(self.path, TAIL_BYTES)))
+        return found or _last_action(self.entries())
+
+    def _append(self, entry: Entry) -> None:
+        line = json.dumps(entry, sort_keys=True, ensure_ascii=False).encode() + b"\n"
+        with self._store.writing():
+            disk.make_folder(os.path.dirname(self._folder), 0o750)
+            disk.make_folder(self._folder, disk.SECRET_FOLDER_MODE)
+            self._rotate(len(line))
+            disk.append_line(self.path, line, disk.SECRET_FILE_MODE)
+
+    def _rotate(self, coming: int) -> None:
+        content = disk.read_file(self.path) if self._size() + coming > self._max_bytes else None
+        if not content:
+            return
+        disk.remove_leftovers(self._folder)
+        kept = b"".join(
+            json.dumps(entry, sort_keys=True, ensure_ascii=False).encode("utf-8") + b"\n"
+            for entry in _open_intents(_parse(content))[-100:]
+        )
+        # The old content is whole in both files before the current one is replaced: a kill in between loses nothing.
+        disk.write_file(f"{self.path}.1", content, disk.SECRET_FILE_MODE)
+        disk.write_file(self.path, kept, disk.SECRET_FILE_MODE)
+
+    def _size(self) -> int:
+        try:
+            return os.stat(self.path).st_size
+        except OSError:
+            return 0
+
+
+def _tail(path: str, size: int) -> bytes | None:
+    """Return the last ``size`` bytes of a file, without the line that they begin in; None where there is no such file."""
+    try:
+        with open(path, "rb") as stream:
+            length = stream.seek(0, os.SEEK_END)
+            stream.seek(max(0, length - size))
+            content = stream.read(size)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise disk.storage_error(error, path, "can't read the journal", "Nothing was changed.") from error
+    return content if length <= size else content.partition(b"\n")[2]
+
+
+def _last_action(entries: list[Entry]) -> Entry | None:
+    intent = next((entry for entry in reversed(entries) if entry["event"] == "intent"), None)
+    if intent is None:
+        return None
+    outcome = next((entry for entry in entries if entry["event"] == "outcome" and entry["id"] == intent["id"]), {})
+    return {
+        "at": outcome.get("time") or intent.get("time"),
+        "action": intent.get("action") or "",
+        "target": intent.get("target") or None,
+        "outcome": outcome.get("result"),
+    }
+
+
+def _parse(content: bytes | None) -> list[Entry]:
+    entries = []
+    for line in (content or b"").split(b"\n"):
+        try:
+            entry = json.loads(line.decode("utf-8"))
+            if entry["event"] in ("intent", "outcome", "note") and isinstance(entry["id"], str):
+                entries.append(entry)
+        except (ValueError, TypeError, KeyError):
+            # The torn last line of a killed run, or damage: the journal is for people and never stops a run.
+            continue
+    return entries
+
+
+def _open_intents(entries: list[Entry]) -> list[Entry]:
+    done = {entry["id"] for entry in entries if entry["event"] == "outcome"}
+    return [entry for entry in entries if entry["event"] == "intent" and entry["id"] not in done]
+
+
+def _checked_details(details: t.Mapping[str, t.Any]) -> Entry:
+    checked: Entry = {}
+    for field, value in sorted(details.items()):
+        if field not in DETAIL_FIELDS:
+            raise _refused(field, "it is not one of the fields that the journal knows")
+        if isinstance(value, str):
+            checked[str(field)] = _text(value)
+        elif value is None or isinstance(value, (bool, int)):
+            checked[str(field)] = value
+        else:
+            raise _refused(field, f"it is a {type(value).__name__}, not a scalar")
+    return checked
+
+
+def _text(value: str) -> str:
+    text = visible(redact(str.__str__(value)))
+    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}…"
+
+
+def _refused(field: str, why: str) -> base.StoreError:
+    return base.StoreError(
+        "the journal takes no such detail",
+        f"details.{field}",
+        f"{why}; so nothing secret can get into the journal",
+        f"Nothing was written. Use a scalar under one of: {', '.join(sorted(DETAIL_FIELDS))}.",
+    )
+
+
+def _utc_now() -> str:
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,169 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a machine template gives to its machines' objects, as a Kubernetes API keeps it: by server-side apply, with a field manager of its own.
+
+An object says by an annotation which of its fields came from the template. A store of files keeps that annotation. In an API the same is
+told by ``metadata.managedFields``, as Cluster API does it (kcp-behaviour.md §1.11): what leaves the template is taken away by the API
+server, unless another manager has it too. So the annotation is never stored there; the store reads it out of the managed fields, and
+makes a request of it where it changes.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import typing as t
+
+from ....module_utils.common.bounded_yaml import read_json
+from ...objects import kinds
+from ..base import Object
+
+MANAGER = "kubeadm-control-plane-metadata"
+# Which fields of an object came from the machine template, by part, as JSON.
+RECORD = kinds.ANNOTATION_PREFIX + "from-machine-template"
+LABELS, ANNOTATIONS, DELETION, GATES = "labels", "annotations", "deletion", "readinessGates"
+MIN_READY = "minReadySeconds"
+PARTS = (ANNOTATIONS, DELETION, LABELS, MIN_READY, GATES)
+Record = dict[str, list[str]]
+
+
+def present(obj: Object) -> None:
+    """Turn the managed fields of an object that an API server sent into the annotation, in place."""
+    metadata = obj["metadata"]
+    record: Record = {}
+    # Says which fields whose requests set; nobody else decides on it, and it is longer than the rest.
+    for entry in metadata.pop("managedFields", None) or []:
+        if entry.get("manager") == MANAGER and entry.get("operation") == "Apply":
+            record = _owned(entry.get("fieldsV1") or {})
+    _note(metadata, record)
+
+
+def _owned(fields: Object) -> Record:
+    metadata, spec = fields.get("f:metadata") or {}, fields.get("f:spec") or {}
+    gates = [json.loads(key[2:]) for key in spec.get(f"f:{GATES}") or {} if key.startswith("k:")]
+    return {
+        ANNOTATIONS: _names(metadata.get("f:annotations")),
+        DELETION: _names(spec.get("f:deletion")),
+        LABELS: _names(metadata.get("f:labels")),
+        MIN_READY: [MIN_READY] if f"f:{MIN_READY}" in spec else [],
+        GATES: [str(each.get("conditionType")) for each in gates],
+    }
+
+
+def _names(fields: t.Any) -> list[str]:
+    return [key[2:] for key in fields or {} if key.startswith("f:")]
+
+
+def _note(metadata: Object, record: Record) -> None:
+    before = metadata.get(ANNOTATIONS) or {}
+    annotations = {key: value for key, value in before.items() if key != RECORD}
+    told = {part: sorted(keys) for part, keys in sorted(record.items()) if keys}
+    if told:
+        annotations[RECORD] = json.dumps(told)
+    if annotations:
+        metadata[ANNOTATIONS] = annotations
+    elif RECORD in before:
+        del metadata[ANNOTATIONS]
+
+
+def read_record(obj: Object) -> Record | None:
+    """Return which fields of an object its annotation says came from the template, None where it has no such annotation.
+
+    A damaged one says that none did: nothing is taken away on its word.
+    """
+    text = (obj["metadata"].get(ANNOTATIONS) or {}).get(RECORD)
+    if text is None:
+        return None
+    try:
+        record = read_json(text)
+        return {part: [str(key) for key in record[part]] for part in PARTS if part in record}
+    except (ValueError, TypeError):
+        return {}
+
+
+def given(obj: Object) -> Object:
+    """Return the fields that came from the template, by part and then by name; the empty mapping where none did."""
+    named = read_record(obj) or {}
+    found = {part: {key: value for key, value in read_part(obj, part).items() if key in named[part]} for part in named}
+    return {part: copy.deepcopy(fields) for part, fields in found.items() if fields}
+
+
+def settled(obj: Object) -> Object:
+    """Return an object whose annotation names nothing that it hasn't: somebody may have taken a field away."""
+    if RECORD not in (obj["metadata"].get(ANNOTATIONS) or {}):
+        return obj
+    made = {**obj, "metadata": dict(obj["metadata"])}
+    _note(made["metadata"], {part: list(fields) for part, fields in given(obj).items()})
+    return made
+
+
+def own(obj: Object) -> Object:
+    """Return an object without the annotation, as it is written to an API."""
+    made = {**obj, "metadata": dict(obj["metadata"])}
+    _note(made["metadata"], {})
+    return made
+
+
+def rest(obj: Object, fields: Object) -> Object:
+    """Return an object without the annotation and these fields: what is created with them would be its creator's as well, for ever."""
+    made = own(copy.deepcopy(obj))
+    for part, names in fields.items():
+        write_part(made, part, {key: value for key, value in read_part(made, part).items() if key not in names})
+    return made
+
+
+def request(stored: Object, fields: Object, resource_version: str | None) -> Object:
+    """Return the body of a server-side apply: the fields and nothing else of an object.
+
+    Args:
+        stored: the object as it was read; of another one that has its name now nothing is changed.
+        fields: as of :func:`given`.
+        resource_version: the version that the change is made to, None for any.
+    """
+    metadata = {key: stored["metadata"][key] for key in ("name", "namespace", "uid")}
+    made: Object = {"apiVersion": stored["apiVersion"], "kind": stored["kind"], "metadata": metadata, "spec": {}}
+    if resource_version is not None:
+        metadata["resourceVersion"] = resource_version
+    for part, content in fields.items():
+        write_part(made, part, copy.deepcopy(content))
+    return made if made["spec"] else {key: value for key, value in made.items() if key != "spec"}
+
+
+def follow(obj: Object, stored: Object, before: Object) -> None:
+    """Let an object that is to be written agree with what an apply left, in place: what another manager has too is still there.
+
+    Args:
+        obj: the object as it is wanted.
+        stored: as the API server has it now.
+        before: the fields that had come from the template, as of :func:`given`.
+    """
+    now = given(stored)
+    for part, fields in before.items():
+        there, content = read_part(stored, part), read_part(obj, part)
+        kept = {key: there[key] for key in fields if key in there and key not in now.get(part, {})}
+        if kept:
+            write_part(obj, part, {**content, **kept})
+    _note(obj["metadata"], {part: list(fields) for part, fields in now.items()})
+
+
+def read_part(obj: Object, part: str) -> Object:
+    """Return the fields of one of the :data:`PARTS` of an object by name, the template's and others; a readiness gate's is its type."""
+    if part in (LABELS, ANNOTATIONS):
+        return dict(obj["metadata"].get(part) or {})
+    spec = obj.get("spec") or {}
+    if part == MIN_READY:
+        return {MIN_READY: spec[MIN_READY]} if MIN_READY in spec else {}
+    if part == GATES:
+        return {str(gate.get("conditionType")): gate for gate in spec.get(GATES) or []}
+    return dict(spec.get(part) or {})
+
+
+def write_part(obj: Object, part: str, content: Object) -> None:
+    """Let a part of an object have these fields, as :func:`read_part` returns them, and no others, in place; without any it goes."""
+    holder = obj["metadata"] if part in (LABELS, ANNOTATIONS) else obj["spec"]
+    value: t.Any = list(content.values()) if part == GATES else content.get(MIN_READY) if part == MIN_READY else content
+    if content:
+        holder[part] = value
+    else:
+        holder.pop(part, None)

@@ -1,0 +1,49 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an API server left out of an object that it stored: fields that its definition of the kind doesn't know are dropped without a word."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .. import base
+
+
+class FieldDropped(base.StoreError):
+    """The API server's definitions are another release's: a field that was written is not there."""
+
+
+def refuse_loss(kind_ref: base.KindRef, host: str, sent: t.Any, stored: t.Any, part: str) -> None:
+    """Raise FieldDropped where a part of an object, ``spec`` or ``status``, was not stored whole."""
+    missing = first_missing(sent, stored, part)
+    if missing is not None:
+        raise FieldDropped(
+            f"the store's Kubernetes API dropped {missing} of a {kind_ref[1]}",
+            host,
+            "its CustomResourceDefinition doesn't know the field: it is another release's, or somebody has changed it. What a run wants and "
+            "what it finds would never be the same",
+            "The rest of the object was stored. Run the playbook kubeadm.control_plane.install of this release, then run this again.",
+        )
+
+
+def first_missing(sent: t.Any, stored: t.Any, path: str) -> str | None:
+    """Return the path of the first field that was sent and isn't stored, None where all are; an empty one says nothing."""
+    if isinstance(sent, dict):
+        found = stored if isinstance(stored, dict) else {}
+        for key, value in sent.items():
+            own = f"{path}.{key}"
+            if key not in found:
+                if value not in (None, {}, []):
+                    return own
+                continue
+            missing = first_missing(value, found[key], own)
+            if missing is not None:
+                return missing
+    elif isinstance(sent, list):
+        entries = stored if isinstance(stored, list) else []
+        for index, value in enumerate(sent):
+            missing = first_missing(value, entries[index] if index < len(entries) else None, f"{path}[{index}]")
+            if missing is not None:
+                return missing
+    return None

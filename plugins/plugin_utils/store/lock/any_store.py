@@ -1,0 +1,163 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One lock per cluster, whatever the store: what a run asks of it, and the file store's (``in_files.py``) in that form."""
+
+from __future__ import annotations
+
+import abc
+import os
+import typing as t
+
+from ...processes.failpoints import around
+from ..file import disk
+from ..file.store import FileStore
+from . import in_files, marks
+
+OnWait = t.Callable[[str], None]
+
+
+class Taken(t.NamedTuple):
+    """A held lock: its fencing number, which travels with every irreversible call, and the name of the run."""
+
+    fencing: int
+    run: str
+
+
+class Locks(abc.ABC):
+    """The locks of a store's clusters. All methods raise StoreError where the store itself fails."""
+
+    def acquire(
+        self,
+        namespace: str,
+        cluster: str,
+        on_wait: OnWait | None = None,
+        holder: in_files.Holder | None = None,
+        purpose: str = marks.WORK,
+    ) -> Taken:
+        """Take the lock, or raise :class:`lock.Held` at once. The same run gets its own again; a dead holder's is taken over.
+
+        Raises :class:`marks.Marked` where the store is not the one to work with, unless ``purpose`` gets past the mark.
+        """
+        taken = self.take(namespace, cluster, on_wait, holder)
+        try:
+            mark = self.mark(namespace, cluster)
+            marks.refuse(mark, purpose, namespace, cluster, self.place(namespace, cluster))
+            if mark is not None and purpose == marks.USE_EXPORT:
+                # From now on it is more than a copy.
+                self.set_mark(namespace, cluster, None, taken.fencing)
+        except in_files.LockError:
+            self.release_own(namespace, cluster)
+            raise
+        return taken
+
+    @abc.abstractmethod
+    def take(
+        self, namespace: str, cluster: str, on_wait: OnWait | None = None, holder: in_files.Holder | None = None
+    ) -> Taken:
+        """Take the lock, for this run where no other holder is named, whatever is noted beside it."""
+
+    @abc.abstractmethod
+    def release_own(self, namespace: str, cluster: str) -> bool:
+        """Release the lock if this run holds it; tell whether it did."""
+
+    @abc.abstractmethod
+    def own(self, namespace: str, cluster: str) -> Taken | None:
+        """Return what this run holds of the cluster, or None."""
+
+    @abc.abstractmethod
+    def check(self, namespace: str, cluster: str, fencing: int) -> int:
+        """Return the number that the lock is held under, which may have been raised since. Called before every irreversible step.
+
+        Raises :class:`lock.LostLock` where who was given ``fencing`` doesn't hold the lock any more.
+        """
+
+    @abc.abstractmethod
+    def holder(self, namespace: str, cluster: str) -> in_files.Holder | None:
+        """Return who holds the lock, dead or alive, or None where it is free."""
+
+    @abc.abstractmethod
+    def raise_above(self, namespace: str, cluster: str, number: int) -> Taken:
+        """Give the lock that this run holds a number above another one, which machines may have seen. Raises :class:`lock.LostLock`.
+
+        What was given to this run before stays good for :meth:`check`.
+        """
+
+    @abc.abstractmethod
+    def mark(self, namespace: str, cluster: str) -> marks.Mark | None:
+        """Return what is noted beside the lock."""
+
+    @abc.abstractmethod
+    def set_mark(self, namespace: str, cluster: str, mark: marks.Mark | None, fencing: int | None = None) -> None:
+        """Note something beside the lock, or nothing more.
+
+        Raises :class:`lock.LostLock` where the lock isn't held under ``fencing``; without it, it need not be held.
+        """
+
+    @abc.abstractmethod
+    def place(self, namespace: str, cluster: str) -> str:
+        """Return where the lock is, as messages name it."""
+
+
+class FileLocks(Locks):
+    """The locks of a file store."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+
+    def take(
+        self, namespace: str, cluster: str, on_wait: OnWait | None = None, holder: in_files.Holder | None = None
+    ) -> Taken:
+        """Take the lock of a cluster."""
+        lease = in_files.acquire(self._directory, namespace, cluster, holder=holder, on_wait=on_wait)
+        return Taken(lease.fencing, lease.run)
+
+    def release_own(self, namespace: str, cluster: str) -> bool:
+        """Release the lock if this run holds it."""
+        return in_files.release_own(self._directory, namespace, cluster)
+
+    def own(self, namespace: str, cluster: str) -> Taken | None:
+        """Return what this run holds."""
+        lease = in_files.own_lease(self._directory, namespace, cluster)
+        return Taken(lease.fencing, lease.run) if lease else None
+
+    def check(self, namespace: str, cluster: str, fencing: int) -> int:
+        """Compare it with the newest number."""
+        return in_files.check(in_files.Lease(self._directory, namespace, cluster, fencing, ""))
+
+    def holder(self, namespace: str, cluster: str) -> in_files.Holder | None:
+        """Return who holds the lock."""
+        return in_files.current_holder(self._directory, namespace, cluster)
+
+    def raise_above(self, namespace: str, cluster: str, number: int) -> Taken:
+        """Make a higher number the newest."""
+        lease = in_files.own_lease(self._directory, namespace, cluster) or in_files.Lease(
+            self._directory, namespace, cluster, 0, ""
+        )
+        with around("lock take"):
+            raised = in_files.raise_fencing(lease, number)
+        return Taken(raised.fencing, raised.run)
+
+    def mark(self, namespace: str, cluster: str) -> marks.Mark | None:
+        """Read the file beside the lock's."""
+        content = disk.read_file(self._mark_path(namespace, cluster))
+        return marks.parse(content.decode("utf-8", "replace") if content is not None else None)
+
+    def set_mark(self, namespace: str, cluster: str, mark: marks.Mark | None, fencing: int | None = None) -> None:
+        """Write that file, or remove it, while nobody else can take the lock."""
+        path = self._mark_path(namespace, cluster)
+        with FileStore(self._directory).writing(), around("lock mark"):
+            if fencing is not None:
+                self.check(namespace, cluster, fencing)
+            if mark is None:
+                disk.remove_file(path)
+            else:
+                disk.write_file(path, f"{mark.text()}\n".encode(), 0o640)
+
+    def place(self, namespace: str, cluster: str) -> str:
+        """Return the lock's folder."""
+        return os.path.dirname(self._mark_path(namespace, cluster))
+
+    def _mark_path(self, namespace: str, cluster: str) -> str:
+        folder = in_files.folder_of(FileStore(self._directory).directory, namespace, cluster)
+        return os.path.join(folder, marks.FILE_NAME)

@@ -1,0 +1,54 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Starts the helper process that renews a lock (``file_renewer.py``)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from ...processes.identity import Process
+from .. import base
+
+# It takes half a second of a processor, which is long where many forks start theirs at once beside other work. Meanwhile the
+# fencing number protects.
+START_SECONDS = 120
+
+
+def counter_path(folder: str, number: int) -> str:
+    """Return the file in which the helper of that fencing number counts."""
+    return os.path.join(folder, f"{number}.counter")
+
+
+def start(folder: str, number: int, run_process: Process) -> None:
+    """Start the helper, unless it runs already; it needs no further care. Raises :class:`base.StoreError`."""
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "file_renewer.py")
+    started = "" if run_process.start_time is None else str(run_process.start_time)
+    try:
+        # -I and -S: nothing of the user's or the site's is imported. It forks and the first process ends at once.
+        # AnsibleModule.run_command has no bound, and this code has no AnsibleModule.
+        code = subprocess.run(  # pylint: disable=ansible-bad-function
+            [sys.executable, "-I", "-S", script, folder, str(number), str(run_process.pid), started],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            close_fds=True,
+            start_new_session=True,
+            cwd="/",
+            # What the interpreter itself may need, and nothing that may be secret.
+            env={name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ},
+            timeout=START_SECONDS,
+            check=False,
+        ).returncode
+        why = f"it ended with {code}"
+    except (OSError, subprocess.SubprocessError) as error:
+        code, why = -1, str(error)
+    if code != 0:
+        raise base.StoreError(
+            "the helper process that renews the lock could not be started",
+            f"{sys.executable} {script}",
+            why,
+            "Without it a long step would look dead to other runs; nothing was changed. Check that Python and free memory.",
+        )

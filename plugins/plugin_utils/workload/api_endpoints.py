@@ -1,0 +1,113 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where kubeadm tells joining machines that API servers are: ClusterStatus before Kubernetes 1.22, and cluster-info (kubeadm.md A8, B4).
+
+kubeadm join takes the server from cluster-info, and up to 1.21 etcd's members from ClusterStatus: what names a machine that is gone there
+makes the next join fail.
+"""
+
+from __future__ import annotations
+
+import copy
+import typing as t
+
+from ...module_utils.workload_api import compare_and_swap
+from ..documents.read import read_documents
+from ..kubeadm.configuration import yaml_text
+from . import kubeadm_config
+from .writes import Change, Objects, Plan, WorkloadError, resource_version
+
+CLUSTER_INFO = "/api/v1/namespaces/kube-public/configmaps/cluster-info"
+KUBECONFIG = "kubeconfig"
+_OBJECT = "ConfigMap kube-public/cluster-info"
+_LONGEST = 262144
+READS = (*kubeadm_config.READS, compare_and_swap.Read(CLUSTER_INFO, (f"data.{KUBECONFIG}",)))
+
+
+def server_url(host: str, port: int) -> str:
+    """The endpoint as kubeadm writes it into kubeconfigs."""
+    return f"https://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def plan(objects: Objects, removed_nodes: t.Sequence[str], server: t.Optional[str]) -> Plan:
+    """What to write so that ClusterStatus has no entry of these Nodes and cluster-info names ``server``.
+
+    Args:
+        objects: what READS found.
+        removed_nodes: names of Nodes that are gone or are going.
+        server: the control plane endpoint's URL; None leaves cluster-info as it is.
+
+    Raises:
+        WorkloadError: kubeadm-config can't be read while an entry is to go.
+    """
+    status = _without_nodes(objects, removed_nodes)
+    info = _cluster_info(objects, server) if server else Plan("")
+    messages = [each.message for each in (status, info) if each.message]
+    return Plan(
+        "; ".join(messages) or "there is nothing to correct",
+        (*status.writes, *info.writes),
+        (*status.changes, *info.changes),
+        (*status.warnings, *info.warnings),
+        {"cluster_info_server": info.facts.get("server")},
+    )
+
+
+def _without_nodes(objects: Objects, nodes: t.Sequence[str]) -> Plan:
+    stored = objects[kubeadm_config.PATH] or {}
+    if not nodes or not (stored.get("data") or {}).get(kubeadm_config.CLUSTER_STATUS):
+        return Plan("kubeadm-config has no ClusterStatus" if nodes else "")
+    gone = tuple(kubeadm_config.ApiEndpoint(node) for node in nodes)
+    return kubeadm_config.plan(objects, kubeadm_config.Wanted(api_endpoints=gone))
+
+
+def _cluster_info(objects: Objects, server: str) -> Plan:
+    item = objects[CLUSTER_INFO]
+    text = ((item or {}).get("data") or {}).get(KUBECONFIG)
+    if item is None or not text:
+        # Some take it away on purpose: it can be read without a password.
+        return Plan(f"there is no {_OBJECT} with a kubeconfig")
+    document = _kubeconfig(str(text))
+    entry = document["clusters"][0]["cluster"] if document is not None else None
+    if document is None or entry is None:
+        said = (
+            f"{_OBJECT}: its kubeconfig is not one that kubeadm wrote; it was left alone, and joins by token may fail."
+        )
+        return Plan("", warnings=(said,))
+    known = {"server": server}
+    before = str(entry.get("server") or "")
+    if before == server:
+        return Plan(f"cluster-info names {server}", facts=known)
+    corrected = copy.deepcopy(document)
+    corrected["clusters"][0]["cluster"]["server"] = server
+    written = yaml_text.documents_text([corrected])
+    patch = {"data": {KUBECONFIG: written[len("---\n") :] if written.startswith("---\n") else written}}
+    write = compare_and_swap.Write(CLUSTER_INFO, compare_and_swap.MERGE, patch, resource_version(item))
+    change = Change(_OBJECT, f"server: {before}\n", f"server: {server}\n")
+    return Plan(f"cluster-info: {before or 'no server'} becomes {server}", (write,), (change,), facts=known)
+
+
+def server_of(text: str) -> str:
+    """Return the server that a kubeconfig of cluster-info names, "" where it is not one that kubeadm wrote."""
+    document = _kubeconfig(text)
+    server = document["clusters"][0]["cluster"].get("server") if document is not None else None
+    return server if isinstance(server, str) else ""
+
+
+def _kubeconfig(text: str) -> t.Optional[dict[str, t.Any]]:
+    """The kubeconfig with its one cluster, None where it is something else."""
+    if len(text) > _LONGEST:
+        return None
+    try:
+        documents = read_documents(text)
+    except ValueError:
+        return None
+    document = documents[0] if len(documents) == 1 else None
+    clusters = document.get("clusters") if isinstance(document, dict) else None
+    if not isinstance(clusters, list) or len(clusters) != 1:
+        return None
+    entry = clusters[0].get("cluster") if isinstance(clusters[0], dict) else None
+    return document if isinstance(entry, dict) else None
+
+
+__all__ = ["CLUSTER_INFO", "READS", "WorkloadError", "plan", "server_of", "server_url"]

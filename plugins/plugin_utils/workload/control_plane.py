@@ -1,0 +1,57 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a KubeadmControlPlane says of the objects in its workload cluster (kcp-behaviour.md §1.0, §1.5, §1.12)."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..objects import kinds
+from ..objects.bootstrap_data import cluster_defaults, health_check_seconds
+from ..objects.validate.control_plane import writable_cluster
+from . import kubeadm_config
+
+SKIP_COREDNS = kinds.ANNOTATION_SKIP_COREDNS
+SKIP_KUBE_PROXY = kinds.ANNOTATION_SKIP_KUBE_PROXY
+
+_Object = t.Mapping[str, t.Any]
+
+
+def version(control_plane: _Object) -> str:
+    """The Kubernetes version that is wanted."""
+    return str(control_plane["spec"]["version"])
+
+
+def skips(control_plane: _Object, annotation: str) -> bool:
+    """Whether the user keeps an add-on to themselves."""
+    return kinds.is_flagged(control_plane, annotation)
+
+
+def wanted_kubeadm_config(
+    cluster: _Object, control_plane: _Object, kubeadm_configs: t.Iterable[_Object] = ()
+) -> kubeadm_config.Wanted:
+    """What a rollout writes to kubeadm-config before its first new machine; dns is CoreDNS's turn.
+
+    What the spec leaves out is taken out there too, or a machine made for that would be made as before. Only a registry that no machine
+    of ``kubeadm_configs`` was made with stays: somebody else wrote it down (kcp-behaviour.md §1.5).
+    """
+    target = version(control_plane)
+    config = control_plane["spec"].get("kubeadmConfigSpec") or {}
+    endpoint = {"host": "", "port": 0, **(cluster["spec"].get("controlPlaneEndpoint") or {})}
+    configuration = cluster_defaults(writable_cluster(config, target), cluster, target, endpoint)
+    was_named = any(
+        ((each.get("spec") or {}).get("clusterConfiguration") or {}).get("imageRepository") for each in kubeadm_configs
+    )
+    return kubeadm_config.Wanted(
+        kubernetes_version=target,
+        image_repository=configuration.get("imageRepository") or ("" if was_named else None),
+        feature_gates=configuration.get("featureGates") or {},
+        api_server=configuration.get("apiServer") or {},
+        controller_manager=configuration.get("controllerManager") or {},
+        scheduler=configuration.get("scheduler") or {},
+        etcd=configuration.get("etcd") or {},
+        certificate_validity_period_days=configuration.get("certificateValidityPeriodDays") or 0,
+        encryption_algorithm=configuration.get("encryptionAlgorithm") or "",
+        health_check_seconds=health_check_seconds(config),
+    )

@@ -1,0 +1,92 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""No API server answers: what etcd says is told with its arithmetic, and nothing is done (peers.md faults 14 and 39)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from builders import Builder, healthy, member_id
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
+
+
+def down(*answering: str, count: int = 3, served: bool = False) -> Builder:
+    """No API server answers; of so many members those answer, and serve reads or have no leader."""
+    builder = healthy(count)
+    etcd = builder.workload["etcd"]
+    builder.unreachable("m1: its API server does not answer")
+    for number in range(1, count + 1):
+        status: dict[str, Any] = {"healthy": False, "message": "no route to host"}
+        if f"m{number}" in answering:
+            status = {"healthy": served, "message": "", "version": "3.4.23"}
+        etcd["statuses"][member_id(f"m{number}")] = status
+    etcd["leader"] = member_id(answering[0]) if served else None
+    builder.workload["etcd"] = etcd
+    return builder
+
+
+def told(builder: Builder) -> dict[str, str]:
+    decision = decide(builder.build())
+    assert decision["action"] == "wait"
+    [trouble] = decision["blockedOn"]
+    assert trouble["reason"] == "APIUnreachable"
+    return dict(trouble)
+
+
+def test_two_of_three_are_silent() -> None:
+    trouble = told(down("m1"))
+    assert "etcd has lost its quorum: 3 voters, 1 answers (m1), quorum 2; silent: m2, m3" in trouble["message"]
+    assert trouble["fix"].startswith("Bring 1 of them back: power, network, or etcd's container on m2, m3.")
+    assert "keep a snapshot of m1" in trouble["fix"] and "kubeadm.control_plane.restore" in trouble["fix"]
+
+
+def test_all_are_silent_that_one_was_known_of() -> None:
+    builder = down()
+    trouble = told(builder)
+    assert "3 voters, 0 answer, quorum 2" in trouble["message"]
+    assert "Bring 2 of them back" in trouble["fix"] and "leave their disks as they are" in trouble["fix"]
+
+
+def test_one_more_is_needed_and_only_one_is_silent() -> None:
+    builder = down("m1", count=3)
+    etcd = builder.workload["etcd"]
+    etcd["members"] = etcd["members"][:2]
+    del etcd["statuses"][member_id("m3")]
+    assert told(builder)["fix"].startswith("Bring it back: power, network, or etcd's container on m2.")
+
+
+def test_etcd_is_well() -> None:
+    trouble = told(down("m1", "m2", "m3", served=True))
+    assert "no machine's API server answers" in trouble["message"]
+    assert "etcd answers: 3 voters, 3 answer (m1, m2, m3), quorum 2" in trouble["message"]
+    assert "restore" not in trouble["fix"]
+
+
+def test_an_etcd_that_was_started_without_quorum_is_known_by_its_database() -> None:
+    builder = healthy(3).unreachable("m1: its API server does not answer")
+    builder.workload["storedMembers"] = [
+        {
+            "id": member_id(f"m{number}"),
+            "name": "",
+            "peerURLs": [f"https://10.0.0.{number}:2380"],
+            "clientURLs": [],
+            "isLearner": False,
+            "listens": number == 1,
+        }
+        for number in (1, 2, 3)
+    ]
+    trouble = told(builder)
+    assert "3 voters, 1 answers (m1), quorum 2; silent: m2, m3" in trouble["message"]
+
+
+@pytest.mark.parametrize("external", [True, False])
+def test_nothing_is_known_of_etcd(external: bool) -> None:
+    builder = healthy(3).unreachable()
+    if external:
+        builder.spec["kubeadmConfigSpec"] = {"clusterConfiguration": {"etcd": {"external": {"endpoints": ["x"]}}}}
+        builder.workload["etcd"] = {"reachable": False, "message": "silent"}
+    trouble = told(builder)
+    assert "quorum" not in trouble["message"] and "do the static pods run" in trouble["fix"]

@@ -1,0 +1,168 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every check before a join and before a removal: Missing, False and Unknown fail alike (kcp-behaviour.md §1.7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from builders import Builder, healthy, member_id
+from decisions import Change, changed
+from rules import check, external, outdate, upgrade
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
+
+COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
+MISSING: dict[str, Any] = {}
+FALSE: dict[str, Any] = {"phase": "Failed"}
+UNKNOWN: dict[str, Any] = {"phase": "Unknown"}
+
+
+def joining() -> Builder:
+    return healthy(3, replicas=5)
+
+
+def leaving() -> Builder:
+    return healthy(5, replicas=3)
+
+
+def failing(builder: Builder, change: Change) -> set[str]:
+    """The checks that fail, where the step is not taken; nothing where it is."""
+    decision = decide(changed(builder, change).build())
+    failed = {each["check"] for each in decision["preflight"] if each["result"] == "fail"}
+    assert (decision["action"] in ("wait", "blocked")) is bool(failed)
+    return failed
+
+
+def test_all_pass() -> None:
+    for builder in (joining(), leaving(), upgrade(healthy(3))):
+        decision = decide(builder.build())
+        assert {each["result"] for each in decision["preflight"]} <= {"pass", "skip"}
+        assert all(each["message"] for each in decision["preflight"])
+        names = [each["check"] for each in decision["preflight"]]
+        assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("name", ["EndpointReachable", "MachinesHaveNodes", "EtcdQuorum", "NoDeletingMachine"])
+def test_what_was_looked_at_is_listed(name: str) -> None:
+    assert check(decide(joining().build()), name) == "pass"
+    assert check(decide(leaving().build()), name) is not None
+
+
+@pytest.mark.parametrize("facts", [MISSING, FALSE, UNKNOWN], ids=["missing", "False", "Unknown"])
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_row_5_components(component: str, facts: dict[str, Any]) -> None:
+    for builder in (joining(), leaving()):
+        assert failing(builder, lambda b: b.pod("m3", component, **facts)) == {"ControlPlaneComponentsHealthy"}
+
+
+@pytest.mark.parametrize("facts", [MISSING, FALSE, UNKNOWN], ids=["missing", "False", "Unknown"])
+def test_row_6_etcd_pods(facts: dict[str, Any]) -> None:
+    for builder in (joining(), leaving()):
+        assert failing(builder, lambda b: b.pod("m3", "etcd", **facts)) == {"EtcdClusterHealthy"}
+
+
+MEMBERS: list[tuple[str, Change]] = [
+    ("False", lambda b: b.sick_member("m3")),
+    ("Unknown", lambda b: b.workload["etcd"]["statuses"].pop(member_id("m3"))),
+    ("missing", lambda b: b.without_member("m3")),
+    ("learner", lambda b: b.member("m3", learner=True)),
+    ("alarm", lambda b: b.workload["etcd"]["alarms"].append({"memberID": member_id("m3"), "alarm": "NOSPACE"})),
+    ("no list", lambda b: b.workload["etcd"].update(reachable=False)),
+]
+
+
+@pytest.mark.parametrize(("what", "change"), MEMBERS, ids=[case[0] for case in MEMBERS])
+def test_row_6_members(what: str, change: Change) -> None:
+    for builder in (joining(), leaving()):
+        assert "EtcdClusterHealthy" in failing(builder, change)
+
+
+def test_row_4_nodes() -> None:
+    for builder in (joining(), leaving()):
+        assert "MachinesHaveNodes" in failing(builder, lambda b: b.workload["nodes"].pop(2))
+
+
+def test_a_silent_kubelet_makes_everything_unknown() -> None:
+    for builder in (joining(), leaving()):
+        assert failing(builder, lambda b: b.node("m3", ready="Unknown")) >= {"ControlPlaneComponentsHealthy"}
+
+
+def test_row_2_certificates_only_before_a_join() -> None:
+    assert failing(joining(), lambda b: b.snapshot["certificates"]["ca"].update(present=False)) == {
+        "CertificatesAvailable"
+    }
+    assert failing(leaving(), lambda b: b.snapshot["certificates"]["ca"].update(present=False)) == set()
+
+
+def test_row_1_topology() -> None:
+    for builder in (joining(), leaving()):
+        assert failing(builder, lambda b: b.snapshot["cluster"]["spec"].update(topology={"version": "v1.21.1"})) == {
+            "TopologyVersion"
+        }
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("EndpointReachable", lambda b: b.endpoint(False)),
+        ("EndpointReachable", lambda b: b.endpoint(None)),
+        ("ClockSkew", lambda b: b.workload.update(clockSkewSeconds=31)),
+        ("MemberListAgrees", lambda b: b.workload["etcd"].update(memberListAgrees=False)),
+        ("MemberListAgrees", lambda b: b.workload["etcd"].update(memberListAgrees=None)),
+        ("MembersMatchMachines", lambda b: b.node("stray")),
+    ],
+)
+def test_our_own_checks(name: str, change: Change) -> None:
+    for builder in (joining(), leaving()):
+        assert name in failing(builder, change)
+
+
+def test_labels_taints_and_readiness_are_no_part_of_it() -> None:
+    for builder in (joining(), leaving()):
+        assert failing(builder, lambda b: b.workload["nodes"][2].update(labels={}, taints=[], ready="False")) == set()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda b: b.pod("m3", "kube-apiserver"),
+        lambda b: b.pod("m3", "etcd", phase="Failed"),
+        lambda b: b.sick_member("m3"),
+        lambda b: b.node("m3", ready="Unknown"),
+    ],
+)
+def test_the_one_that_goes_is_not_judged(change: Change) -> None:
+    builder = leaving().annotate("cluster.x-k8s.io/delete-machine", "", "m3")
+    assert failing(builder, change) == set()
+    assert decide(builder.build())["target"]["machine"] == "m3"
+
+
+def test_a_rollouts_removal_judges_all_others() -> None:
+    builder = outdate(healthy(4, replicas=3), "m2")
+    assert decide(builder.build())["target"]["machine"] == "m2"
+    assert failing(builder, lambda b: b.pod("m4", "kube-scheduler")) == {"ControlPlaneComponentsHealthy"}
+
+
+def test_external_etcd() -> None:
+    decision = decide(external(joining()).build())
+    assert [check(decision, name) for name in ("EtcdQuorum", "MemberListAgrees")] == ["skip", "skip"]
+    assert check(decision, "EtcdClusterHealthy") in ("skip", "pass")
+    assert failing(external(joining(), {"reachable": False}), lambda b: b) == {"EtcdClusterHealthy"}
+    assert failing(external(healthy(4, replicas=2), {"reachable": False}), lambda b: b) == {"EtcdClusterHealthy"}
+    assert check(decide(external(joining(), {"reachable": True}).build()), "EtcdClusterHealthy") == "pass"
+
+
+def test_everything_that_fails_is_shown_at_once() -> None:
+    def change(builder: Builder) -> None:
+        builder.pod("m2", "kube-scheduler").sick_member("m3").endpoint(False)
+        builder.snapshot["certificates"]["ca"].update(present=False)
+
+    assert failing(joining(), change) >= {
+        "CertificatesAvailable",
+        "EndpointReachable",
+        "ControlPlaneComponentsHealthy",
+        "EtcdClusterHealthy",
+    }

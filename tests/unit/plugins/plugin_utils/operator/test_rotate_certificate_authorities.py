@@ -1,0 +1,123 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a rotation of certificate authorities may ask for, and its plan."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+import pytest
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm.certificate_files import AUTHORITIES
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import catalogue
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner import (
+    ClusterFacts,
+    NodeFacts,
+    RefusedAction,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rotate_certificate_authorities import (
+    plan as rotate,
+)
+
+NODES = (NodeFacts("cp-1", True), NodeFacts("cp-2", True), NodeFacts("worker-1", False))
+FACTS = ClusterFacts("prod", "v1.20.2", NODES)
+
+
+@pytest.mark.parametrize(
+    ("spec", "path", "rule"),
+    [
+        ({"authorities": ["everything"]}, "x.authorities", "is none of the authorities"),
+        ({"authorities": []}, "x.authorities", "must be a list of at least one"),
+        ({"authorities": "ca"}, "x.authorities", "must be a list of at least one"),
+        ({"authorities": ["ca", "ca"]}, "x.authorities", "names one twice"),
+        ({"authority": ["ca"]}, "x.authority", "there is no such field"),
+        ({"tokensTimeoutSeconds": 0}, "x.tokensTimeoutSeconds", "must be a whole number"),
+        ({"tokensTimeoutSeconds": True}, "x.tokensTimeoutSeconds", "must be a whole number"),
+        ({"restartWorkloads": "Some"}, "x.restartWorkloads", "must be one of None, Addons, All"),
+        ({"acceptOutage": "no"}, "x.acceptOutage", "must be true or false"),
+        ({"acceptOutage": 1}, "x.acceptOutage", "must be true or false"),
+        ({"acceptOutage": None}, "x.acceptOutage", "must be true or false"),
+    ],
+)
+def test_wrong_wishes(spec: dict[str, t.Any], path: str, rule: str) -> None:
+    [error] = rotate.validate(spec, "x")
+    assert error.path == path
+    assert rule in error.rule
+    assert error.fix
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [{}, {"authorities": ["etcd"], "tokensTimeoutSeconds": 60, "restartWorkloads": "All", "acceptOutage": True}],
+)
+def test_right_wishes(spec: dict[str, t.Any]) -> None:
+    assert rotate.validate(spec, "x") == []
+
+
+def test_each_stage_on_every_node_before_the_next() -> None:
+    groups = rotate.plan({}, FACTS)
+    assert [each.name for each in groups] == [
+        "prepare",
+        *(f"trust-{each}" for each in ("control-plane", "workers", "publish", "prove")),
+        *(f"issue-{each}" for each in ("control-plane", "workers", "publish", "prove")),
+        "renew-tokens",
+        "restart-controller-managers",
+        "replace-tokens",
+        *(f"drop-{each}" for each in ("control-plane", "workers", "publish", "prove")),
+        "finish",
+    ]
+    for group in groups:
+        assert (group.policy, group.max_unavailable) == ("Serial", 1)
+        if group.name.endswith("prove"):
+            assert group.nodes == ("cp-1", "cp-2", "worker-1")
+
+
+def test_workers_matter_to_the_cluster_ca_alone() -> None:
+    groups = rotate.plan({"authorities": ["etcd", "frontProxy", "serviceAccount"]}, FACTS)
+    assert {name for each in groups for name in each.nodes} == {"cp-1", "cp-2"}
+    assert not [each for each in rotate.plan({"authorities": ["etcd"]}, FACTS) if "tokens" in each.name]
+
+
+def test_every_command_is_one_that_there_is() -> None:
+    for group in rotate.plan({"restartWorkloads": "All"}, FACTS):
+        for descriptor in group.commands:
+            assert catalogue.descriptor_errors(descriptor, "x") == []
+        assert catalogue.describe(group.commands, FACTS.nodes[0])
+
+
+def test_external_etcd_is_its_owners() -> None:
+    external = dataclasses.replace(FACTS, external_etcd=True)
+    [prepare, *_others] = rotate.plan({}, external)
+    assert prepare.commands[1] == {
+        "createCertificateAuthorities": {"authorities": ["ca", "frontProxy", "serviceAccount"]}
+    }
+    with pytest.raises(RefusedAction, match="its certificate authority is its owner's"):
+        rotate.plan({"authorities": ["etcd"]}, external)
+
+
+@pytest.mark.parametrize(
+    ("facts", "rule"),
+    [
+        (dataclasses.replace(FACTS, nodes=NODES[2:]), "no control plane Node"),
+        (dataclasses.replace(FACTS, api_answers=False), "no API server answers"),
+        (dataclasses.replace(FACTS, nodes=(*NODES, NodeFacts("worker-2", False, ready=False))), "worker-2"),
+        (dataclasses.replace(FACTS, nodes=(*NODES, NodeFacts("worker-3", False, reachable=False))), "worker-3"),
+    ],
+)
+def test_refused_before_anything_is_begun(facts: ClusterFacts, rule: str) -> None:
+    with pytest.raises(RefusedAction, match=rule):
+        rotate.plan({}, facts)
+
+
+@pytest.mark.parametrize("authorities", [["ca"], ["etcd"], ["frontProxy"], ["serviceAccount"], list(AUTHORITIES)])
+def test_one_control_plane_node_asks_for_consent_to_its_outage(authorities: list[str]) -> None:
+    """It has no other that answers while it restarts; with others, there is no outage and nothing to consent to."""
+    single = dataclasses.replace(FACTS, nodes=(NODES[0], NODES[2]))
+    for refused in ({}, {"acceptOutage": False}):
+        with pytest.raises(RefusedAction, match="cp-1 is the only control plane Node") as said:
+            rotate.plan({"authorities": authorities, **refused}, single)
+        assert "acceptOutage: true" in str(said.value)
+    assert rotate.plan({"authorities": authorities, "acceptOutage": True}, single)
+    assert rotate.plan({"authorities": authorities}, FACTS)

@@ -1,0 +1,134 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an Action changed on running machines is recorded everywhere, so that no rollout follows it."""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+import pytest
+import yaml
+from acme_workspace import ROLE
+from operator_workspace import NAME, OperatorWorkspace
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.errors import ManifestError
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.cluster import (
+    ClusterManifest,
+    read_cluster,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks import manifest as operator_manifest
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import in_place_changes
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster import apply_manifest
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import (
+    KUBEADM_CONFIG,
+    ClusterObjects,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
+
+Object = dict[str, t.Any]
+PATCH = {"apiServer": {"certSANs": ["api.example.org"]}}
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> OperatorWorkspace:
+    """A cluster of three machines."""
+    made = OperatorWorkspace(tmp_path / "workspace")
+    made.create()
+    return made
+
+
+def objects_of(workspace: OperatorWorkspace) -> ClusterObjects:
+    found = ClusterObjects.read(FileStore(str(workspace.store)), "default", NAME)
+    assert found is not None
+    return found
+
+
+def manifest(workspace: OperatorWorkspace, **options: t.Any) -> ClusterManifest:
+    path = workspace.manifest(NAME, **options)
+    providers = {"AcmeMachineTemplate": str(ROLE), "AcmeCluster": str(ROLE)}
+    return read_cluster([str(path)], "default", NAME, providers)
+
+
+def test_a_machine_is_what_it_runs(workspace: OperatorWorkspace) -> None:
+    name = workspace.control_planes[0]
+    key = kinds.ANNOTATION_CERTIFICATES_EXPIRY
+    FileStore(str(workspace.store)).modify(
+        KUBEADM_CONFIG, "default", name, lambda each: each["metadata"].update(annotations={key: "2026-02-01T00:00:00Z"})
+    )
+    first = in_place_changes.record_on_machine(objects_of(workspace), name, "v1.21.0", PATCH, True)
+    assert len(first) == 2
+    objects = objects_of(workspace)
+    assert [each["spec"]["version"] for each in objects.machines] == ["v1.21.0", "v1.20.2", "v1.20.2"]
+    config = objects.kubeadm_configs[name]
+    assert config["spec"]["clusterConfiguration"] == PATCH and key not in (config["metadata"].get("annotations") or {})
+    assert in_place_changes.record_on_machine(objects, name, "v1.21.0", PATCH, True) == []
+
+
+def test_the_control_plane_follows_and_the_old_manifest_is_refused(workspace: OperatorWorkspace) -> None:
+    """Reconcile must never replace every machine to take back what an Action did."""
+    changed = in_place_changes.record_on_control_plane(objects_of(workspace), "v1.21.0", PATCH, "prod-change-1")
+    assert changed == ["spec.version is v1.21.0", "spec.kubeadmConfigSpec.clusterConfiguration has the change"]
+    stored = t.cast(Object, objects_of(workspace).control_plane)
+    assert stored["spec"]["version"] == "v1.21.0"
+    assert stored["spec"]["kubeadmConfigSpec"]["clusterConfiguration"] == PATCH
+    store = FileStore(str(workspace.store))
+    with pytest.raises(ManifestError, match="before the Action prod-change-1 changed it in place"):
+        apply_manifest(store, manifest(workspace, version="v1.21.0"))
+    assert t.cast(Object, objects_of(workspace).control_plane)["spec"] == stored["spec"]
+    apply_manifest(store, manifest(workspace, version="v1.21.0", kubeadm={"clusterConfiguration": PATCH}))
+    assert in_place_changes.ANNOTATION not in t.cast(Object, objects_of(workspace).control_plane)["metadata"].get(
+        "annotations", {}
+    )
+    apply_manifest(store, manifest(workspace, version="v1.21.0"))
+
+
+def test_a_new_wish_is_no_step_back(workspace: OperatorWorkspace) -> None:
+    in_place_changes.record_on_control_plane(objects_of(workspace), None, PATCH, "prod-change-1")
+    wish = {"clusterConfiguration": {"apiServer": {"certSANs": ["other.example.org"]}}}
+    apply_manifest(FileStore(str(workspace.store)), manifest(workspace, kubeadm=wish))
+    config = t.cast(Object, objects_of(workspace).control_plane)["spec"]["kubeadmConfigSpec"]
+    assert config["clusterConfiguration"] == wish["clusterConfiguration"]
+
+
+def test_recording_twice_changes_nothing(workspace: OperatorWorkspace) -> None:
+    in_place_changes.record_on_control_plane(objects_of(workspace), "v1.21.0", PATCH, "a")
+    assert in_place_changes.record_on_control_plane(objects_of(workspace), "v1.21.0", PATCH, "a") == []
+
+
+def arguments(workspace: OperatorWorkspace) -> Object:
+    return {"manifests": [str(workspace.folder / "clusters" / f"{NAME}.yaml")], "namespace": "default", "cluster": NAME}
+
+
+def test_the_manifest_gets_the_version(workspace: OperatorWorkspace) -> None:
+    path = workspace.folder / "clusters" / f"{NAME}.yaml"
+    before = path.read_text()
+    assert "was set to v1.21.0" in operator_manifest.follow_version(arguments(workspace), "v1.21.0")
+    assert path.read_text() == before.replace("version: v1.20.2", "version: v1.21.0")
+    assert "is v1.21.0 already" in operator_manifest.follow_version(arguments(workspace), "v1.21.0")
+    assert "there is no manifest" in operator_manifest.follow_version(
+        {**arguments(workspace), "manifests": []}, "v1.21.0"
+    )
+
+
+def test_a_manifest_in_a_work_tree_is_somebody_elses_to_write(workspace: OperatorWorkspace) -> None:
+    (workspace.folder / ".git").mkdir()
+    path = workspace.folder / "clusters" / f"{NAME}.yaml"
+    before = path.read_text()
+    said = operator_manifest.follow_version(arguments(workspace), "v1.21.0")
+    assert "NOTHING WAS WRITTEN" in said and "+  version: v1.21.0" in said and path.read_text() == before
+
+
+def test_a_version_that_can_not_be_edited_is_told(workspace: OperatorWorkspace) -> None:
+    path = workspace.folder / "clusters" / f"{NAME}.yaml"
+    path.write_text(path.read_text().replace("version: v1.20.2", 'version: "{{ version }}"'))
+    said = operator_manifest.follow_version(arguments(workspace), "v1.21.0")
+    assert "set spec.version to v1.21.0 in the manifest yourself" in said and "template" in said
+
+
+def test_a_changed_configuration_is_printed(workspace: OperatorWorkspace) -> None:
+    said = operator_manifest.configuration_to_follow(arguments(workspace), PATCH)
+    assert "api.example.org" in said and yaml.safe_load(said.partition(":\n")[2]) == PATCH
+    assert operator_manifest.configuration_to_follow({"manifests": []}, PATCH) == ""

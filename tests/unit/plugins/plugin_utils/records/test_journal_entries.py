@@ -1,0 +1,47 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the journal shows as under way, and for whom."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.journal_entries import (
+    close_intents,
+    open_intents_of,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.journal import Journal
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Journal:
+    """A cluster's journal with a step of a run that was killed and one of this run."""
+    store = str(tmp_path / "store")
+    FileStore(store).list(("cluster.x-k8s.io", "Cluster"))
+    made = Journal(store, "default", "prod")
+    made.intent("initialize", "m1", "killed", {"message": "x"})
+    made.intent("join", "m2", "mine", {"message": "y"})
+    return made
+
+
+def outcomes(journal: Journal) -> dict[str, str]:
+    """What came of each step, by its action."""
+    entries = journal.entries()
+    actions = {entry["id"]: entry["action"] for entry in entries if entry["event"] == "intent"}
+    return {actions[entry["id"]]: entry["result"] for entry in entries if entry["event"] == "outcome"}
+
+
+def test_a_killed_runs_step_is_not_called_a_success(journal: Journal) -> None:
+    """The next run closes it as interrupted, whatever it says of its own."""
+    close_intents(journal, "mine", "succeeded", "done")
+    assert outcomes(journal) == {"initialize": "interrupted", "join": "succeeded"}
+
+
+def test_a_run_without_the_lock_has_nothing_under_way(journal: Journal) -> None:
+    """A second run that leaves because of the first must not speak of the first one's step as its own."""
+    assert open_intents_of(journal, "") == []
+    assert [entry["action"] for entry in open_intents_of(journal, "mine")] == ["join"]

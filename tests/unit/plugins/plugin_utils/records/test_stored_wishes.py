@@ -1,0 +1,110 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A cluster that has no manifest is what is stored of it; a file store holds the same objects as an API."""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+import pytest
+from workspace import cluster_documents
+
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.errors import ManifestError
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import stored_wishes
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import CLUSTER, CONTROL_PLANE
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import Conflict
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
+
+Object = dict[str, t.Any]
+NAME = "prod-control-plane"
+
+
+class EditedStore(FileStore):
+    """A store beside which somebody edits the control plane, right before as many writes as are given."""
+
+    edits = 0
+
+    def update(self, obj: Object) -> Object:
+        """Let the other be faster."""
+        if self.edits:
+            self.edits -= 1
+            stored = self.get(CONTROL_PLANE, "default", NAME)
+            assert stored is not None
+            stored["spec"]["replicas"] += 2
+            super().update(stored)
+        return super().update(obj)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> EditedStore:
+    """What a person applied."""
+    made = EditedStore(str(tmp_path / "store"))
+    for each in cluster_documents("prod", version="1.20.2"):
+        made.create({**each, "metadata": {**each["metadata"]}})
+    return made
+
+
+def control_plane(store: FileStore) -> Object:
+    found = store.get(CONTROL_PLANE, "default", NAME)
+    assert found is not None
+    return found
+
+
+def settle(store: FileStore) -> t.Optional[list[str]]:
+    return stored_wishes.settle(store, "default", "prod")
+
+
+def test_completed_once(store: EditedStore) -> None:
+    changes = settle(store)
+    assert changes is not None and [line.split(":")[0] for line in changes] == [
+        "complete NspawnCluster default/prod",
+        f"complete KubeadmControlPlane default/{NAME}",
+        "complete Cluster default/prod",
+    ]
+    stored = control_plane(store)
+    assert stored["spec"]["version"] == "v1.20.2" and stored["metadata"]["finalizers"] == [
+        kinds.FINALIZER_CONTROL_PLANE
+    ]
+    assert settle(store) == []
+
+
+def test_what_runs_noted_is_no_fault_and_what_a_person_misspelled_is(store: EditedStore) -> None:
+    def annotate(key: str) -> None:
+        store.modify(
+            CONTROL_PLANE,
+            "default",
+            NAME,
+            lambda found: found["metadata"].setdefault("annotations", {}).update({f"kubeadm.control-plane/{key}": "x"}),
+        )
+
+    annotate("external-etcd-began")
+    annotate("from-manifest")
+    settle(store)
+    assert settle(store) == []
+    annotate("min-redy-seconds")
+    with pytest.raises(ManifestError, match="min-ready-seconds"):
+        settle(store)
+
+
+def test_an_edit_meanwhile_is_another_wish(store: EditedStore) -> None:
+    store.edits = 3
+    settle(store)
+    assert control_plane(store)["spec"]["replicas"] == 9
+    assert settle(store) == []
+
+
+def test_edits_without_an_end(store: EditedStore) -> None:
+    store.edits = 1000
+    with pytest.raises(Conflict):
+        settle(store)
+
+
+def test_no_such_cluster_and_one_that_goes(store: EditedStore) -> None:
+    assert stored_wishes.settle(store, "default", "other") is None
+    settle(store)
+    store.delete(CLUSTER, "default", "prod")
+    store.modify(CONTROL_PLANE, "default", NAME, lambda found: found["spec"].update(replicas=2))
+    assert settle(store) == []
