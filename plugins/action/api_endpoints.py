@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What kubeadm tells joining machines about where API servers are."""
+"""API server addresses that kubeadm gives to joining machines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..plugin_utils.workload import api_endpoints
 
 
 class ActionModule(WorkloadAction):
-    """See the documentation of the module kubeadm.control_plane.api_endpoints."""
+    """Action plugin of the module kubeadm.control_plane.api_endpoints; see its documentation."""
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         **WORKLOAD_SPEC,
@@ -28,7 +28,7 @@ class ActionModule(WorkloadAction):
     def work(
         self, arguments: dict[str, t.Any], objects: t.Optional[ClusterObjects]
     ) -> tuple[tuple[Read, ...], Planner]:
-        """The endpoint that is given, or the cluster's."""
+        """Return the reads and planner for the given endpoint, else the cluster's."""
         nodes = arguments["removed_nodes"]
         endpoint = arguments["endpoint"] or (_endpoint(objects) if objects is not None else None)
         if not nodes and not endpoint:
@@ -40,7 +40,10 @@ class ActionModule(WorkloadAction):
 
 
 def _endpoint(objects: ClusterObjects) -> t.Optional[dict[str, t.Any]]:
-    """What kubeadm was told: the user's own controlPlaneEndpoint, else the Cluster's (objects/bootstrap_data.py, cluster_defaults)."""
+    """Return the endpoint that kubeadm was given.
+
+    It is the user's own controlPlaneEndpoint, else the Cluster's (objects/bootstrap_data.py, cluster_defaults).
+    """
     spec = (objects.control_plane or {}).get("spec", {}).get("kubeadmConfigSpec") or {}
     written = str((spec.get("clusterConfiguration") or {}).get("controlPlaneEndpoint") or "")
     if not written:

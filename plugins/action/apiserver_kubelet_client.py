@@ -15,14 +15,19 @@ from ..plugin_utils.workload import control_plane, rbac
 
 
 class ActionModule(WorkloadAction):
-    """See the documentation of the module kubeadm.control_plane.apiserver_kubelet_client."""
+    """Action plugin of the module kubeadm.control_plane.apiserver_kubelet_client; see its documentation."""
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {**WORKLOAD_SPEC, "kubernetes_version": {"type": "str"}}
 
     def work(
         self, arguments: dict[str, t.Any], objects: t.Optional[ClusterObjects]
     ) -> tuple[tuple[Read, ...], Planner]:
-        """The version that is given, or the control plane's; without any, the binding is made where it is missing."""
+        """Return the reads and planner for the given or stored version.
+
+        Without a version the binding is created where it is missing.
+
+        Without a version the binding is created where it is missing.
+        """
         stored = control_plane.version(objects.control_plane) if objects and objects.control_plane else None
         version = arguments["kubernetes_version"] or stored
         return rbac.KUBELET_CLIENT_READS, functools.partial(rbac.kubelet_client_plan, version=version)

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bring a cluster's manifest into the store, mark a cluster for deletion, or drop its objects in the end."""
+"""Application of a cluster's manifest to the store; deletion of a cluster."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..plugin_utils.store.overlay import OverlayStore
 
 
 class ActionModule(ForeseeingAction):
-    """See the documentation of the module kubeadm.control_plane.cluster."""
+    """Action plugin of the module kubeadm.control_plane.cluster; see its documentation."""
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
@@ -36,7 +36,11 @@ class ActionModule(ForeseeingAction):
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Apply the manifest (present), set deletionTimestamp (absent) or remove what is left (absent, infrastructure gone)."""
+        """Apply the manifest, mark the cluster for deletion, or drop its objects.
+
+        State present applies the manifest; absent sets deletionTimestamp; absent with the infrastructure gone removes
+        what is left.
+        """
         if arguments["state"] == "present":
             if not arguments["manifests"]:
                 return self._from_the_store(arguments)
@@ -80,7 +84,10 @@ class ActionModule(ForeseeingAction):
 
     @staticmethod
     def _refuse_to_delete_itself(objects: ClusterObjects) -> None:
-        """A cluster in whose own API its objects are: with the last machine what says what is left to do would be gone."""
+        """Refuse to delete a cluster whose own API holds its objects.
+
+        With its last machine the record of what is left to do would be lost.
+        """
         if opening.keeps_itself(objects.store, objects.cluster):
             raise ControlPlaneFailure(
                 f"{whole_control_plane.in_itself(f'{objects.namespace}/{objects.name}', objects.going)}. Nothing was done. {whole_control_plane.MOVE_OUT}"
@@ -94,7 +101,14 @@ class ActionModule(ForeseeingAction):
         return {"changed": bool(changes), "changes": changes, "exists": True}
 
     def _from_the_store(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """A cluster whose objects were applied to the store's API: they are what a manifest would be."""
+        """Default and validate a cluster whose objects were applied to the API.
+
+        They are what a manifest would be.
+
+        They are what a manifest would be.
+
+        They are what a manifest would be.
+        """
         store = self.open_store(arguments)
         changes = stored_wishes.settle_in_api(store, arguments)
         if changes is None:
@@ -113,7 +127,7 @@ class ActionModule(ForeseeingAction):
             close_intents(self.journal(arguments), lease.run, "succeeded", "the cluster's objects are deleted")
 
     def _refuse_new(self, store: Store, manifest: ClusterManifest, arguments: dict[str, t.Any]) -> None:
-        """Fail before anything is stored of a cluster whose first machine can't be made."""
+        """Fail before storing a new cluster whose first machine can't be made."""
         decision = decide(self.observed_as_if(arguments, store, manifest))
         if decision["action"] == names.BLOCKED:
             lines = [f"  {each['message']} ({each['reason']}). To do: {each['fix']}" for each in decision["blockedOn"]]
@@ -121,7 +135,7 @@ class ActionModule(ForeseeingAction):
             raise ControlPlaneFailure("\n".join([f"{title} can't be made:", *lines, "Nothing was stored."]))
 
     def _check_plan(self, store: Store, manifest: ClusterManifest, arguments: dict[str, t.Any]) -> None:
-        """Fail before anything is stored where the plan was made for another manifest."""
+        """Fail before storing anything where the plan is of another manifest."""
         document = plan_files.read_plan_file(arguments["plan_file"], arguments["namespace"], arguments["cluster"])
         as_if = OverlayStore(store if opening.exists(arguments["store"]) else None, now_rfc3339())
         cluster.apply_manifest(as_if, manifest)

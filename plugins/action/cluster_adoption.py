@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Adopt a control plane that was made by hand with kubeadm: read its hosts, write manifest and objects."""
+"""Adoption of a control plane that was made by hand with kubeadm.
+
+Its hosts are read; manifest and objects are written.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ HEADER = """\
 
 
 class ActionModule(ControlPlaneAction):
-    """See the documentation of the module kubeadm.control_plane.cluster_adoption."""
+    """Action plugin of the module kubeadm.control_plane.cluster_adoption; see its documentation."""
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "group": {"type": "str", "required": True},
@@ -50,7 +53,10 @@ class ActionModule(ControlPlaneAction):
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Read every host, refuse with everything that speaks against it, or write what is missing."""
+        """Read every host, then refuse with all problems or write the rest.
+
+        The rest is what manifest and store still miss.
+        """
         # What comes from variables and over connections carries tags, which YAML can't be written with.
         arguments = plain(arguments)
         self._arguments = arguments
@@ -130,7 +136,10 @@ class ActionModule(ControlPlaneAction):
         return sorted(plain(list(hosts or groups[group])))
 
     def _without_spares(self, found: list[Host], wrong: list[Problem]) -> tuple[list[Host], list[str]]:
-        """A group may hold hosts that are not yet used; one that is silent matters only while a control plane Node has no host."""
+        """Return the hosts without the group's unused ones, and notes on these.
+
+        A host that is silent matters only while a control plane Node has no host.
+        """
         if not self._arguments["hosts"] and found:
             known = {host.node["name"] for host in found if host.node is not None}
             all_known = {str(each["name"]) for host in found for each in host.workload["nodes"]} <= known
@@ -182,7 +191,12 @@ class ActionModule(ControlPlaneAction):
     def _manifest(
         self, hub: t.Mapping[str, t.Any], hosts: t.Sequence[Host], adopted: bool
     ) -> tuple[ClusterManifest, str, list[str]]:
-        """The manifest's objects, the text that is still to be written ("" where a file is there), and notes."""
+        """Return the manifest, its text still to be written, and notes.
+
+        The text is "" where a file exists already.
+
+        The text is "" where a file exists already.
+        """
         path, namespace = self._arguments["manifest"], self._arguments["namespace"]
         providers = self._arguments["providers"] or None
         given = self._given(path)
@@ -268,7 +282,7 @@ class ActionModule(ControlPlaneAction):
 
     @staticmethod
     def _drift(hosts: t.Sequence[Host], manifest: ClusterManifest) -> list[str]:
-        """Flags of static pods that machines made from this manifest would not have."""
+        """Return static pod flags that machines of this manifest would not have."""
         spec = manifest.control_plane["spec"].get("kubeadmConfigSpec") or {}
         found = []
         pods = list(hosts[0].workload["staticPodFlags"])

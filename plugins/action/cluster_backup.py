@@ -1,12 +1,13 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Take a verified snapshot of a cluster's etcd, and bring it home."""
+"""Backup of a cluster's etcd: a verified snapshot, copied to the controller."""
 
 from __future__ import annotations
 
 import typing as t
 
+from ..module_utils.common import settings
 from ..module_utils.common.redact import redact
 from ..plugin_utils.backup import copies
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
@@ -19,16 +20,19 @@ MODULE = "etcd_snapshot"
 
 
 class ActionModule(ControlPlaneAction):
-    """See the documentation of the module kubeadm.control_plane.cluster_backup."""
+    """Action plugin of the module kubeadm.control_plane.cluster_backup; see its documentation."""
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "name": {"type": "str", "default": "backup"},
         "directory": {"type": "path", "default": ""},
-        "keep": {"type": "int", "default": 7},
+        "keep": {"type": "int", "default": settings.BACKUPS_KEPT},
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Take a snapshot on the first machine that can, bring it home, and remove old ones."""
+        """Take a snapshot on one machine, copy it here, remove old ones.
+
+        The first machine that can take one takes it.
+        """
         objects = self.open_objects(arguments)
         if arguments["keep"] < 1:
             raise ControlPlaneFailure("keep is 0 or less: the backup just taken would be removed. Give 1 or more.")
@@ -56,7 +60,11 @@ class ActionModule(ControlPlaneAction):
     def _take(
         self, caller: MachineCaller, objects: ClusterObjects, call: dict[str, t.Any]
     ) -> tuple[str, dict[str, t.Any]]:
-        """The newest machine first; a member that knows no leader may lack what the others have, and is only taken where all are so."""
+        """Take the snapshot on the newest machine that can.
+
+        A member that knows no leader may lack what the others have: its snapshot is taken only where all members are
+        so.
+        """
         failures, second = [], None
         for machine in reversed(objects.bootstrapped_machines()):
             name = str(machine["metadata"]["name"])

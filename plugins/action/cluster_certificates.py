@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Make a cluster's certificate authorities, service account keys and kubeconfig, once."""
+"""Certificate authorities, service account keys and kubeconfig of a cluster, generated once."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ..plugin_utils.pki.secrets import ensure_certificates
 
 
 class ActionModule(ControlPlaneAction):
-    """See the documentation of the module kubeadm.control_plane.cluster_certificates."""
+    """Action plugin of the module kubeadm.control_plane.cluster_certificates; see its documentation."""
 
     ONE_VIEW = True
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {}
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Generate the missing Secrets before the control plane is initialized; never again after."""
+        """Generate missing Secrets before the control plane is initialized, never after."""
         objects = self.open_objects(arguments)
         control_plane = objects.control_plane
         if control_plane is None:

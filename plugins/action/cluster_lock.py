@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Take and release the lock of one run per cluster."""
+"""Lock of a cluster, taken and released: one run per cluster."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..plugin_utils.store.lock import in_files, marks
 
 
 class ActionModule(ControlPlaneAction):
-    """See the documentation of the module kubeadm.control_plane.cluster_lock."""
+    """Action plugin of the module kubeadm.control_plane.cluster_lock; see its documentation."""
 
     # What a run begins and ends with says at once where the API can't be reached.
     PATIENCE_SECONDS = 0.0
@@ -26,11 +26,14 @@ class ActionModule(ControlPlaneAction):
     }
 
     def ends(self, arguments: t.Mapping[str, t.Any]) -> bool:
-        """Tell whether the lock is released."""
+        """Return whether the lock is released."""
         return arguments["state"] == "absent"
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Acquire or release the lock; the renewing helper process lives as long as the run."""
+        """Acquire or release the lock.
+
+        The helper process that renews the lock lives as long as the run.
+        """
         present = arguments["state"] == "present"
         if present and opening.export_directory(arguments["store"]) and self.ciphers()[0] is None:
             # Said before anything is done, not after the first step.

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Carry a cluster's objects from one store to another, or take that back."""
+"""Move of a cluster's objects to another store, and its undoing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..plugin_utils.store import opening
 
 
 class ActionModule(ControlPlaneAction):
-    """See the documentation of the module kubeadm.control_plane.cluster_move."""
+    """Action plugin of the module kubeadm.control_plane.cluster_move; see its documentation."""
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "to": opening.STORE_SPEC,
@@ -24,7 +24,7 @@ class ActionModule(ControlPlaneAction):
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Move, under both stores' locks; in check mode say what would be moved."""
+        """Move the objects under both stores' locks; in check mode, list them."""
         cluster, to = arguments["cluster"], arguments["to"]
         encrypt, decrypt = self.ciphers()
         directory = opening.export_directory(to)

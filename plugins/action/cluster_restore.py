@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Restore the etcd of a cluster that lost its quorum on one machine, and give the others up."""
+"""Restore of a cluster's etcd on one machine after quorum loss.
+
+The other machines are given up and replaced.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import json
 import os
 import typing as t
 
+from ..module_utils.common import settings
 from ..module_utils.common.bounded_yaml import read_json
 from ..module_utils.common.guard import NodeError
 from ..module_utils.common.legible import block
@@ -29,12 +33,11 @@ from ..plugin_utils.records.secret_values import secret_value
 ANNOTATION = kinds.ANNOTATION_PREFIX + "etcd-restore"
 BEGUN, DONE = "Begun", "Done"
 MODULE, INFO = "etcd_restore", "etcd_restore_info"
-CALL_SECONDS = 12
 WHAT_TO_TYPE = "-e control_plane_restore_consent={}"
 
 
 class ActionModule(ControlPlaneAction):
-    """See the documentation of the module kubeadm.control_plane.cluster_restore."""
+    """Action plugin of the module kubeadm.control_plane.cluster_restore; see its documentation."""
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "directory": {"type": "path", "default": ""},
@@ -46,7 +49,10 @@ class ActionModule(ControlPlaneAction):
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Look, choose, verify, ask for consent; then stop the others, restore, and mark them for replacement."""
+        """Restore etcd on one machine and mark the others for replacement.
+
+        The snapshot is chosen and verified and consent asked for first; then the others' etcd is stopped.
+        """
         objects = self.open_objects(arguments)
         _refuse(objects)
         self._caller = self.machine_caller(arguments, objects)
@@ -99,7 +105,10 @@ class ActionModule(ControlPlaneAction):
         return {"changed": changed, "msg": redact(text), **more}
 
     def _choose(self, objects: ClusterObjects, arguments: t.Mapping[str, t.Any]) -> t.Optional[Choice]:
-        """What is to be restored, None where etcd works and nobody chose a snapshot."""
+        """Return the restore to do, or None.
+
+        None where etcd works and the user chose no snapshot.
+        """
         infos: dict[str, Object] = {}
         silent = []
         names = [str(each["metadata"]["name"]) for each in objects.machines]
@@ -127,7 +136,10 @@ class ActionModule(ControlPlaneAction):
         )
 
     def _refuse_alive(self, objects: ClusterObjects, choice: Choice) -> None:
-        """Refuse where an etcd listens that can't be stopped: beside what is restored it could go on as a second cluster."""
+        """Refuse while an etcd that can't be stopped listens.
+
+        Beside the restored etcd it could continue as a second cluster.
+        """
         stoppable = {info["etcd"].get("memberID") for info in self._infos.values()}
         known = {str(each["metadata"]["name"]) for each in objects.machines}
         known |= {str((each.get("status") or {}).get("nodeRef", {}).get("name")) for each in objects.machines}
@@ -144,7 +156,10 @@ class ActionModule(ControlPlaneAction):
                     )
 
     def _cluster_id(self, objects: ClusterObjects, choice: Choice) -> str:
-        """The restored etcd's own ID: what reconcile recorded of the one before would be another cluster to it."""
+        """Return the restored etcd's cluster ID.
+
+        To the ID that reconcile recorded before, the restored etcd would be another cluster.
+        """
         answer = self._caller.call(objects.reach(choice.machine), INFO, {})
         found = (answer.result.get("etcd") or {}).get("clusterID")
         if answer.failed or not found:
@@ -155,7 +170,10 @@ class ActionModule(ControlPlaneAction):
         return str(found)
 
     def _forget(self, objects: ClusterObjects, choice: Choice) -> None:
-        """Have the machine take note of a success, so that the next restore there is another one."""
+        """Make the machine note the success.
+
+        Its next restore is then another one.
+        """
         machine = objects.reach(choice.machine)
         answer = self._caller.call(machine, INFO, {})
         known = answer.result.get("restore") or {}
@@ -164,7 +182,10 @@ class ActionModule(ControlPlaneAction):
             self._caller.call(machine, MODULE, call)
 
     def _verify(self, objects: ClusterObjects, choice: Choice) -> None:
-        """Refuse now, before anything is done and anybody is asked, what would be refused later."""
+        """Refuse before consent is asked what would be refused later.
+
+        Nothing has been done by then.
+        """
         if choice.source.kind == BACKUP:
             authority = secret_value(objects.store, objects.namespace, f"{objects.name}-ca", "tls.crt")
             try:
@@ -213,7 +234,7 @@ class ActionModule(ControlPlaneAction):
                     f"the restore on machine {choice.machine} did not end within {arguments['timeout']} s and goes on there (now: {stage})."
                     " Run restore again, with the same consent, to wait for it further."
                 )
-            answer = self._call(machine, call, CALL_SECONDS)
+            answer = self._call(machine, call, settings.WAITING_CALL_SECONDS)
         return answer.result
 
     def _call(self, machine: t.Any, call: dict[str, t.Any], wait: int) -> Answer:
@@ -227,7 +248,10 @@ class ActionModule(ControlPlaneAction):
 
     @staticmethod
     def _give_up(objects: ClusterObjects, name: str, choice: Choice) -> None:
-        """Mark a machine: its etcd can never be a part of the cluster again, so it is removed and replaced next."""
+        """Mark a machine for removal and replacement.
+
+        Its etcd can never be a part of the cluster again.
+        """
         text = f"etcd was restored on {choice.machine} without it"
 
         def mark(stored: Object) -> None:

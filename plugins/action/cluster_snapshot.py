@@ -1,12 +1,13 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keep a verified etcd snapshot on a machine of a cluster."""
+"""Verified etcd snapshot, kept on a machine of a cluster."""
 
 from __future__ import annotations
 
 import typing as t
 
+from ..module_utils.common import settings
 from ..module_utils.common.redact import redact
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
@@ -17,16 +18,19 @@ MODULE = "etcd_snapshot"
 
 
 class ActionModule(ControlPlaneAction):
-    """See the documentation of the module kubeadm.control_plane.cluster_snapshot."""
+    """Action plugin of the module kubeadm.control_plane.cluster_snapshot; see its documentation."""
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "name": {"type": "str", "required": True},
-        "keep": {"type": "int", "default": 5},
+        "keep": {"type": "int", "default": settings.SNAPSHOTS_KEPT},
         "run": {"type": "str", "default": ""},
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Take a snapshot on the first machine that can, or say why none is taken."""
+        """Take a snapshot on one machine, or state why none is taken.
+
+        The first machine that can take one takes it.
+        """
         objects = self.open_objects(arguments)
         waived = self._waived(objects)
         if self.check_mode:

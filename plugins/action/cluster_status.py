@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Show a cluster's state at a glance and return the same as data; changes nothing."""
+"""Summary of a cluster's state, as text and data; changes nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..plugin_utils.reconcile.status_table import status_data, status_table
 
 
 class ActionModule(ControlPlaneAction):
-    """See the documentation of the module kubeadm.control_plane.cluster_status."""
+    """Action plugin of the module kubeadm.control_plane.cluster_status; see its documentation."""
 
     ONE_VIEW = True
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
@@ -27,7 +27,10 @@ class ActionModule(ControlPlaneAction):
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Observe, decide and lay the answer out; writes only the kubeconfig file that was asked for."""
+        """Observe and decide, then return the state; write a requested kubeconfig.
+
+        No other file is written.
+        """
         objects = self.open_objects(arguments)
         snapshot = observe(objects, self.machine_caller(arguments, objects), now_rfc3339())
         decision = decide(snapshot)

@@ -1,7 +1,12 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Set the number of replicas or the time of a rollout where a control plane's manifest states it, else in the store."""
+"""Replicas or rollout time of a control plane, set by the user.
+
+It is set in the manifest where that states it, else in the store.
+
+It is set in the manifest where that states it, else in the store.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +35,7 @@ _NEXT = "No machine was touched. The playbook kubeadm.control_plane.plan shows t
 
 
 class ActionModule(ControlPlaneAction):
-    """See the documentation of the module kubeadm.control_plane.control_plane_spec."""
+    """Action plugin of the module kubeadm.control_plane.control_plane_spec; see its documentation."""
 
     ONE_VIEW = True
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
@@ -41,7 +46,10 @@ class ActionModule(ControlPlaneAction):
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Edit the manifest, or print the edit where it lies in a work tree, or write the stored object."""
+        """Edit the manifest, print the edit, or write the stored object.
+
+        The edit is only printed where the manifest is in a work tree.
+        """
         field, value = _wanted(arguments)
         if arguments["manifests"]:
             names = (arguments["manifests"], arguments["namespace"], arguments["cluster"])
@@ -84,7 +92,10 @@ class ActionModule(ControlPlaneAction):
         return {**result, "changed": True, "written": not self.check_mode, "diff": diff, "msg": said}
 
     def _check_edited(self, arguments: dict[str, t.Any], edit: Edit) -> None:
-        """Fail where the edited manifest would be refused, by itself or against what is stored."""
+        """Fail where the edited manifest would be refused.
+
+        It is checked by itself and against the stored objects.
+        """
         manifest = read_cluster(
             arguments["manifests"],
             arguments["namespace"],
@@ -138,7 +149,7 @@ class ActionModule(ControlPlaneAction):
 
 
 def _wanted(arguments: dict[str, t.Any]) -> tuple[str, t.Any]:
-    """The field and its new value."""
+    """Return the field and its new value."""
     replicas, after = arguments["replicas"], arguments["rollout_after"]
     if (replicas is None) == (after is None):
         raise ControlPlaneFailure("give one of replicas and rollout_after; nothing was done.")

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The image of CoreDNS, with its Corefile migrated."""
+"""Image of CoreDNS, and migration of its Corefile."""
 
 from __future__ import annotations
 
@@ -24,14 +24,17 @@ _WANTED: dict[str, t.Any] = {
 
 
 class ActionModule(WorkloadAction):
-    """See the documentation of the module kubeadm.control_plane.coredns."""
+    """Action plugin of the module kubeadm.control_plane.coredns; see its documentation."""
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {**WORKLOAD_SPEC, **_WANTED}
 
     def work(
         self, arguments: dict[str, t.Any], objects: t.Optional[ClusterObjects]
     ) -> t.Union[str, tuple[tuple[Read, ...], Planner]]:
-        """What is given, and for the rest what the control plane says."""
+        """Return the reads and planner: given values, else the control plane's.
+
+        A text is returned instead where CoreDNS is left to the user.
+        """
         given = {name: arguments[name] for name in _WANTED if arguments[name]}
         wanted = coredns.Wanted(**given)
         if objects is not None and objects.control_plane is not None:

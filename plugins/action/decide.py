@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Observe a cluster and decide its next step; wait for what changes by itself."""
+"""Decision of a cluster's next step; waits for changes under way."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ EDITS = 3
 
 
 class ActionModule(ControlPlaneAction):
-    """See the documentation of the module kubeadm.control_plane.decide."""
+    """Action plugin of the module kubeadm.control_plane.decide; see its documentation."""
 
     ONE_VIEW = True
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
@@ -58,7 +58,7 @@ class ActionModule(ControlPlaneAction):
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Return the decision; ``act`` says whether the role has something to do now."""
+        """Return the decision; ``act`` is whether the role has something to do."""
         store = self.open_store(arguments)
         journal = self.journal(arguments)
         if self.check_mode:
@@ -136,7 +136,10 @@ class ActionModule(ControlPlaneAction):
         return self._answer(objects, journal, decision, arguments, plan, place)
 
     def _keep_keys(self, objects: ClusterObjects, decision: Object) -> None:
-        """A new control plane in the place of one that was deleted gets the keys that the Cluster has kept, before anything else."""
+        """Give a new control plane the keys that the Cluster kept.
+
+        It replaces a control plane that was deleted; nothing else is done before.
+        """
         control_plane = objects.control_plane
         if control_plane is not None and decision["annotations"].get("cluster"):
             for change in secrets.hand_over(objects.store, objects.cluster, objects.cluster, control_plane):
@@ -144,7 +147,10 @@ class ActionModule(ControlPlaneAction):
                 self.note(change)
 
     def _edited(self, objects: ClusterObjects, arguments: dict[str, t.Any]) -> bool:
-        """Whether somebody changed what a step was decided from since it was read: observing the machines takes seconds."""
+        """Return whether a step's objects were changed since they were read.
+
+        Observing the machines takes seconds, in which the user can edit them.
+        """
         objects.store.look_again()
         return _versions(self.open_objects(arguments, objects.store)) != _versions(objects)
 
@@ -224,7 +230,10 @@ class ActionModule(ControlPlaneAction):
 
     @staticmethod
     def _begun(journal: t.Any, arguments: dict[str, t.Any]) -> bool:
-        """Whether this run has taken a step already: what machines are made of is checked before its first."""
+        """Return whether this run has taken a step already.
+
+        What machines are made of is checked before a run's first step.
+        """
         return bool(steps_of(journal, arguments["run"], 4 * arguments["step_limit"]))
 
     @staticmethod
@@ -274,12 +283,18 @@ class ActionModule(ControlPlaneAction):
 
 
 def _makes_another(decision: Object) -> bool:
-    """Whether a machine is made: hosts that were given back meanwhile, or are in another failure domain, were not asked yet."""
+    """Return whether the step makes a new machine.
+
+    Its possible hosts, released meanwhile or in another failure domain, were not asked yet.
+    """
     return decision["action"] in (names.INITIALIZE, names.JOIN) and not (decision["target"] or {}).get("machine")
 
 
 def _with_fixed_names(plan: planning.FollowedPlan, step: Object, decision: Object) -> tuple[Object, list[str]]:
-    """Return the decision with the plan's name for a new machine, and the names of the machines that are made ahead meanwhile."""
+    """Return the decision with the plan's machine name, and names made ahead.
+
+    The plan's name is for a new machine; the other names are of the machines that are made ahead meanwhile.
+    """
     target = decision.get("target") or {}
     if not target.get("machine") and fixed_name(step):
         decision = {**decision, "target": {**target, "name": fixed_name(step)}}

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""End a failed run with what was under way, whether it is safe now, and what to type."""
+"""Report of a failed run: open step, safety, and remedy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..plugin_utils.records.journal_entries import changes_of, close_intents, op
 from ..plugin_utils.records.objects import ClusterObjects
 from ..plugin_utils.store.base import StoreError
 
-# What each step can leave behind, so that a tired person needn't guess (DESIGN.md, "Waiting and ending").
+# What each step can leave behind, so that a tired person needn't guess (docs/architecture.md, "whether it is safe now").
 SAFETY = {
     "createInfrastructure": "No cluster existed yet, so none was touched.",
     "createCertificates": "No machine was touched. Certificates that were made are kept and are not made again.",
@@ -44,7 +44,7 @@ _SHOWN = 12
 
 
 class ActionModule(ControlPlaneAction):
-    """See the documentation of the module kubeadm.control_plane.failure_report."""
+    """Action plugin of the module kubeadm.control_plane.failure_report; see its documentation."""
 
     ENDS = True
     # What failed may be the API.
@@ -58,7 +58,7 @@ class ActionModule(ControlPlaneAction):
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Close the journal's open step as failed and fail with the three things."""
+        """Close the journal's open step as failed, and fail with the report."""
         first, *more = lines(redact(arguments["error"]))
         first = first or "failed"
         under_way, safe, instead = "nothing", NOTHING, ""
@@ -98,7 +98,10 @@ class ActionModule(ControlPlaneAction):
         return {"changed": False, "failed": True, "msg": block(report)}
 
     def _another(self, arguments: dict[str, t.Any]) -> str:
-        """How to have another machine made where one can't be: each run goes on with the one that was begun, in its failure domain."""
+        """Return how to have another machine made where one can't be made.
+
+        Each run resumes with the machine that was started, in its failure domain.
+        """
         with contextlib.suppress(StoreError):
             objects = ClusterObjects.read(self.open_store(arguments), arguments["namespace"], arguments["cluster"])
             for machine in objects.machines if objects is not None else ():

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hand a provider role what it needs to know of a cluster and its machines."""
+"""Facts about a cluster and its machines that a provider role needs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..plugin_utils.records.machine import stale_prepared
 
 
 class ActionModule(ControlPlaneAction):
-    """See the documentation of the module kubeadm.control_plane.infrastructure_info."""
+    """Action plugin of the module kubeadm.control_plane.infrastructure_info; see its documentation."""
 
     ONE_VIEW = True
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
@@ -25,7 +25,7 @@ class ActionModule(ControlPlaneAction):
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Return the provider roles, the infrastructure cluster, the machines and the endpoint's servers."""
+        """Return provider roles, infrastructure cluster, machines and the endpoint's servers."""
         # A provider is called with what is returned, and knows nothing of locks.
         self.check_lock(arguments)
         objects = self.open_objects(arguments)

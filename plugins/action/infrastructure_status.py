@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Record what an infrastructure provider made, on the provider's own objects (docs/provider_contract.md)."""
+"""Record of provider-made infrastructure on the provider's own objects (docs/provider_contract.md)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..plugin_utils.store.base import kind_ref_of
 
 
 class ActionModule(ControlPlaneAction):
-    """See the documentation of the module kubeadm.control_plane.infrastructure_status."""
+    """Action plugin of the module kubeadm.control_plane.infrastructure_status; see its documentation."""
 
     ONE_VIEW = True
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
@@ -33,7 +33,10 @@ class ActionModule(ControlPlaneAction):
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Merge the given spec and status into the object, then into the Cluster or the Machine that refers to it."""
+        """Merge the given spec and status into the object and its owner.
+
+        The owner is the Cluster or the Machine that refers to it.
+        """
         objects = self.open_objects(arguments)
         current = self._object(objects, arguments["kind"], arguments["name"])
         self._check_connection(arguments)

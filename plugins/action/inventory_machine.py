@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Claim a host of the inventory for a machine, or release it: store first, then host, so that a killed run finds its claim."""
+"""Claim of an inventory host for a machine, and its release.
+
+The store is written first, then the host, so that a killed run finds its claim.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ FORGET = "machine_inventory_consent_forget"
 
 
 class ActionModule(ControlPlaneAction):
-    """See the documentation of the module kubeadm.control_plane.inventory_machine."""
+    """Action plugin of the module kubeadm.control_plane.inventory_machine; see its documentation."""
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
@@ -102,7 +105,10 @@ class ActionModule(ControlPlaneAction):
         return inventory_pool.none_fits(self._name, version, pool, failure_domain, reasons)
 
     def _resume(self, infrastructure: Object, host: str) -> Answer:
-        """Go on with the host that an earlier run chose; it is given up only where it says itself that it isn't this machine's."""
+        """Resume with the host that an earlier run chose.
+
+        It is given up only where the host itself reports that it isn't this machine's.
+        """
         self._require_known(host)
         claim = infrastructure["status"].get("claim") or {}
         waiting = self.waiting(self._objects.name, self._arguments["timeout"])
@@ -162,7 +168,10 @@ class ActionModule(ControlPlaneAction):
         return answer
 
     def _question(self, spec: Object) -> dict[str, t.Any]:
-        """What the machine's own configuration says, which may be older than the control plane's."""
+        """Return the question to a host, from the machine's own configuration.
+
+        That may be older than the control plane's.
+        """
         control_plane: Object = self._objects.control_plane or {}
         wanted: Object = control_plane.get("spec", {}).get("kubeadmConfigSpec") or {}
         stored: Object = (self._objects.kubeadm_configs.get(self._name) or {}).get("spec") or wanted

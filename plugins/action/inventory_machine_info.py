@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tell of each machine that is a host of the inventory whether it is still there, by what the host itself says."""
+"""State of machines that are inventory hosts, as the hosts report it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ RUNNING, MISSING = "running", "missing"
 
 
 class ActionModule(ControlPlaneAction):
-    """See the documentation of the module kubeadm.control_plane.inventory_machine_info."""
+    """Action plugin of the module kubeadm.control_plane.inventory_machine_info; see its documentation."""
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {"names": {"type": "list", "elements": "str", "required": True}}
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Ask each machine's host whose it is."""
+        """Read each machine's ownership claim from its host."""
         objects = self.open_objects(arguments)
         caller = self.machine_caller(arguments, objects)
         machines, warnings = [], []
@@ -39,7 +39,10 @@ class ActionModule(ControlPlaneAction):
         return {"changed": False, "machines": machines, **({"warnings": warnings} if warnings else {})}
 
     def _look(self, objects: ClusterObjects, caller: MachineCaller, infrastructure: Object) -> tuple[str, str]:
-        """The state, "" where there is no evidence, and what a person should know, "" where there is nothing."""
+        """Return the machine's state and a message to the user.
+
+        The state is "" where there is no evidence, the message "" where there is nothing to tell.
+        """
         status = infrastructure.get("status") or {}
         claim = status.get("claim") or {}
         host = inventory_pool.host_of(infrastructure)
@@ -66,7 +69,7 @@ class ActionModule(ControlPlaneAction):
 def judge(
     claim: t.Mapping[str, t.Any], machine_id: t.Optional[str], host: str, answer: t.Mapping[str, t.Any]
 ) -> tuple[str, str]:
-    """Return the state of a machine by what its host answered, and what a person should know.
+    """Return a machine's state from its host's answer, and a message.
 
     Args:
         claim: ``status.claim`` of the machine; empty for one that was adopted.

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ask every host of a cluster's pool what keeps a machine from being made of it, and show them as a table. Changes nothing."""
+"""Check of every host of a cluster's pool, shown as a table.
+
+It asks what keeps a machine from being made of each host, and changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from ..plugin_utils.records.objects import Object
 
 
 class ActionModule(ForeseeingAction):
-    """See the documentation of the module kubeadm.control_plane.inventory_pool_check."""
+    """Action plugin of the module kubeadm.control_plane.inventory_pool_check; see its documentation."""
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "manifests": {"type": "list", "elements": "path", "default": []},
@@ -28,7 +31,10 @@ class ActionModule(ForeseeingAction):
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Ask, show, and fail where a machine that is to be made now can't be."""
+        """Check the hosts, show them, and fail where machines lack a host.
+
+        Only a machine that is to be made now counts.
+        """
         objects, snapshot = self.foresee(arguments, every=True)
         failed, verdict = _verdict(snapshot)
         if arguments["show"]:
@@ -53,7 +59,10 @@ class ActionModule(ForeseeingAction):
 
 
 def _verdict(snapshot: Object) -> tuple[bool, list[Object]]:
-    """Whether what is to be made now can't be, and what is said, each with ``message`` and ``fix``."""
+    """Return whether the check fails, and its messages.
+
+    It fails where a machine that is to be made now can't be. Each message has ``message`` and ``fix``.
+    """
     obstacles = snapshot.get("obstacles") or []
     if obstacles:
         return True, obstacles

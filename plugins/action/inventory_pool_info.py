@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Show the pool of hosts behind a cluster's machine template: names, failure domains, and what the store has claimed."""
+"""Pool of hosts behind a machine template: names, failure domains, claims.
+
+The claims are those of the store.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,12 @@ from ..plugin_utils.providers.inventory_pool import PoolError
 
 
 class ActionModule(ControlPlaneAction):
-    """See the documentation of the module kubeadm.control_plane.inventory_pool_info."""
+    """Action plugin of the module kubeadm.control_plane.inventory_pool_info; see its documentation."""
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {}
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Read the pool of the cluster's machine template, without asking any host."""
+        """Return the pool of the cluster's machine template; no host is asked."""
         objects = self.open_objects(arguments)
         cluster = objects.infrastructure_cluster or {}
         declared = (cluster.get("spec") or {}).get("failureDomains") or []

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The image of kube-proxy."""
+"""Image of kube-proxy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..plugin_utils.workload import control_plane, kube_proxy
 
 
 class ActionModule(WorkloadAction):
-    """See the documentation of the module kubeadm.control_plane.kube_proxy."""
+    """Action plugin of the module kubeadm.control_plane.kube_proxy; see its documentation."""
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         **WORKLOAD_SPEC,
@@ -27,7 +27,10 @@ class ActionModule(WorkloadAction):
     def work(
         self, arguments: dict[str, t.Any], objects: t.Optional[ClusterObjects]
     ) -> t.Union[str, tuple[tuple[Read, ...], Planner]]:
-        """What is given, and for the rest what the control plane says."""
+        """Return the reads and planner: given values, else the control plane's.
+
+        A text is returned instead where kube-proxy is left to the user.
+        """
         version, repository = arguments["kubernetes_version"], arguments["image_repository"]
         if objects is not None and objects.control_plane is not None:
             if control_plane.skips(objects.control_plane, control_plane.SKIP_KUBE_PROXY):

@@ -40,14 +40,18 @@ _API_ENDPOINTS: dict[str, t.Any] = {
 
 
 class ActionModule(WorkloadAction):
-    """See the documentation of the module kubeadm.control_plane.kubeadm_config."""
+    """Action plugin of the module kubeadm.control_plane.kubeadm_config; see its documentation."""
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {**WORKLOAD_SPEC, **_WANTED, "api_endpoints": _API_ENDPOINTS}
 
     def work(
         self, arguments: dict[str, t.Any], objects: t.Optional[ClusterObjects]
     ) -> tuple[tuple[Read, ...], Planner]:
-        """With a cluster and nothing else, what its KubeadmControlPlane says; else what is given, and only that."""
+        """Return the reads and planner for kubeadm-config.
+
+        With a cluster and nothing else, the desired state is its KubeadmControlPlane's; else what is given, and only
+        that.
+        """
         given = {name: arguments[name] for name in _WANTED if arguments[name] is not None}
         endpoints = tuple(_endpoint(each) for each in arguments["api_endpoints"])
         if objects is not None and objects.control_plane is not None and not given and not endpoints:

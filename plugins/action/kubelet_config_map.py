@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The ConfigMap of the kubelets' configuration under the name that kubeadm of a version looks for, and the right to read it."""
+"""ConfigMap of the kubelets' configuration, and the right to read it.
+
+It has the name that kubeadm of a version expects.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,14 @@ from ..plugin_utils.workload import control_plane, kubelet_config
 
 
 class ActionModule(WorkloadAction):
-    """See the documentation of the module kubeadm.control_plane.kubelet_config_map."""
+    """Action plugin of the module kubeadm.control_plane.kubelet_config_map; see its documentation."""
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {**WORKLOAD_SPEC, "kubernetes_version": {"type": "str"}}
 
     def work(
         self, arguments: dict[str, t.Any], objects: t.Optional[ClusterObjects]
     ) -> tuple[tuple[Read, ...], Planner]:
-        """The version that is given, or the control plane's."""
+        """Return the reads and planner for the given or stored version."""
         stored = control_plane.version(objects.control_plane) if objects and objects.control_plane else None
         version = needed_version(arguments["kubernetes_version"] or stored)
         return kubelet_config.reads(version), functools.partial(kubelet_config.plan, version=version)

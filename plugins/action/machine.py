@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Create the objects of one control plane machine, or mark it for deletion."""
+"""Objects of one control plane machine: creation, and mark for deletion."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..plugin_utils.records.objects import MACHINE, ClusterObjects, Object
 
 
 class ActionModule(ControlPlaneAction):
-    """See the documentation of the module kubeadm.control_plane.machine."""
+    """Action plugin of the module kubeadm.control_plane.machine; see its documentation."""
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
@@ -35,7 +35,10 @@ class ActionModule(ControlPlaneAction):
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Create the Machine, its InfraMachine and its KubeadmConfig, or mark the Machine for deletion."""
+        """Create a Machine with its objects, or mark it for deletion.
+
+        Its objects are its InfraMachine and its KubeadmConfig.
+        """
         store = self.open_store(arguments)
         objects = self.open_objects(arguments, store)
         if arguments["state"] == "absent":

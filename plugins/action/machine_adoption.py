@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Make a KubeadmControlPlane the controller of machines that have none."""
+"""Adoption of machines without a controller by a KubeadmControlPlane."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ..plugin_utils.records import adopted_machines as machine_adoption
 
 
 class ActionModule(ControlPlaneAction):
-    """See the documentation of the module kubeadm.control_plane.machine_adoption."""
+    """Action plugin of the module kubeadm.control_plane.machine_adoption; see its documentation."""
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "machines": {"type": "list", "elements": "str", "required": True},
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Read the objects anew, check every machine, then take all of them over."""
+        """Read the objects again, check every machine, then adopt all of them."""
         # In check mode the store keeps what is written in memory: everything is checked and told, nothing lasts.
         objects = self.open_objects(arguments)
         self.check_lock(arguments)

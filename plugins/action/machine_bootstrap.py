@@ -1,19 +1,19 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Make a booted machine a control plane node: kubeadm init or join, on the machine, through node_bootstrap."""
+"""Bootstrap of a booted machine: kubeadm init or join through node_bootstrap."""
 
 from __future__ import annotations
 
 import copy
 import typing as t
 
+from ..module_utils.common import settings
 from ..module_utils.common.redact import redact
 from ..module_utils.common.values import format_time, now_rfc3339, parse_time
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.calls.machine_connection import Answer, MachineCaller
-from ..plugin_utils.decision import names
 from ..plugin_utils.move import export
 from ..plugin_utils.objects import advice
 from ..plugin_utils.objects.bootstrap_data import init_data, join_data
@@ -26,13 +26,12 @@ from ..plugin_utils.records import machine as machine_objects
 from ..plugin_utils.records.objects import MACHINE, ClusterObjects, Object
 from ..plugin_utils.records.secret_values import secret_value
 
-CALL_SECONDS = 12
 # Between the note of a start and the start itself: a call, and two clocks that may differ.
 START_SECONDS = 120
 
 
 class ActionModule(ControlPlaneAction):
-    """See the documentation of the module kubeadm.control_plane.machine_bootstrap."""
+    """Action plugin of the module kubeadm.control_plane.machine_bootstrap; see its documentation."""
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "name": {"type": "str", "required": True},
@@ -42,7 +41,12 @@ class ActionModule(ControlPlaneAction):
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Start the bootstrap or find the one that a run before this started, and wait for its end."""
+        """Start or find the bootstrap, and wait for its end.
+
+        An earlier run may have started it.
+
+        An earlier run may have started it.
+        """
         objects = self.open_objects(arguments)
         self._name: str = arguments["name"]
         machine = objects.machine(self._name)
@@ -68,7 +72,7 @@ class ActionModule(ControlPlaneAction):
             external_etcd.require(objects, caller, self._name, "joinConfiguration" not in (config.get("spec") or {}))
             data, joins = self._data(objects, caller, machine)
             machine_objects.note_start(objects, self._name)
-            limit = max(names.BOOTSTRAP_BOUND, 2 * arguments["timeout"])
+            limit = max(settings.BOOTSTRAP_BOUND, 2 * arguments["timeout"])
             self._record(objects, "Running", "kubeadm is at work", limit)
             # A join can take the quorum away, and with it the API that this machine is noted in. Not before it is noted that it was
             # started: from a copy that says otherwise it would be removed as one that carries nothing.
@@ -77,7 +81,13 @@ class ActionModule(ControlPlaneAction):
                 objects,
                 caller,
                 arguments,
-                dict(self._call, data=data, **joins, limit=limit, wait=0 if not arguments["wait"] else CALL_SECONDS),
+                dict(
+                    self._call,
+                    data=data,
+                    **joins,
+                    limit=limit,
+                    wait=0 if not arguments["wait"] else settings.WAITING_CALL_SECONDS,
+                ),
             )
         if not arguments["wait"] and not answer.failed:
             return {"changed": True, "state": answer.result.get("state")}
@@ -113,7 +123,7 @@ class ActionModule(ControlPlaneAction):
                     f"Nothing else was done. On the machine, journalctl -u kubelet and crictl ps -a tell what it waits for. Run reconcile again to "
                     f"wait for it further. {self._ways_out()}"
                 )
-            answer = self._reach(objects, caller, arguments, dict(self._call, wait=CALL_SECONDS))
+            answer = self._reach(objects, caller, arguments, dict(self._call, wait=settings.WAITING_CALL_SECONDS))
         state = str(answer.result.get("state") or "Failed")
         if state == "Succeeded":
             self._record(objects, state, "")
@@ -146,14 +156,20 @@ class ActionModule(ControlPlaneAction):
         objects.store.modify(MACHINE, objects.namespace, self._name, record)
 
     def _ways_out(self) -> str:
-        """What a user can do about a machine that does not answer, or that does not come to its end."""
+        """Return the user's remedies for a machine that does not answer.
+
+        They hold also for a bootstrap that does not end.
+        """
         bound = f"At {self._ends_at} at the latest kubeadm has ended there, well or not. " if self._ends_at else ""
         return f"{bound}If the machine is gone for good, or is not to be waited for, have it replaced {advice.replace(self._name)}."
 
     def _data(
         self, objects: ClusterObjects, caller: MachineCaller, machine: Object
     ) -> tuple[dict[str, t.Any], dict[str, t.Any]]:
-        """What node_bootstrap is given: its data, and for a join how it asks the cluster for the run's number."""
+        """Return node_bootstrap's data, and a join's fencing query.
+
+        With the query the joining machine asks the cluster for the run's fencing number.
+        """
         config = objects.kubeadm_configs.get(self._name)
         if config is None or objects.control_plane is None:
             raise ControlPlaneFailure(

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Evaluate a cluster's MachineHealthChecks and mark the machines that are to be remediated; removes nothing."""
+"""Evaluation of a cluster's MachineHealthChecks; marks machines to remediate, removes nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NO_CHECKS = (
 
 
 class ActionModule(ControlPlaneAction):
-    """See the documentation of the module kubeadm.control_plane.machine_health_check."""
+    """Action plugin of the module kubeadm.control_plane.machine_health_check; see its documentation."""
 
     ONE_VIEW = True
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
@@ -35,7 +35,7 @@ class ActionModule(ControlPlaneAction):
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Observe, evaluate, mark; returns what was found of each machine."""
+        """Observe, evaluate and mark machines; return the finding of each."""
         store = self.open_store(arguments)
         namespace, name = arguments["namespace"], arguments["cluster"]
         if store.get(CLUSTER, namespace, name) is None:
@@ -78,7 +78,10 @@ class ActionModule(ControlPlaneAction):
 
     @staticmethod
     def _named(store: Store, objects: ClusterObjects, wanted: t.Sequence[str]) -> list[str]:
-        """The named machines that are this cluster's; names that no cluster of the store has are an error."""
+        """Return the named machines that are this cluster's.
+
+        Names that no cluster of the store has are an error.
+        """
         own = {str(each["metadata"]["name"]) for each in objects.machines}
         strange = [name for name in dict.fromkeys(wanted) if name not in own]
         if strange:
@@ -98,14 +101,14 @@ def _nothing() -> dict[str, t.Any]:
 
 
 def _marks(machine: Object) -> Object:
-    """What says that a machine is or is not to be remediated."""
+    """Return the conditions by which a machine is to be remediated."""
     listed = (machine.get("status") or {}).get("conditions") or []
     wanted = ("HealthCheckSucceeded", "OwnerRemediated")
     return {each["type"]: (each["status"], each.get("reason")) for each in listed if each["type"] in wanted}
 
 
 def _lines(evaluation: Evaluation, check_mode: bool) -> list[str]:
-    """One line for each machine that is not healthy and why, else one that says what was found."""
+    """Return one line for each unhealthy machine, else one with the result."""
     if not evaluation.results:
         return [NO_CHECKS]
     lines = []

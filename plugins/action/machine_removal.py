@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Take a machine, or what is left of one, out of a control plane."""
+"""Removal of a machine, or of its remains, from a control plane."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..plugin_utils.reconcile.machine_removal import Removal
 
 
 class ActionModule(ControlPlaneAction):
-    """See the documentation of the module kubeadm.control_plane.machine_removal."""
+    """Action plugin of the module kubeadm.control_plane.machine_removal; see its documentation."""
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "name": {"type": "str"},
@@ -25,7 +25,7 @@ class ActionModule(ControlPlaneAction):
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Do the next part of the removal."""
+        """Run the next step of a machine's removal."""
         if not (arguments["name"] or arguments["member_id"] or arguments["node"]):
             raise ControlPlaneFailure("one of name, member_id and node is needed; nothing was done.")
         objects = self.open_objects(arguments)

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Make an API server a store: CustomResourceDefinitions and roles."""
+"""Installation of CustomResourceDefinitions and roles: an API server becomes a store."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..plugin_utils.store.kubernetes.requests import KubernetesApi, Refused
 
 
 class ActionModule(ControlPlaneAction):
-    """See the documentation of the module kubeadm.control_plane.management_cluster."""
+    """Action plugin of the module kubeadm.control_plane.management_cluster; see its documentation."""
 
     COMMON_ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {"store": opening.STORE_SPEC}
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
@@ -37,7 +37,7 @@ class ActionModule(ControlPlaneAction):
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Look at everything, then make what is missing; in check mode only look."""
+        """Check everything, then create what is missing; check mode only checks."""
         store = arguments["store"]
         if not opening.is_kubernetes(store):
             raise ControlPlaneFailure(

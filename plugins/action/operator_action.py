@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Begin an Action: read and check it, freeze its plan, keep both; or find one that has begun."""
+"""Start of an Action, with its plan kept; or its resumption.
+
+The Action is read and checked, and its plan frozen; one that has started is found again.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from ..plugin_utils.records.objects import ClusterObjects, Object
 
 
 class ActionModule(ControlPlaneAction):
-    """See the documentation of the module kubeadm.control_plane.operator_action."""
+    """Action plugin of the module kubeadm.control_plane.operator_action; see its documentation."""
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "manifest": {"type": "path"},
@@ -34,7 +37,7 @@ class ActionModule(ControlPlaneAction):
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Return the Action's name; ``act`` says whether there is something to run."""
+        """Return the Action's name; ``act`` is whether there is something to run."""
         store = self.open_store(arguments)
         cluster_objects = self.open_objects(arguments, store)
         executions = Executions(store, arguments["namespace"], arguments["cluster"])

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a person says of an Action under way: approve, pause, resume, retry, skip, abort."""
+"""User's commands to a running Action: approve, pause, resume, retry, skip, abort."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SHOWN = 20
 
 
 class ActionModule(ControlPlaneAction):
-    """See the documentation of the module kubeadm.control_plane.operator_flow."""
+    """Action plugin of the module kubeadm.control_plane.operator_flow; see its documentation."""
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "verb": {"type": "str", "required": True, "choices": list(VERBS)},
@@ -36,7 +36,10 @@ class ActionModule(ControlPlaneAction):
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Write the word into the object; the running pass, or the next, sees it before its next Task."""
+        """Write the user's command into the Action's object.
+
+        The running pass, or the next one, sees it before its next Task.
+        """
         store = self.open_store(arguments)
         executions = Executions(store, arguments["namespace"], arguments["cluster"])
         root = executions.needed(arguments["name"])

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Show a cluster's Actions, or one with its Tasks, their commands and logs."""
+"""Actions of a cluster, or one with its Tasks, commands and logs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..plugin_utils.operator.tasks.progress import Executions
 
 
 class ActionModule(ControlPlaneAction):
-    """See the documentation of the module kubeadm.control_plane.operator_info."""
+    """Action plugin of the module kubeadm.control_plane.operator_info; see its documentation."""
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "name": {"type": "str", "default": ""},
@@ -24,7 +24,7 @@ class ActionModule(ControlPlaneAction):
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Read and show; nothing is written."""
+        """Read and show the Actions; nothing is written."""
         executions = Executions(self.open_store(arguments), arguments["namespace"], arguments["cluster"])
         roots = [executions.needed(arguments["name"])] if arguments["name"] else executions.roots()
         rows = [overview.row(executions.load(each)) for each in roots]

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Decide what comes next of an Action, and do whatever of that needs no node."""
+"""Decision of an Action's next step; steps without a node are done."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FAILS = (flow.FAILED, flow.INCONSISTENT)
 
 
 class ActionModule(ControlPlaneAction):
-    """See the documentation of the module kubeadm.control_plane.operator_next."""
+    """Action plugin of the module kubeadm.control_plane.operator_next; see its documentation."""
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "name": {"type": "str", "default": ""},
@@ -29,7 +29,10 @@ class ActionModule(ControlPlaneAction):
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Return the step; ``act`` says whether Tasks are to be run, ``fails`` whether a person must act."""
+        """Return the Action's next step.
+
+        ``act`` is whether Tasks are to be run, ``fails`` whether the user must act.
+        """
         store = self.open_store(arguments)
         cluster_objects = self.open_objects(arguments, store)
         executions = Executions(store, arguments["namespace"], arguments["cluster"])

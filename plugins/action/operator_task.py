@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run Tasks of an Action on their nodes."""
+"""Execution of an Action's Tasks on their nodes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..plugin_utils.records.objects import Object
 
 
 class ActionModule(ControlPlaneAction):
-    """See the documentation of the module kubeadm.control_plane.operator_task."""
+    """Action plugin of the module kubeadm.control_plane.operator_task; see its documentation."""
 
     _supports_check_mode = False
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
@@ -30,7 +30,10 @@ class ActionModule(ControlPlaneAction):
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Run them, and then others of their TaskGroup; what fails is in their records, and is told by operator_next."""
+        """Run the given Tasks, and then others of their TaskGroup.
+
+        Failures are in the Tasks' records; operator_next reports them.
+        """
         store = self.open_store(arguments)
         cluster_objects = self.open_objects(arguments, store)
         executions = Executions(store, arguments["namespace"], arguments["cluster"])
@@ -60,7 +63,7 @@ class ActionModule(ControlPlaneAction):
 
     @staticmethod
     def _group(executions: Executions, root: Object, names: t.Sequence[str]) -> t.Optional[str]:
-        """The planned group that Tasks belong to."""
+        """Return the planned group of the Tasks."""
         execution = executions.load(root)
         for group in execution.plan["groups"]:
             if any(each["metadata"]["name"] in names for each in execution.tasks_of(group)):

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Show the steps until a cluster is what its manifest says; keep them as a plan. Changes nothing."""
+"""Plan of the steps to a cluster's desired state; changes nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..plugin_utils.store.opening import STORE_SPEC
 
 
 class ActionModule(ForeseeingAction):
-    """See the documentation of the module kubeadm.control_plane.plan."""
+    """Action plugin of the module kubeadm.control_plane.plan; see its documentation."""
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "store": {**STORE_SPEC, "required": False},
@@ -37,7 +37,7 @@ class ActionModule(ForeseeingAction):
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Observe or read a snapshot, plan, show and keep."""
+        """Observe or read a snapshot, make the plan, show and keep it."""
         write = not self.check_mode
         policy = planning.policy(arguments, approved=False)
         snapshot = self._what_if(arguments, policy) if arguments["snapshot"] else self._observed(arguments, policy)
@@ -57,7 +57,7 @@ class ActionModule(ForeseeingAction):
 
     @staticmethod
     def _refusal(document: Object) -> dict[str, t.Any]:
-        """What makes the task fail where reconcile would fail, too, before its first step."""
+        """Return the task's failure where reconcile would fail before its first step."""
         if document["steps"] or document["end"]["action"] != stable.BLOCKED:
             return {}
         title = f"{document['namespace']}/{document['cluster']}"
@@ -82,7 +82,7 @@ class ActionModule(ForeseeingAction):
 
 
 def plan_result(document: Object) -> dict[str, t.Any]:
-    """Return what a task registers of a plan: everything but the states, which are large."""
+    """Return a plan's result for the task, without the large states."""
 
     def brief(step: Object) -> Object:
         return {**step, "expects": step["expects"]["fingerprint"]}

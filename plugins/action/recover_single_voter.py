@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Go on with a cluster's etcd on one machine, after the second voter was lost."""
+"""Recovery of a cluster's etcd on one machine, its second voter lost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..plugin_utils.reconcile.second_voter import recover
 
 
 class ActionModule(ControlPlaneAction):
-    """See the documentation of the module kubeadm.control_plane.recover_single_voter."""
+    """Action plugin of the module kubeadm.control_plane.recover_single_voter; see its documentation."""
 
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "machine": {"type": "str", "required": True},
@@ -23,7 +23,7 @@ class ActionModule(ControlPlaneAction):
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Recover, give the lost machine up, take note of the success."""
+        """Recover etcd, give the lost machine up, note the success."""
         objects = self.open_objects(arguments)
         if self.check_mode:
             return {"changed": True}

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Note what came of a cluster; after the last one of a play, show what came of all of them."""
+"""Summary of a play's outcomes, noted cluster by cluster.
+
+It is shown after the play's last cluster.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ SHOWN_STEPS = 6
 
 
 class ActionModule(ControlPlaneAction):
-    """See the documentation of the module kubeadm.control_plane.run_summary."""
+    """Action plugin of the module kubeadm.control_plane.run_summary; see its documentation."""
 
     ENDS = True
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
@@ -37,7 +40,7 @@ class ActionModule(ControlPlaneAction):
     }
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Note, and sum up where this was the last."""
+        """Note the outcome; show the summary after the last cluster."""
         host = str(self._task_vars.get("inventory_hostname") or arguments["cluster"])
         outcome = self._outcome(arguments)
         hosts = sorted({*map(str, arguments["hosts"]), host})
@@ -77,7 +80,7 @@ class ActionModule(ControlPlaneAction):
         return {"result": run_outcomes.NOTHING, "message": said}
 
     def _steps(self, arguments: dict[str, t.Any]) -> list[str]:
-        """The steps that this run took, by the journal."""
+        """Return the steps that this run took, from the journal."""
         try:
             mine = steps_of(self.journal(arguments), arguments["run"])
         except StoreError:
@@ -86,7 +89,10 @@ class ActionModule(ControlPlaneAction):
 
 
 def _first(error: str) -> str:
-    """The first sentence of an error; where that is the head of a list, the list's first entry, too."""
+    """Return the first sentence of an error.
+
+    Where that is the head of a list, the list's first entry is added.
+    """
     lines = [line.strip() for line in error.splitlines() if line.strip()] or ["failed"]
     return " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """What every module says about itself under ``attributes``, so that nobody has to read its source to find out."""
+    """Attributes of every module: what it supports, in its documentation."""
 
     # A module that extends this fragment gives ``support`` (full, partial, none or N/A) for each of the three itself.
     DOCUMENTATION = r"""

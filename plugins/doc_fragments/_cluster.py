@@ -8,7 +8,10 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """The options of every module that works on a cluster's stored objects; with _store.py in step with plugin_utils/base_classes/control_plane_action.py."""
+    """Options of every module that works on a cluster's stored objects.
+
+    Keep it, with _store.py, in step with plugin_utils/base_classes/control_plane_action.py.
+    """
 
     DOCUMENTATION = r"""
 options:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """How the modules about etcd reach it; keep in step with module_utils/etcd/arguments.py."""
+    """Options of the etcd modules; keep in step with module_utils/etcd/arguments.py.
+
+    By them the modules reach etcd.
+    """
 
     DOCUMENTATION = r"""
 options:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """Options of every module that runs on a machine; keep in step with module_utils/node/arguments.py."""
+    """Options of every module that runs on a machine.
+
+    Keep it in step with module_utils/node/arguments.py.
+    """
 
     DOCUMENTATION = r"""
 options:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """The options that the modules for local machines share; in step with module_utils/nspawn/arguments.py."""
+    """Options of the modules for local machines.
+
+    Keep it in step with module_utils/nspawn/arguments.py.
+    """
 
     # Every module of the provider.
     DOCUMENTATION = r"""

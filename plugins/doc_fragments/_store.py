@@ -8,7 +8,10 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """The option that names a store; in step with plugin_utils/store/opening.py, roles/control_plane/meta and plugins/inventory/clusters.py."""
+    """Option that names a store.
+
+    Keep it in step with plugin_utils/store/opening.py, roles/control_plane/meta and plugins/inventory/clusters.py.
+    """
 
     DOCUMENTATION = r"""
 options:

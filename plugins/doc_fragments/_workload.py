@@ -8,9 +8,11 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """Options of the modules that edit objects of a workload cluster; in step with plugin_utils/base_classes/workload_action.py.
+    """Options of the modules that edit objects of a workload cluster.
 
-    Named before _store: what the first fragment says of an option stands, so that store is needed with cluster only.
+    Keep it in step with plugin_utils/base_classes/workload_action.py.
+
+    Named before _store: what the first fragment says of an option counts, so that store is needed with cluster only.
     """
 
     DOCUMENTATION = r"""

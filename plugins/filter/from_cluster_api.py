@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The filter from_cluster_api."""
+"""Filter from_cluster_api."""
 
 from __future__ import annotations
 
@@ -73,14 +73,14 @@ NAME = "from_cluster_api"
 
 
 def from_cluster_api(value: t.Any) -> list[dict[str, t.Any]]:
-    """See DOCUMENTATION."""
+    """Return Cluster API objects of any version in hub form; see DOCUMENTATION."""
     with kubeadm.explained():
         return cluster_api.hub_objects(value)
 
 
 class FilterModule:
-    """The filter."""
+    """Filter plugin with the filter from_cluster_api."""
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        """Filters by name."""
+        """Return the filters by name."""
         return {NAME: from_cluster_api}

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The filter from_kubeadm."""
+"""Filter from_kubeadm."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ NAME = "from_kubeadm"
 
 
 def from_kubeadm(value: t.Any) -> dict[str, t.Any]:
-    """See DOCUMENTATION."""
+    """Return kubeadm's configuration of any version in hub form; see DOCUMENTATION."""
     source = kubeadm.plain(value)
     with kubeadm.explained():
         found = any_form.read(source)
@@ -81,8 +81,8 @@ def from_kubeadm(value: t.Any) -> dict[str, t.Any]:
 
 
 class FilterModule:
-    """The filter."""
+    """Filter plugin with the filter from_kubeadm."""
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        """Filters by name."""
+        """Return the filters by name."""
         return {NAME: from_kubeadm}

@@ -1,13 +1,13 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The filter kubeadm_api_version."""
+"""Filter kubeadm_api_version."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: kubeadm_api_version
-short_description: The kubeadm API version that fits a Kubernetes version
+short_description: Return the kubeadm API version that fits a Kubernetes version
 version_added: 0.2.0
 author: kubeadm.control_plane contributors (@kubeadm-control-plane)
 description:
@@ -48,7 +48,7 @@ NAME = "kubeadm_api_version"
 
 
 def kubeadm_api_version(value: t.Any) -> str:
-    """See DOCUMENTATION."""
+    """Return the kubeadm API version of a Kubernetes version; see DOCUMENTATION."""
     text = kubeadm.version(value)
     with kubeadm.explained():
         try:
@@ -62,8 +62,8 @@ def kubeadm_api_version(value: t.Any) -> str:
 
 
 class FilterModule:
-    """The filter."""
+    """Filter plugin with the filter kubeadm_api_version."""
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        """Filters by name."""
+        """Return the filters by name."""
         return {NAME: kubeadm_api_version}

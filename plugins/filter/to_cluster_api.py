@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The filter to_cluster_api."""
+"""Filter to_cluster_api."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def to_cluster_api(
     infrastructure_version: t.Any = whole_objects.DEFAULT_INFRASTRUCTURE_VERSION,
     output: t.Any = "text",
 ) -> t.Any:
-    """See DOCUMENTATION."""
+    """Return Cluster API objects in another version; see DOCUMENTATION."""
     for name, given in (("version", version), ("on_loss", on_loss), ("output", output)):
         if not isinstance(given, str) or given not in _CHOICES[name]:
             raise AnsibleFilterError(f"{name} is one of {', '.join(_CHOICES[name])}, not {str(given)[:80]!r}.")
@@ -153,8 +153,8 @@ def to_cluster_api(
 
 
 class FilterModule:
-    """The filter."""
+    """Filter plugin with the filter to_cluster_api."""
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        """Filters by name."""
+        """Return the filters by name."""
         return {NAME: to_cluster_api}

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The filter to_kubeadm."""
+"""Filter to_kubeadm."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def to_kubeadm(
     validate: bool = True,
     output: str = "text",
 ) -> t.Any:
-    """See DOCUMENTATION."""
+    """Return kubeadm's configuration for a Kubernetes version; see DOCUMENTATION."""
     if command is not None and command not in kinds.COMMANDS:
         raise AnsibleFilterError(f"command is one of {', '.join(kinds.COMMANDS)}, not {command!r}.")
     if output not in OUTPUTS:
@@ -189,8 +189,8 @@ def _number(api_version: t.Any) -> t.Optional[int]:
 
 
 class FilterModule:
-    """The filter."""
+    """Filter plugin with the filter to_kubeadm."""
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        """Filters by name."""
+        """Return the filters by name."""
         return {NAME: to_kubeadm}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: clusters
-short_description: Clusters and their machines as inventory hosts
+short_description: List clusters and their machines as inventory hosts
 version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
@@ -233,7 +233,7 @@ Key = tuple[str, str]
 
 
 class InventoryModule(BaseInventoryPlugin, Constructable):
-    """Clusters and machines as hosts."""
+    """Inventory plugin with clusters and machines as hosts."""
 
     NAME = "kubeadm.control_plane.clusters"
 
@@ -304,7 +304,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
                     self._add_machines(store, host.name, *key)
 
     def _stored(self, store: t.Any, namespace: str | None) -> dict[Key, inventory_groups.Labels]:
-        """The stored clusters with their labels; None for those of one whose file is damaged, which no other is to suffer from."""
+        """Return stored clusters with labels; None for a damaged file's labels."""
         found: dict[Key, inventory_groups.Labels] = {}
         try:
             for cluster in store.list(CLUSTER, namespace):
@@ -333,7 +333,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         return files
 
     def _new_manifest(self, folder: str) -> str:
-        """The path of a new cluster's manifest, with a * for its name; "" where no pattern takes new files."""
+        """Return a new manifest's path, * for the name; "" without pattern."""
         patterns = [each for each in self.get_option("manifests") if os.path.basename(each).count("*") == 1]
         known = patterns and not glob.has_magic(os.path.dirname(patterns[0]))
         return os.path.join(folder, patterns[0]) if known else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: api_endpoints
-short_description: Correct what kubeadm tells joining machines about where API servers are
+short_description: Correct the API server addresses that kubeadm gives to joining machines
 version_added: 0.3.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

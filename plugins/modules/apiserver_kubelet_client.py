@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: apiserver_kubelet_client
-short_description: Let API servers reach kubelets with the certificate that kubeadm 1.37 gives them
+short_description: Bind the API servers' kubelet client certificate to its role
 version_added: 0.2.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

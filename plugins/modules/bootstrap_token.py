@@ -8,7 +8,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: bootstrap_token
-short_description: Make or delete a token with which a machine joins a cluster
+short_description: Create or delete a bootstrap token for a joining machine
 version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
@@ -92,6 +92,7 @@ signed:
   type: bool
 """
 
+from ..module_utils.common import settings
 from ..module_utils.common.guard import NodeError
 from ..module_utils.common.https import Unreachable
 from ..module_utils.node import arguments
@@ -107,7 +108,7 @@ def main() -> None:
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "token": {"type": "str", "no_log": True},
             "token_id": {"type": "str", "no_log": False},
-            "ttl": {"type": "int", "default": bootstrap_token.TTL_SECONDS},
+            "ttl": {"type": "int", "default": settings.BOOTSTRAP_TOKEN_SECONDS},
             "wait": {"type": "int", "default": 5},
             **arguments.MACHINE,
             **arguments.FENCING,
@@ -135,7 +136,7 @@ def main() -> None:
 
 
 def present(module: NodeModule, client: ApiClient) -> dict[str, object]:
-    """Make the token."""
+    """Create the token."""
     token = module.params["token"] or bootstrap_token.new_token()
     document = bootstrap_token.secret_document(
         token,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: cluster
-short_description: Bring a cluster's manifest into the store, or mark a cluster for deletion
+short_description: Apply a cluster's manifest to the store, or mark it for deletion
 version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

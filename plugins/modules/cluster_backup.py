@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: cluster_backup
-short_description: Back up a cluster's etcd - a verified snapshot on a machine, and a copy on the controller
+short_description: Back up a cluster's etcd to a machine and the controller
 version_added: 0.4.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

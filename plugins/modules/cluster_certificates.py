@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: cluster_certificates
-short_description: Make a cluster's certificate authorities, service account keys and kubeconfig
+short_description: Generate a cluster's certificate authorities, service account keys and kubeconfig
 version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: cluster_export
-short_description: Keep a copy of a cluster's objects on the controller
+short_description: Copy a cluster's objects to the controller
 version_added: 0.7.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

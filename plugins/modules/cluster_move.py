@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: cluster_move
-short_description: Carry a cluster's objects from one store to another
+short_description: Move a cluster's objects from one store to another
 version_added: 0.7.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: cluster_restore
-short_description: Restore the etcd of a cluster that lost its quorum, with consent to what is lost
+short_description: Restore the etcd of a cluster that lost its quorum
 version_added: 0.4.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

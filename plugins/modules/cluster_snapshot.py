@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: cluster_snapshot
-short_description: Keep a verified etcd snapshot on a machine of a cluster
+short_description: Take a verified etcd snapshot on a machine of a cluster
 version_added: 0.3.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: cluster_status
-short_description: Show a cluster's state at a glance and return it as data
+short_description: Show a cluster's state and return it as data
 version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

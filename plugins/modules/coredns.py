@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: coredns
-short_description: Bring CoreDNS to another image, with its Corefile migrated
+short_description: Update CoreDNS to another image and migrate its Corefile
 version_added: 0.2.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

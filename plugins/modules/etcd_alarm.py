@@ -8,7 +8,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: etcd_alarm
-short_description: List etcd's alarms, and take them back where what raised them is gone
+short_description: List etcd's alarms, and disarm those whose cause is gone
 version_added: 0.4.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
@@ -204,12 +204,12 @@ def figures(verdict: t.Optional[Verdict]) -> dict[str, t.Any]:
 
 
 def shown(alarms: t.Iterable[Alarm]) -> list[dict[str, str]]:
-    """Return alarms as the result has them."""
+    """Return alarms in the form of the module's result."""
     return [each.document() for each in alarms]
 
 
 def sizes(view: View, quota: int) -> dict[str, dict[str, t.Any]]:
-    """Return the size of every member's database that told it."""
+    """Return the database size of every member that reported one."""
     found = {}
     for member in view.members:
         witness = view.witnesses.get(member.id)

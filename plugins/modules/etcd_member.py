@@ -8,7 +8,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: etcd_member
-short_description: Remove a member from an etcd cluster, or promote a learner, without losing quorum
+short_description: Remove an etcd member or promote a learner without losing quorum
 version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: etcd_member_info
-short_description: Show the members of an etcd cluster, as each of them sees it
+short_description: Show the members of an etcd cluster, as each reports them
 version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: etcd_recover_single_voter
-short_description: Go on with etcd on this node as the only voter, after the second of two was lost
+short_description: Recover etcd on this node as the only voter
 version_added: 0.3.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: etcd_restore
-short_description: Restore etcd on a control plane node from a snapshot, as its only member, or stop it for good
+short_description: Restore etcd on a control plane node, or stop it for good
 version_added: 0.4.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
@@ -197,7 +197,7 @@ def stopped(module: NodeModule) -> dict[str, t.Any]:
 
 
 def restored(module: NodeModule) -> dict[str, t.Any]:
-    """Start the restore or find it, wait for it, and tell what came of it."""
+    """Start or find the restore, wait for it, and return its result."""
     params = module.params
     unit = Unit()
     wanted = Wanted(params["snapshot"], params["revision"], params["replace_working"])

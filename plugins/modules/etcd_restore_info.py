@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: etcd_restore_info
-short_description: What there is to restore etcd from on a control plane node, and whether etcd has to be restored
+short_description: List a node's sources for an etcd restore
 version_added: 0.4.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: etcd_snapshot
-short_description: Take a snapshot of etcd on a control plane node, verify it and keep it there
+short_description: Take and verify an etcd snapshot on a control plane node
 version_added: 0.3.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
@@ -169,6 +169,7 @@ removed:
   elements: str
 """
 
+from ..module_utils.common import settings
 from ..module_utils.common.guard import NodeError
 from ..module_utils.common.https import Unreachable
 from ..module_utils.etcd.arguments import LOCAL_MEMBER
@@ -186,7 +187,7 @@ def main() -> None:
         argument_spec={
             "name": {"type": "str", "required": True},
             "directory": {"type": "path", "default": DIRECTORY},
-            "keep": {"type": "int", "default": 5},
+            "keep": {"type": "int", "default": settings.SNAPSHOTS_KEPT},
             "verify": {"type": "str", "choices": [RESTORE, HASH], "default": RESTORE},
             "max_age": {"type": "int", "default": 0},
             "purpose": {"type": "str", "default": ""},
@@ -237,7 +238,7 @@ def main() -> None:
 
 
 def message(taken: Taken) -> str:
-    """Return what was done, in words."""
+    """Return the result's message about a snapshot."""
     kept = taken.kept
     if kept is None:
         return f"a snapshot of etcd would be kept in {taken.path}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: etcd_snapshot_file
-short_description: Carry a snapshot of etcd from or to a control plane node, in sealed pieces
+short_description: Copy an etcd snapshot from or to a control plane node
 version_added: 0.4.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: external_etcd_info
-short_description: Tell whether an external etcd serves this machine
+short_description: Check that an external etcd serves this machine
 version_added: 0.4.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: failure_report
-short_description: End a failed run with what was under way, whether it is safe now, and what to do
+short_description: Report a failed run, its open step, its safety and the remedy
 version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

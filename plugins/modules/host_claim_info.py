@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: host_claim_info
-short_description: Whose an existing host is, and what a cluster left on it
+short_description: Show the ownership claim of a host and a cluster's remains
 version_added: 0.4.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: infrastructure_info
-short_description: What an infrastructure provider's role needs to know of a cluster
+short_description: Return facts about a cluster for an infrastructure provider's role
 version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

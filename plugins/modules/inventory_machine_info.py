@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: inventory_machine_info
-short_description: Whether machines that are hosts of the inventory are still there
+short_description: Check that machines that are inventory hosts are still there
 version_added: 0.4.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: inventory_pool_info
-short_description: The pool of hosts behind a cluster's machine template
+short_description: Show the pool of hosts behind a cluster's machine template
 version_added: 0.4.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

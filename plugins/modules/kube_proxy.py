@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kube_proxy
-short_description: Bring kube-proxy's image to the control plane's version
+short_description: Update kube-proxy's image to the control plane's version
 version_added: 0.2.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

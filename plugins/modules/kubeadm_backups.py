@@ -8,7 +8,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kubeadm_backups
-short_description: Keep what kubeadm's upgrades leave on a node in bounds
+short_description: Remove old files that kubeadm's upgrades leave on a node
 version_added: 0.10.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
@@ -58,16 +58,21 @@ msg:
   type: str
 """
 
+from ..module_utils.common import settings
 from ..module_utils.common.guard import NodeError
 from ..module_utils.node import arguments
-from ..module_utils.node.host.kubeadm_backups import FOLDER, KEPT, prune
+from ..module_utils.node.host.kubeadm_backups import FOLDER, prune
 from ..module_utils.node.module import NodeModule
 
 
 def main() -> None:
     """Run the module."""
     module = NodeModule(
-        argument_spec={"keep": {"type": "int", "default": KEPT}, **arguments.MACHINE, **arguments.FENCING},
+        argument_spec={
+            "keep": {"type": "int", "default": settings.KUBEADM_BACKUPS_KEPT},
+            **arguments.MACHINE,
+            **arguments.FENCING,
+        },
         supports_check_mode=True,
     )
     params = module.params

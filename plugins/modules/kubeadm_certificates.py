@@ -8,7 +8,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kubeadm_certificates
-short_description: When a node's certificates end, and a new client certificate for its kubelet
+short_description: Read a node's certificate expiry, and renew its kubelet's client certificate
 version_added: 0.6.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kubeadm_config
-short_description: Read and edit the ConfigMap kubeadm-config, whatever kubeadm API version it was written in
+short_description: Read and edit the ConfigMap kubeadm-config of any kubeadm API version
 version_added: 0.2.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

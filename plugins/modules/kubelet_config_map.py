@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kubelet_config_map
-short_description: Give machines of a Kubernetes version the ConfigMap that their kubelets are configured from
+short_description: Create the kubelets' ConfigMap for a Kubernetes version
 version_added: 0.2.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

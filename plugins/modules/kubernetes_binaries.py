@@ -8,7 +8,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kubernetes_binaries
-short_description: Bring kubeadm, kubelet and kubectl on a node to a version
+short_description: Install a version of kubeadm, kubelet and kubectl on a node
 version_added: 0.6.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

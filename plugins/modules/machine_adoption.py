@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: machine_adoption
-short_description: Make a control plane the controller of machines that have none
+short_description: Adopt machines without a controller into a control plane
 version_added: 0.4.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

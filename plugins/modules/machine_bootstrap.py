@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: machine_bootstrap
-short_description: Make a booted machine a control plane node with kubeadm
+short_description: Bootstrap a booted machine as control plane node with kubeadm
 version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: machine_health_check
-short_description: Check the machines' health and mark those that are to be remediated
+short_description: Check the machines' health and mark unhealthy ones for remediation
 version_added: 0.3.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

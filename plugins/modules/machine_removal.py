@@ -8,7 +8,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: machine_removal
-short_description: Take a machine, or what is left of one, out of a control plane
+short_description: Remove a machine, or its remains, from a control plane
 version_added: 0.3.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

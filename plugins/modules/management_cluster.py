@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: management_cluster
-short_description: Make a Kubernetes API server a store for clusters
+short_description: Install what makes a Kubernetes API server a store for clusters
 version_added: 0.7.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

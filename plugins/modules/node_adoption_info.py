@@ -8,7 +8,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: node_adoption_info
-short_description: Read what adopting a control plane needs from one of its machines
+short_description: Read facts for adopting a control plane from one of its machines
 version_added: 0.4.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

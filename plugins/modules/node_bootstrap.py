@@ -8,7 +8,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: node_bootstrap
-short_description: Make a machine a control plane node with kubeadm
+short_description: Bootstrap a machine as control plane node with kubeadm
 version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
@@ -308,7 +308,10 @@ def main() -> None:
 
 
 def mask_secrets_only(module: NodeModule, data: dict[str, t.Any], access: t.Optional[dict[str, str]] = None) -> None:
-    """Let the module mask what may be secret, instead of every word of the data wherever it occurs ("init", "0600")."""
+    """Mask only what may be secret in the module's output.
+
+    Else every word of the data would be masked wherever it occurs ("init", "0600").
+    """
     secrets = [data["config"], *data["preKubeadmCommands"], *data["postKubeadmCommands"]]
     secrets.append((access or {}).get("token"))
     secrets += [entry.get("content") for entry in data["files"]] + [entry.get("passwd") for entry in data["users"]]

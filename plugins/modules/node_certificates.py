@@ -8,7 +8,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: node_certificates
-short_description: Write certificates, keys and kubeconfigs of a node, restart what reads them, and read back what is in use
+short_description: Write a node's certificates, keys and kubeconfigs, and restart their readers
 version_added: 0.6.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
@@ -298,7 +298,7 @@ def main() -> None:
 
 
 def run(params: t.Mapping[str, t.Any], *, check: bool) -> dict[str, t.Any]:
-    """Do what the parameters say, and return the module's result."""
+    """Apply the parameters and return the module's result."""
 
     def still_allowed() -> None:
         arguments.check(params, check_mode=check)
@@ -343,7 +343,10 @@ def run(params: t.Mapping[str, t.Any], *, check: bool) -> dict[str, t.Any]:
 
 
 def aggregated(pki: str, other: t.Mapping[str, str]) -> list[dict[str, t.Any]]:
-    """What the API servers behind this one answer to the node's certificate and to another one."""
+    """Return the aggregated API servers' answers to two client certificates.
+
+    One is the node's, the other is given.
+    """
     current = tuple(guard.read_text(f"{pki}/front-proxy-client.{suffix}") for suffix in ("crt", "key"))
     access = read_access()
     with ApiClient(access, own_server() or access.server, 10.0) as client:
@@ -351,7 +354,7 @@ def aggregated(pki: str, other: t.Mapping[str, str]) -> list[dict[str, t.Any]]:
 
 
 def file(path: str) -> dict[str, t.Any]:
-    """What is public of a file."""
+    """Return the public facts about a file."""
     changes.check_path(path)
     digest = changes.digest(path)
     found: dict[str, t.Any] = {"present": bool(digest), "sha256": digest, "public": changes.public(path)}
@@ -363,7 +366,10 @@ def file(path: str) -> dict[str, t.Any]:
 
 
 def files_of(component: str) -> dict[str, str]:
-    """The flags of a static pod that lead to a file; of the kubelet, its configuration's file of authorities."""
+    """Return the flags of a static pod that name a file.
+
+    Of the kubelet: its configuration's file of authorities.
+    """
     if component == KUBELET:
         found = re.search(
             r"^\s*clientCAFile:\s*[\"']?([^\s\"']+)", guard.read_text(KUBELET_CONFIGURATION), re.MULTILINE

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: node_command
-short_description: Run a program on a node to its end, once, whatever becomes of the run that started it
+short_description: Run a program on a node once, independently of the run
 version_added: 0.6.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

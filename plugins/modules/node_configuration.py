@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: node_configuration
-short_description: Bring a changed configuration of the cluster to one node, or leave the node as it was
+short_description: Apply a changed cluster configuration to one node, or roll back
 version_added: 0.6.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
@@ -190,7 +190,7 @@ KUBELET = "kubelet"
 
 
 def request_of(params: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """What the work is asked for. Raises NodeError."""
+    """Return the request of the operation. Raises NodeError."""
     request: dict[str, t.Any] = {
         "node": params["node"],
         "patches": params["patches"] or "",
@@ -210,7 +210,10 @@ def request_of(params: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 
 def preview(params: t.Mapping[str, t.Any], request: dict[str, t.Any], places: Places) -> list[str]:
-    """What would change here, in words; narrows the request down to it. Raises NodeError where that is refused."""
+    """Return the changes that this node would get, in words.
+
+    The request is narrowed down to them. Raises NodeError where that is refused.
+    """
     if params["work"] == KUBELET:
         rehearse(places, str(request["kubeconfig"]))
         words = kubelet_flags.flags_of_kubelet(places.unit_of_kubelet, places.proc, systemd_units.run)
@@ -239,7 +242,7 @@ def preview(params: t.Mapping[str, t.Any], request: dict[str, t.Any], places: Pl
 
 
 def document(report: Report, changes: t.Sequence[str]) -> dict[str, t.Any]:
-    """A report with the module's names."""
+    """Return a report under the names of the module's result."""
     return {
         "state": report.state,
         "stage": report.stage,
@@ -252,7 +255,7 @@ def document(report: Report, changes: t.Sequence[str]) -> dict[str, t.Any]:
 
 
 def work(module: NodeModule, places: Places) -> dict[str, t.Any]:
-    """Begin or find the work and wait for it. Raises NodeError."""
+    """Start or find the operation and wait for it. Raises NodeError."""
     params = module.params
     check = module.check_mode or params["only_compare"]
     works = Works({CONTROL_PLANE: ControlPlaneChange, KUBELET: KubeletChange}, places)

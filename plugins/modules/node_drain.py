@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: node_drain
-short_description: Drain a Node of a control plane node's cluster and wait until its volumes are detached
+short_description: Drain a Node and wait until its volumes are detached
 version_added: 0.3.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
@@ -182,7 +182,7 @@ def main() -> None:
 
 
 def diff(params: t.Mapping[str, t.Any], report: Report) -> dict[str, t.Any]:
-    """Return what changed, or would, of the Node."""
+    """Return the Node's changes, or those of check mode."""
     if not report.changed:
         return {}
     drained = {"schedulable": False, "pods that go": list(report.pods)}
@@ -192,7 +192,7 @@ def diff(params: t.Mapping[str, t.Any], report: Report) -> dict[str, t.Any]:
 
 
 def drain(params: t.Mapping[str, t.Any], *, check: bool) -> Report:
-    """Do what the module's parameters say, through the machine's own API server."""
+    """Drain or release the Node through the machine's own API server."""
 
     def still_allowed() -> None:
         arguments.check(params, check_mode=check)

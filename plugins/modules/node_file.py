@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: node_file
-short_description: Put a file on a node, whole, or take it away
+short_description: Write a whole file on a node, or delete it
 version_added: 0.6.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

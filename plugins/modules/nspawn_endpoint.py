@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: nspawn_endpoint
-short_description: Put a load balancer in front of a cluster's local machines
+short_description: Run a load balancer in front of a cluster's local machines
 version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
@@ -115,7 +115,7 @@ from ..module_utils.nspawn.errors import NspawnError
 
 
 def execute(params: t.Mapping[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
-    """Do what the parameters ask for; return the module's result."""
+    """Create or remove the endpoint; return the module's result."""
     host.require_root()
     layout = layout_of(params)
     known = lifecycle.look(layout, params["namespace"], params["cluster"])

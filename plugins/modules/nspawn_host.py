@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: nspawn_host
-short_description: Prepare this host for local machines, or remove everything that they left
+short_description: Prepare this host for local machines, or remove all their remains
 version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
@@ -87,7 +87,7 @@ from ..module_utils.nspawn.run import Progress
 
 
 def execute(params: t.Mapping[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
-    """Do what the parameters ask for; return the module's result."""
+    """Prepare or clean the host; return the module's result."""
     host.require_root()
     layout = layout_of(params)
     if params["state"] == "absent":

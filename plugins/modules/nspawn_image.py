@@ -136,7 +136,7 @@ from ..module_utils.nspawn.machine import lifecycle
 
 
 def execute(params: t.Mapping[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
-    """Do what the parameters ask for; return the module's result."""
+    """Build or remove the image; return the module's result."""
     host.require_root()
     cache = cache_of(params)
     name = params["name"] or image.image_name(params["kubernetes_version"] or "")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: nspawn_machine
-short_description: Make, start and remove real local machines
+short_description: Create, start and remove real local machines
 version_added: 0.1.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
@@ -197,7 +197,7 @@ from ..module_utils.nspawn.machine import lifecycle
 
 
 def execute(params: t.Mapping[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
-    """Do what the parameters ask for; return the module's result."""
+    """Create, start or remove the machine; return the module's result."""
     host.require_root()
     layout, name = layout_of(params), params["name"]
     known = lifecycle.look(layout, name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: operator_action
-short_description: Begin an Action on a cluster's nodes, with its plan frozen
+short_description: Start an Action on a cluster's nodes, with its plan frozen
 version_added: 0.6.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: plan
-short_description: Show the steps until a cluster is what its manifest says, and why each is safe
+short_description: Show the steps to a cluster's desired state, and their safety
 version_added: 0.2.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

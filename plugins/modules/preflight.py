@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: preflight
-short_description: Whether a machine is fit to become, or to be, a control plane node
+short_description: Check that a machine can become, or be, a control plane node
 version_added: 0.4.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
@@ -214,7 +214,7 @@ def main() -> None:
 
 
 def external(params: t.Mapping[str, t.Any]) -> t.Optional[ExternalEtcd]:
-    """Return the external etcd that the parameters name, None where they name none."""
+    """Return the external etcd of the parameters, None without one."""
     if not params["etcd_endpoints"]:
         return None
     names = ("etcd_ca_file", "etcd_certificate_file", "etcd_key_file")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: recover_single_voter
-short_description: Go on with a cluster's etcd on one machine, after the second voter was lost
+short_description: Recover a cluster's etcd on one machine, its second voter lost
 version_added: 0.3.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

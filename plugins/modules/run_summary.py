@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: run_summary
-short_description: Note what came of a cluster, and show a summary after the last one
+short_description: Record a cluster's outcome, and show a summary after the last
 version_added: 0.7.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)

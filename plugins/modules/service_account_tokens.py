@@ -8,7 +8,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: service_account_tokens
-short_description: Tell which key signed the tokens of service accounts, and have them signed anew
+short_description: Show which keys signed service account tokens, and renew the tokens
 version_added: 0.6.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
@@ -192,7 +192,10 @@ def main() -> None:
 
 
 def ask(params: t.Mapping[str, t.Any], *, check: bool) -> dict[str, t.Any]:
-    """Ask this machine's API server, after having had old tokens written anew where that is wanted."""
+    """Return the tokens' state from this machine's API server.
+
+    Old tokens are renewed before where the parameters ask for it.
+    """
 
     def still_allowed() -> None:
         arguments.check(params, check_mode=check)

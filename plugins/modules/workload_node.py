@@ -113,7 +113,7 @@ def main() -> None:
 
 
 def delete_node(api: ApiClient, name: str, *, check: bool) -> bool:
-    """Delete a Node object; returns whether there was one."""
+    """Delete a Node object; return whether there was one."""
     path = f"/api/v1/nodes/{quote(name, safe='')}"
     if api.get(path) is None:
         return False
@@ -126,7 +126,10 @@ def delete_node(api: ApiClient, name: str, *, check: bool) -> bool:
 
 
 def take_leases(api: ApiClient, hosts: set[str], *, check: bool) -> list[str]:
-    """Take the Leases of what ran on hosts that are gone; in check mode, name those that would be watched."""
+    """Take the Leases of components on lost hosts; return their names.
+
+    In check mode, return those that would be watched.
+    """
     try:
         return sorted(held_by(api, hosts)) if check else take(api, hosts)
     except (ApiError, Unreachable):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: workload_objects
-short_description: Read objects of a control plane node's cluster and change them by compare-and-swap
+short_description: Read and change a workload cluster's objects by compare-and-swap
 version_added: 0.2.0
 author:
   - kubeadm.control_plane contributors (@kubeadm-control-plane)
@@ -161,7 +161,7 @@ def main() -> None:
 
 
 def work(module: NodeModule) -> dict[str, object]:
-    """Read, then write."""
+    """Read objects, then write changes."""
     params = module.params
     arguments.check(params, check_mode=module.check_mode, ask_cluster=False)
     changes = [

@@ -19,12 +19,12 @@ import pytest
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from etcd_cluster import Authority
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import now_rfc3339
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.configuration_change import (
     FAILED,
     ROLLED_BACK,
     SUCCEEDED,
     Places,
-    now,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.kubelet_change import KubeletChange
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.rendered_manifests import Tools
@@ -89,7 +89,7 @@ class Kubelet:
         if words[:2] == ["systemctl", "restart"]:
             self.restarts.append(self.config.read_text())
             if self.tells:
-                self._heartbeat = now()
+                self._heartbeat = now_rfc3339()
         elif words[:2] == ["systemctl", "show"]:
             if self.broken:
                 self._ended += 1

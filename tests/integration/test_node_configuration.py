@@ -23,9 +23,7 @@ from stand_in_components import BAD_FLAG, StandInComponents
 from systemd import StandInSystemd
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.guard import NodeError
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates.alternative_names import (
-    alternative_names,
-)
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.certificates import alternative_names
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components import control_plane_change
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.configuration_change import (
     FAILED,
@@ -35,9 +33,6 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.compone
     UNIT_PREFIX,
     Places,
     Works,
-)
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.control_plane_change import (
-    ControlPlaneChange,
 )
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.node.components.rendered_manifests import Tools
 
@@ -67,7 +62,7 @@ class Machine:
     @property
     def works(self) -> Works:
         """The machine's works."""
-        return Works({"control_plane": ControlPlaneChange}, self.places, self.systemd)
+        return Works({"control_plane": control_plane_change.ControlPlaneChange}, self.places, self.systemd)
 
     def configuration(self, **sections: t.Any) -> dict[str, t.Any]:
         """The stored configuration with further arguments of components: controllerManager={"v": "3"}."""
@@ -325,7 +320,7 @@ def test_a_new_name_makes_a_new_certificate(machine: Machine) -> None:
     pki = Path(machine.places.kubernetes) / "pki"
     made = Path(machine.places.state) / "compare" / "new" / "certificates"
     wanted = {"new.example.com", "10.96.0.1", "10.0.0.10", "node"}
-    assert alternative_names((made / "apiserver.crt").read_text()) >= wanted
+    assert alternative_names.alternative_names((made / "apiserver.crt").read_text()) >= wanted
     assert (made / "ca.key").is_symlink()
     key = (pki / "ca.key").read_text()
     copies = [each for each in Path(machine.places.state).rglob("*") if each.is_file() and not each.is_symlink()]

@@ -18,7 +18,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "tests" / "support" / "private_system.py"
-MODULE = ROOT / "plugins" / "modules" / "kubernetes_binaries.py"
+MODULE = "ansible_collections.kubeadm.control_plane.plugins.modules.kubernetes_binaries"
 TOOLS = ("apt-get", "dpkg-deb", "unshare", "setpriv")
 NAMES = ("kubeadm", "kubectl")
 OLD, NEW = "1.20.2-1.1", "1.21.0-1.1"
@@ -104,7 +104,7 @@ class System:
         """Run the module and return its result."""
         path = self.folder / "arguments.json"
         path.write_text(json.dumps({"ANSIBLE_MODULE_ARGS": {**arguments, "_ansible_remote_tmp": "/tmp"}}))
-        said = self.run(sys.executable, str(MODULE), str(path), check=False)
+        said = self.run(sys.executable, "-m", MODULE, str(path), check=False)
         return dict(json.loads(said.splitlines()[-1]))
 
     def installed(self) -> dict[str, str]:

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What must hold in every world: the invariants of peers.md §6.2, told from the world and never with the code under test."""
+"""What must hold in every world: the invariants, told from the world and never with the code under test.
+
+What each number stands for: docs/reference/invariants.md, "What always holds".
+"""
 
 from __future__ import annotations
 
@@ -90,7 +93,7 @@ def _beside(world: World, decision: Object) -> Iterator[str]:
 
 
 def _recover(configuration: Configuration, world: World, decision: Object) -> Iterator[str]:
-    """The one exception to I1: two voters, one of them lost, and a person who said so."""
+    """The one exception to "Quorum stays": two voters, one of them lost, and a person who said so."""
     target = decision["target"]
     survivor, lost = index_of(target["machine"]), index_of(target["lost"])
     kept, gone = world.hosts[survivor], world.hosts[lost]

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What must hold where a decision ends a pass, and of the leader: the second half of what is checked in every world."""
+"""What must hold where a decision ends a pass, and of the leader: the second half of what is checked in every world.
+
+What each number stands for: docs/reference/invariants.md, "What always holds".
+"""
 
 from __future__ import annotations
 

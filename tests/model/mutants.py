@@ -279,7 +279,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     _one(
         "trouble is waited for without an end",
-        "plugin_utils/decision/names.py",
+        "module_utils/common/settings.py",
         "\nPATIENCE = 60\n",
         "\nPATIENCE = 10**9\n",
         "one machine",

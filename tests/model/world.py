@@ -116,7 +116,7 @@ def has_quorum(world: World) -> bool:
 
 
 def grants_add(states: list[str], learner: bool, modern: bool = True) -> bool:
-    """Whether etcd itself lets a member be added (strict-reconfig-check, peers.md finding 9 and §2.4).
+    """Whether etcd itself lets a member be added (docs/reference/invariants.md, "What etcd itself refuses").
 
     `modern`: releases since 3.5.30 and 3.6.11, which ask for a majority of the enlarged cluster; older ones refuse while any
     voter is not connected.
@@ -131,7 +131,7 @@ def grants_add(states: list[str], learner: bool, modern: bool = True) -> bool:
 
 
 def grants_remove(states: list[str], state: str) -> bool:
-    """Whether etcd itself lets a member in that state be removed (strict-reconfig-check, peers.md §2.4)."""
+    """Whether etcd itself lets a member in that state be removed (docs/reference/invariants.md, "What etcd itself refuses")."""
     now = figures(states)
     if not now.held:
         return False

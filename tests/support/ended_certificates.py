@@ -17,7 +17,7 @@ from workspace import Workspace
 
 RECORDED = "machine.cluster.x-k8s.io/certificates-expiry"
 PKI = "/etc/kubernetes/pki"
-# By the authority that signs them (kubeadm.md A6).
+# By the authority that signs them (docs/reference/kubeadm.md, "Certificates").
 SIGNED = {
     "ca": ("apiserver.crt", "apiserver-kubelet-client.crt"),
     "etcd": ("apiserver-etcd-client.crt", "etcd/server.crt", "etcd/peer.crt", "etcd/healthcheck-client.crt"),

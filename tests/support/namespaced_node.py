@@ -138,7 +138,8 @@ class NamespacedNode:
         """Run a module of the collection in the node and return its result."""
         path = self.folder / "arguments.json"
         path.write_text(json.dumps({"ANSIBLE_MODULE_ARGS": {**arguments, "_ansible_remote_tmp": "/run"}}))
-        done = self.run(sys.executable, str(ROOT / "plugins" / "modules" / f"{name}.py"), str(path), check=False)
+        module = f"ansible_collections.kubeadm.control_plane.plugins.modules.{name}"
+        done = self.run(sys.executable, "-m", module, str(path), check=False)
         try:
             return dict(json.loads(done.stdout.splitlines()[-1]))
         except (ValueError, IndexError) as error:

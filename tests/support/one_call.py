@@ -24,7 +24,7 @@ def main() -> None:
     # Not before: Ansible's loader of collections makes packages of them.
     from actions import make_action
 
-    from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls import deadline as call_deadline
+    from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import settings
     from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.fence import Fence
     from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import (
         Machine,
@@ -37,7 +37,7 @@ def main() -> None:
     task_vars: dict[str, t.Any] = {"hostvars": {}}
     key = KeyFile((Path(folder) / "client").read_bytes(), folder)
     if sys.argv[5:]:
-        call_deadline.CALL_SECONDS = int(sys.argv[5])
+        settings.CALL_SECONDS = int(sys.argv[5])
     fence = None
     if sys.argv[6:]:
         locks, at = FileLocks(sys.argv[6]), ("default", "prod")

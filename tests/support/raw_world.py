@@ -91,7 +91,10 @@ class World:
         )
 
     def change_allowed(self, member: str) -> bool:
-        """I1-I3, I6: whether a member may go, counted from the raw list alone."""
+        """Whether a member may go, counted from the raw list alone.
+
+        The invariants: docs/reference/invariants.md, "Quorum stays", "The last voter stays".
+        """
         after = self.voters - {member}
         return (
             bool(after)

@@ -11,6 +11,7 @@ them once to see that it is noticed.
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -24,8 +25,7 @@ COPYRIGHT = "# Copyright: (c) 2026, kubeadm.control_plane contributors"
 LICENCE = (
     "# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)"
 )
-SPDX = "# SPDX-License-Identifier: GPL-3.0-or-later"
-HEADER = (COPYRIGHT, LICENCE, SPDX)
+HEADER = (COPYRIGHT, LICENCE, "# SPDX-License-Identifier: GPL-3.0-or-later")
 
 HEADER_SUFFIXES = {".cfg", ".in", ".ini", ".j2", ".py", ".sh", ".toml", ".yaml", ".yml"}
 HEADER_NAMES = {".ansible-lint", ".gitignore", ".yamllint", "Makefile"}
@@ -33,9 +33,16 @@ HEADER_NAMES = {".ansible-lint", ".gitignore", ".yamllint", "Makefile"}
 NO_HEADER = re.compile(
     r"^(changelogs/changelog\.yaml|MANIFEST\.json|FILES\.json|examples/manifests/.*|tests/.*/(data|fixtures|bad|golden)/.*)$"
 )
-LONGEST_PYTHON_FILE = 400
+LONGEST_PYTHON_FILE, LONGEST_FIRST_LINE = 400, 12
+# Docstrings that are still to be rewritten.
+OLD_WORDS = re.compile(r"plugins/(module_utils|plugin_utils/(decision|filters|operator|pki))/")
+RIDDLES = re.compile(
+    r"(Whether|What|Which|Whose|Who|How|Where|When|Why|Is|Are|May|Does|Do|That|Those|As|It|Nobody|Somebody)\b"
+)
+CITATION_AT_THE_END = re.compile(r" *\([^()]*\)\.?$")
+FENCED = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 # As ansible-test has it. Ruff's own rule can't say so: with that length it would ask for longer lines elsewhere (SIM108).
-LONGEST_PYTHON_LINE = 160
+LONGEST_LINE = 160
 # What writes to a terminal, and the one file that may have it: there every text is made legible (module_utils/common/legible.py).
 SHOWS = {
     re.compile(
@@ -127,10 +134,9 @@ def metadata(root: Path) -> Problems:
     if not re.fullmatch(r"\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?", version):
         problems.append(f"galaxy.yml: version {version!r} is not a semantic version")
     runtime = read_yaml(root / "meta" / "runtime.yml") or {}
-    if runtime.get("requires_ansible") != ">=2.19.0":
-        problems.append(
-            f"meta/runtime.yml: requires_ansible is {runtime.get('requires_ansible')!r}, and has to be '>=2.19.0'"
-        )
+    oldest = runtime.get("requires_ansible")
+    if oldest != ">=2.19.0":
+        problems.append(f"meta/runtime.yml: requires_ansible is {oldest!r}, and has to be '>=2.19.0'")
     changelog = read_yaml(root / "changelogs" / "changelog.yaml") or {}
     fragments = sorted((root / "changelogs" / "fragments").glob("*.y*ml"))
     if not fragments and version not in (changelog.get("releases") or {}):
@@ -201,14 +207,11 @@ def roles(root: Path) -> Problems:
                 problems.append(f"roles/{role.name}/{needed} is missing")
         specs = (read_yaml(role / "meta" / "argument_specs.yml") or {}).get("argument_specs") or {}
         for entry, spec in specs.items():
+            where = f"roles/{role.name}/meta/argument_specs.yml: entry point {entry}"
             if not (role / "tasks" / f"{entry}.yml").is_file():
-                problems.append(
-                    f"roles/{role.name}/meta/argument_specs.yml: entry point {entry} has no tasks/{entry}.yml"
-                )
+                problems.append(f"{where} has no tasks/{entry}.yml")
             if not (spec or {}).get("short_description"):
-                problems.append(
-                    f"roles/{role.name}/meta/argument_specs.yml: entry point {entry} has no short_description"
-                )
+                problems.append(f"{where} has no short_description")
     return problems
 
 
@@ -237,8 +240,7 @@ def playbooks(root: Path) -> Problems:
         ]
         if file.stem in OWN_GUARD:
             continue
-        first = plays[0].get("ansible.builtin.import_playbook", plays[0].get("import_playbook"))
-        if first not in (GUARD, "guard.yml"):
+        if plays[0].get("ansible.builtin.import_playbook", plays[0].get("import_playbook")) not in (GUARD, "guard.yml"):
             problems.append(f"{_name(root, file)}: does not begin with `ansible.builtin.import_playbook: {GUARD}`")
     return problems
 
@@ -298,8 +300,8 @@ def python_files(root: Path) -> Problems:
                 f"{name}: {length} lines, and {LONGEST_PYTHON_FILE} is the limit: split it by what it is about"
             )
         for number, line in enumerate(text.split("\n"), 1):
-            if len(line) > LONGEST_PYTHON_LINE:
-                problems.append(f"{name}:{number}: {len(line)} characters, and {LONGEST_PYTHON_LINE} is the limit")
+            if len(line) > LONGEST_LINE:
+                problems.append(f"{name}:{number}: {len(line)} characters, and {LONGEST_LINE} is the limit")
         if not name.startswith("plugins/"):
             continue
         if text.strip() and "from __future__ import annotations" not in text and file.name != "__init__.py":
@@ -310,6 +312,40 @@ def python_files(root: Path) -> Problems:
                 problems.append(f"{name}: what it shows is not made legible: use {only}")
         if name.startswith("plugins/modules/") != shebang and file.name != "__init__.py":
             problems.append(f"{name}: modules, and only they, begin with #!/usr/bin/python")
+    return problems
+
+
+def first_lines(root: Path) -> Problems:
+    """The first line of a docstring is short and names its thing (docs/development.md, "Words")."""
+    problems = []
+    for file in files_of(root):
+        name = _name(root, file)
+        if file.suffix != ".py" or not name.startswith("plugins/") or OLD_WORDS.match(name):
+            continue
+        tree = ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        for node in (each for each in tree if isinstance(each, (ast.Module, ast.ClassDef, ast.FunctionDef))):
+            line = (ast.get_docstring(node) or "").split("\n")[0]
+            if not line:
+                continue
+            words = len(CITATION_AT_THE_END.sub("", line).split())
+            where = f"{name}:{node.body[0].lineno}: the docstring's first line"
+            if words > LONGEST_FIRST_LINE:
+                problems.append(f"{where} has {words} words, and {LONGEST_FIRST_LINE} is the limit")
+            if RIDDLES.match(line):
+                problems.append(f"{where} is a riddle: begin with the thing, or with what is done")
+    return problems
+
+
+def width_of_prose(root: Path) -> Problems:
+    """Pages are legible in a terminal. Tables and code may be wider, and what a tool writes."""
+    problems = []
+    for file in files_of(root):
+        if file.suffix != ".md" or file.name == "CHANGELOG.md" or file.parent.name == "LICENSES":
+            continue
+        text = FENCED.sub(lambda code: "\n" * code.group().count("\n"), file.read_text(encoding="utf-8"))
+        for number, line in enumerate(text.split("\n"), 1):
+            if len(line) > LONGEST_LINE and not line.startswith("|") and " " in line[2:]:
+                problems.append(f"{_name(root, file)}:{number}: {len(line)} characters of prose: break the line at 160")
     return problems
 
 
@@ -334,11 +370,8 @@ def litter(root: Path) -> Problems:
     bad = re.compile(
         r"(^|/)(collections|\.ansible|__pycache__|\.pytest_cache|\.mypy_cache|\.ruff_cache)/|\.pyc$|\.orig$|\.rej$|\.tar\.gz$"
     )
-    return [
-        f"{_name(root, file)}: left behind by a tool: delete it"
-        for file in files_of(root)
-        if bad.search(_name(root, file))
-    ]
+    names = (_name(root, file) for file in files_of(root))
+    return [f"{name}: left behind by a tool: delete it" for name in names if bad.search(name)]
 
 
 RULES: tuple[Callable[[Path], Problems], ...] = (
@@ -350,6 +383,8 @@ RULES: tuple[Callable[[Path], Problems], ...] = (
     dangerous_keywords,
     headers,
     python_files,
+    first_lines,
+    width_of_prose,
     forbidden_strings,
     litter,
 )
@@ -358,7 +393,7 @@ RULES: tuple[Callable[[Path], Problems], ...] = (
 def main(root: Path) -> int:
     problems = [f"{problem} [{rule.__name__}]" for rule in RULES for problem in rule(root)]
     print("\n".join(problems) or "no problems")
-    return 1 if problems else 0
+    return bool(problems)
 
 
 if __name__ == "__main__":

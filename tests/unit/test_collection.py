@@ -42,6 +42,7 @@ def tree(tmp_path: Path) -> Path:
         ),
         "meta/runtime.yml": "requires_ansible: '>=2.19.0'\naction_groups:\n  control_plane: [thing]\n",
         "changelogs/fragments/first.yml": "release_summary: The first.\n",
+        "page.md": "# Page\n",
         "plugins/modules/thing.py": "from __future__ import annotations\n\n\ndef main():\n    pass\n",
         "plugins/action/thing.py": "from __future__ import annotations\n",
         "plugins/doc_fragments/_thing.py": (
@@ -104,6 +105,9 @@ def test_the_smallest_tree_has_no_problems(tree):
             "legible",
         ),
         ("plugins/modules/thing.py", "#!/usr/bin/python\n", "", "begin with #!/usr/bin/python"),
+        ("plugins/modules/thing.py", "main():\n", f'main():\n    """{"Return " * 13}it."""\n', "has 14 words"),
+        ("plugins/modules/thing.py", "main():\n", 'main():\n    """Whether it is."""\n', "is a riddle"),
+        ("page.md", "# Page", f"# Page\n\n{'word ' * 33}", "characters of prose"),
         ("playbooks/guard.yml", "all", "all # /tmp/" + "kcp/x", "a path of one machine"),
         ("playbooks/guard.yml", "all", "all # https://py" + "pi.org/simple", "package registry"),
     ],

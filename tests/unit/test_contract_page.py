@@ -17,7 +17,7 @@ PAGE = TESTS.parent / "docs" / "contract.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 SHORT = dict(re.findall(r"`([A-Z])` is\s+`([a-z_/]+)`", TEXT))
 NAMED = sorted(set(re.findall(r"`([\w/]+\.py)::(test_\w+)`", TEXT)))
-# Seed 003's table, in its order.
+# The table of upstream's contract, in its order.
 RULES = [
     "All resources: scope",
     "All resources: TypeMeta and ObjectMeta",

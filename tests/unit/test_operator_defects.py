@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The defects of the kubeadm operator's proof of concept (kubeadm.md A3.1): each is absent here, and these tests say so."""
+"""The defects of the kubeadm operator's proof of concept: each is absent here, and these tests say so.
+
+Source: docs/reference/kubeadm_operator.md, "Defects".
+"""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def read_text(path: str) -> str:
 
 
 def require_machine(expected: t.Optional[str], path: str = MACHINE_ID_FILE) -> str:
-    """Return this machine's ID, and refuse where it isn't the expected one (DESIGN.md, "The right machine").
+    """Return this machine's ID, and refuse where it isn't the expected one (docs/architecture.md, "How a machine is reached").
 
     Raises:
         NodeError: another machine-id, or none although one is expected.
@@ -64,7 +64,7 @@ def require_machine(expected: t.Optional[str], path: str = MACHINE_ID_FILE) -> s
 
 
 def require_fencing(number: t.Optional[int], directory: str = STATE_DIRECTORY, *, keep: bool = True) -> None:
-    """Refuse a number lower than the highest that this machine has seen (DESIGN.md, "Fencing").
+    """Refuse a number lower than the highest that this machine has seen (docs/store.md, "The fencing number").
 
     A higher one is kept, unless ``keep`` is False (check mode).
 

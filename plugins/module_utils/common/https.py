@@ -5,18 +5,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import http.client
 import io
 import ipaddress
+import os
 import re
 import socket
 import ssl
+import tempfile
 import time
 import typing as t
 from dataclasses import dataclass
-
-from .memory_file import memory_file
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 _CHUNK = 64 * 1024
@@ -25,6 +26,28 @@ _PORTS = {"http": 80, "https": 443}
 _URL = re.compile(r"(https?)://(?:\[([0-9A-Za-z:.%_-]+)\]|([A-Za-z0-9._-]+))(?::([0-9]{0,5}))?(?:/[!-~]*)?", re.ASCII)
 _LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)", re.ASCII)
 _LONGEST_NAME = 253
+
+
+@contextlib.contextmanager
+def memory_file(text: str) -> t.Iterator[str]:
+    """Give a path under which this process reads a text, while within.
+
+    Where the system has no files in memory (macOS), it is a file in a folder that only its owner enters.
+    """
+    if not hasattr(os, "memfd_create"):
+        with tempfile.TemporaryDirectory(prefix="kubeadm-") as folder:
+            path = os.path.join(folder, "secret")
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+                file.write(text)
+            yield path
+        return
+    descriptor = os.memfd_create("kubeadm-control-plane")
+    try:
+        with open(descriptor, "w", encoding="utf-8", closefd=False) as file:
+            file.write(text)
+        yield f"/proc/self/fd/{descriptor}"
+    finally:
+        os.close(descriptor)
 
 
 class Unreachable(Exception):

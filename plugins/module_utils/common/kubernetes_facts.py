@@ -5,9 +5,8 @@
 
 Nothing else decides by a Kubernetes version's number, but for the tables of fields (fields.py) and of etcd's releases (etcd_releases.py).
 
-The tables are kubeadm.md B4 to B7 (the ConfigMaps and RBAC, labels and taints, defaults, feature gates). A table lists
-(first minor of 1.x, value), the newest first; pre-releases are judged by their minor. What that document marks as not re-read in the
-sources is marked with ~ here.
+The tables are those of docs/reference/kubeadm.md. What that page marks with ~ is marked with ~ here.
+A table lists (first minor of 1.x, value), the newest first. A pre-release counts as its minor.
 """
 
 from __future__ import annotations
@@ -25,24 +24,26 @@ DEFAULT_ETCD_DATA_DIR = "/var/lib/etcd"
 DEFAULT_BIND_PORT = 6443
 CERTIFICATE_VALIDITY_DAYS = 365
 HEALTH_CHECK_SECONDS = 240
-# From this API version on (v1beta4) each machine's own configuration has its timeouts (kubeadm.md B2.4).
+# From this API version on (v1beta4) each machine's own configuration has its timeouts.
+# Source: docs/reference/kubeadm.md, "Timeouts".
 OWN_TIMEOUTS = 4
 MINIMUM_SERVICE_ADDRESSES = 10
 MINIMUM_POD_ADDRESSES = 14
 
-# --- B4: stored objects, RBAC, files ---
+# --- Stored objects, RBAC, files ---
 
 _KUBELET_CONFIG = "kubelet-config"
 _KUBELET_CONFIG_GATE = "UnversionedKubeletConfigMap"
 _CLUSTER_STATUS_UNTIL = 21
 # KEP-4214: since then `kubeadm init` makes super-admin.conf on its node.
 _SUPER_ADMIN_SINCE = 29
-# From this minor on every kubeadm makes ClusterRoleBinding kubeadm:apiserver-kubelet-client itself (kcp-behaviour.md §1.5).
+# From this minor on every kubeadm makes ClusterRoleBinding kubeadm:apiserver-kubelet-client itself
+# (docs/reference/cluster_api.md, "Rollout").
 _KUBELET_CLIENT_BINDING_SINCE = 38
-# `kubeadm alpha certs renew` before, `kubeadm certs renew` since (A6; 1.20.2 has both).
+# `kubeadm alpha certs renew` before, `kubeadm certs renew` since (1.20.2 has both).
 _CERTS_SINCE = 20
 
-# --- What may stand beside what (kubeadm.md A4.2, A4.3: the Kubernetes version skew policy) ---
+# --- What may run beside what: the version skew policy (docs/reference/kubeadm.md, "Version skew") ---
 
 # How many minor versions a kubelet may be older than the API servers.
 _KUBELET_SKEW: tuple[tuple[int, int], ...] = ((28, 3), (0, 2))
@@ -71,7 +72,7 @@ _CGROUP_V1: tuple[tuple[int, str], ...] = ((35, "refused"), (31, "deprecated"), 
 _DRAIN_EMPTYDIR: tuple[tuple[int, str], ...] = ((20, "--delete-emptydir-data"), (0, "--delete-local-data"))
 _DRAIN_NO_WAIT: tuple[tuple[int, str], ...] = ((18, "--skip-wait-for-delete-timeout=1"), (0, ""))
 
-# --- B5: labels and taints (KEP-2067) ---
+# --- Labels and taints (KEP-2067) ---
 
 LABEL_MASTER = "node-role.kubernetes.io/master"
 LABEL_CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
@@ -91,7 +92,7 @@ _DNS_TOLERATIONS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (0, (LABEL_MASTER,)),
 )
 
-# --- B6: other defaults ---
+# --- Other defaults ---
 
 OLD_REGISTRY, _NEW_REGISTRY = "k8s.gcr.io", "registry.k8s.io"
 DEFAULT_REGISTRIES = (OLD_REGISTRY, _NEW_REGISTRY)
@@ -103,11 +104,11 @@ _CRI_SOCKETS: tuple[tuple[int, str], ...] = (
     (0, "/var/run/dockershim.sock"),
 )
 ANNOTATION_CRI_SOCKET = "kubeadm.alpha.kubernetes.io/cri-socket"
-# D.2: from here on kubeadm sets the kubelet's cgroup driver to systemd where nobody says otherwise, at an upgrade too.
+# From here on kubeadm sets the kubelet's cgroup driver to systemd where nobody says otherwise, at an upgrade too.
 _SYSTEMD_CGROUPS_SINCE = 22
 # External etcd: kubeadm 1.20 and the newest are known; in between it was not checked.
 _EXTERNAL_ETCD: tuple[tuple[int, str | None], ...] = ((35, "3.5.24"), (21, None), (0, "3.2.18"))
-# B2.1, B2.5: the flag for patches where the API has no field, and what can be patched.
+# The flag for patches where the API has no field, and what can be patched.
 _PATCHES_FLAGS: tuple[tuple[int, str], ...] = ((22, "--patches"), (19, "--experimental-patches"), (0, ""))
 _PATCH_TARGETS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (32, ("kubeletconfiguration", "corednsdeployment")),
@@ -116,7 +117,7 @@ _PATCH_TARGETS: tuple[tuple[int, tuple[str, ...]], ...] = (
 )
 _STATIC_PODS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
 
-# kubeadm.md B2.2: encryptionAlgorithm -> first minor whose kubeadm knows it.
+# encryptionAlgorithm -> first minor whose kubeadm knows it (docs/reference/kubeadm.md, "Encryption algorithms").
 _ENCRYPTION_ALGORITHMS: dict[str, int] = {
     "RSA-2048": 31,
     "RSA-3072": 31,
@@ -130,7 +131,7 @@ _ENCRYPTION_ALGORITHMS: dict[str, int] = {
 _CLOUD_PROVIDERS: dict[str, int] = {"aws": 27, "azure": 31, "gce": 31, "openstack": 26, "vsphere": 31}
 _CLOUD_PROVIDERS_ALWAYS = ("", "external")
 
-# --- B7: feature gates of kubeadm ---
+# --- Feature gates of kubeadm ---
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,8 @@ _FEATURE_GATES: dict[str, _Gate] = {
     "NodeLocalCRISocket": _Gate(32, on=34, ga=36, gone=37),
 }
 
-# kcp-behaviour.md §1.2: Cluster API switches this gate on for 1.31 <= version < 1.36 unless the user says false.
+# Source: docs/reference/cluster_api.md, "Creating a machine".
+# Cluster API switches this gate on for 1.31 <= version < 1.36 unless the user says false.
 KUBELET_LOCAL_MODE_GATE = "ControlPlaneKubeletLocalMode"
 _KUBELET_LOCAL_MODE_MINORS = (31, 36)
 
@@ -168,29 +170,35 @@ def _pick(table: Iterable[tuple[int, _T]], version: str) -> _T:
 
 
 def role_labels(version: str) -> tuple[str, ...]:
-    """The role labels kubeadm puts on a control plane node (kubeadm.md B5)."""
+    """The role labels kubeadm puts on a control plane node (docs/reference/kubeadm.md, "Labels and taints")."""
     return _pick(_ROLE_LABELS, version)
 
 
 def default_taint_keys(version: str) -> tuple[str, ...]:
-    """The keys of the NoSchedule taints kubeadm puts on a control plane node (kubeadm.md B5)."""
+    """The keys of the NoSchedule taints kubeadm puts on a control plane node.
+
+    Source: docs/reference/kubeadm.md, "Labels and taints".
+    """
     return _pick(_TAINT_KEYS, version)
 
 
 def dns_toleration_keys(version: str) -> tuple[str, ...]:
-    """The keys of the control plane taints that kubeadm's CoreDNS tolerates (kubeadm.md B5)."""
+    """The keys of the control plane taints that kubeadm's CoreDNS tolerates."""
     return _pick(_DNS_TOLERATIONS, version)
 
 
 def kubelet_config_map_name(version: str, gates: Mapping[str, object] | None = None) -> str:
-    """Return the name of the kubelet ConfigMap that kubeadm of this version reads, with these feature gates (kubeadm.md B4, D.2)."""
+    """Return the name of the kubelet ConfigMap that kubeadm of this version reads, with these feature gates.
+
+    Source: docs/reference/kubeadm.md, "Stored objects".
+    """
     at = parse(version)
     plain = gate_on(version, _KUBELET_CONFIG_GATE, gates)
     return _KUBELET_CONFIG if plain else f"{_KUBELET_CONFIG}-{at.major}.{at.minor}"
 
 
 def kubelet_config_map_names(version: str) -> tuple[str, ...]:
-    """Return the names that the kubelet ConfigMap may have up to this version, the likelier first (kubeadm.md B4)."""
+    """Return the names that the kubelet ConfigMap may have up to this version, the likelier first."""
     at = parse(version)
     names = [f"{_KUBELET_CONFIG}-{at.major}.{minor}" for minor in (at.minor, at.minor - 1)]
     plain_first = _gate_default(version, _KUBELET_CONFIG_GATE)
@@ -198,54 +206,69 @@ def kubelet_config_map_names(version: str) -> tuple[str, ...]:
 
 
 def has_cluster_status(version: str) -> bool:
-    """Whether kubeadm-config carries the key ClusterStatus (kubeadm.md B4: up to 1.21)."""
+    """Whether kubeadm-config has the key ClusterStatus: up to 1.21 (docs/reference/kubeadm.md, "Stored objects")."""
     return not parse(version).at_least(_CLUSTER_STATUS_UNTIL + 1)
 
 
 def has_super_admin(version: str) -> bool:
-    """Whether `kubeadm init` makes super-admin.conf on its node (kubeadm.md B4)."""
+    """Whether `kubeadm init` makes super-admin.conf on its node (docs/reference/kubeadm.md, "Files and ports")."""
     return parse(version).at_least(_SUPER_ADMIN_SINCE)
 
 
 def makes_kubelet_client_binding(version: str) -> bool:
-    """Whether kubeadm itself makes the ClusterRoleBinding kubeadm:apiserver-kubelet-client (kcp-behaviour.md §1.5)."""
+    """Whether kubeadm itself makes the ClusterRoleBinding kubeadm:apiserver-kubelet-client.
+
+    Source: docs/reference/cluster_api.md, "Rollout".
+    """
     return parse(version).at_least(_KUBELET_CLIENT_BINDING_SINCE)
 
 
 def joins_have_own_timeouts(version: str) -> bool:
-    """Whether a join's timeouts are in its own configuration; before, the health check's is in kubeadm-config (kubeadm.md B3)."""
+    """Whether a join's timeouts are in its own configuration; before, the health check's is in kubeadm-config."""
     return parse(version).at_least(api(OWN_TIMEOUTS).written_from)
 
 
 def patches_flag(version: str) -> str:
-    """The flag of `kubeadm init|join|upgrade` for patches where the configuration has no field ("" = none) (kubeadm.md B2.1)."""
+    """The flag of `kubeadm init|join|upgrade` for patches where the configuration has no field ("" = none).
+
+    Source: docs/reference/kubeadm.md, "Patches".
+    """
     return _pick(_PATCHES_FLAGS, version)
 
 
 def patch_targets(version: str) -> tuple[str, ...]:
-    """What files in patches.directory may patch (kubeadm.md B2.5)."""
+    """What files in patches.directory may patch (docs/reference/kubeadm.md, "Patches")."""
     return (*_STATIC_PODS, *_pick(_PATCH_TARGETS, version)) if patches_flag(version) else ()
 
 
 def default_cri_socket(version: str) -> str:
-    """The CRI socket kubeadm takes when none is given and none is detected (kubeadm.md B6)."""
+    """The CRI socket kubeadm takes when none is given and none is detected.
+
+    Source: docs/reference/kubeadm.md, "Container runtime".
+    """
     return _pick(_CRI_SOCKETS, version)
 
 
 def default_image_repository(version: str) -> str:
-    """kubeadm's default registry (kubeadm.md B6)."""
+    """kubeadm's default registry (docs/reference/kubeadm.md, "Image registry")."""
     at = parse(version)
     backported = at.patch >= _NEW_REGISTRY_PATCHES.get(at.minor, 1 << 30)
     return _NEW_REGISTRY if at.at_least(_NEW_REGISTRY_SINCE) or backported else OLD_REGISTRY
 
 
 def minimum_external_etcd(version: str) -> str | None:
-    """The oldest external etcd that kubeadm of this version accepts; None = not known (kubeadm.md B6)."""
+    """The oldest external etcd that kubeadm of this version accepts; None = not known.
+
+    Source: docs/reference/kubeadm.md, "External etcd".
+    """
     return _pick(_EXTERNAL_ETCD, version)
 
 
 def feature_gates(version: Version) -> tuple[str, ...]:
-    """Return the feature gates that kubeadm of this version is known to have (kubeadm.md B7)."""
+    """Return the feature gates that kubeadm of this version is known to have.
+
+    Source: docs/reference/kubeadm.md, "Feature gates".
+    """
     return tuple(
         name
         for name, one in _FEATURE_GATES.items()
@@ -254,7 +277,7 @@ def feature_gates(version: Version) -> tuple[str, ...]:
 
 
 def feature_gate_refused(version: Version, gate: str) -> bool:
-    """Whether kubeadm of this version fails for the feature gate's name (kubeadm.md B7).
+    """Whether kubeadm of this version fails for the feature gate's name (docs/reference/kubeadm.md, "Feature gates").
 
     Of a version newer than these tables only a gate that was removed is refused: it may have gates that are not in them.
     """
@@ -262,13 +285,13 @@ def feature_gate_refused(version: Version, gate: str) -> bool:
 
 
 def _gate_default(version: str, gate: str) -> bool:
-    """Whether the gate is on where nobody says otherwise; what went GA stays on (kubeadm.md B7)."""
+    """Whether the gate is on where nobody says otherwise; what went GA stays on."""
     one = _FEATURE_GATES[gate]
     return one.on is not None and parse(version).at_least(one.on)
 
 
 def gate_on(version: str, gate: str, gates: Mapping[str, object] | None) -> bool:
-    """Whether the gate is on with these feature gates; false for a version that has none of this name (kubeadm.md B7)."""
+    """Whether the gate is on with these feature gates; false for a version that has none of this name."""
     one, at = _FEATURE_GATES[gate], parse(version)
     default = _gate_default(version, gate)
     if not at.at_least(one.since) or (one.ga is not None and at.at_least(one.ga)):
@@ -277,14 +300,17 @@ def gate_on(version: str, gate: str, gates: Mapping[str, object] | None) -> bool
 
 
 def cluster_api_gates(version: str) -> dict[str, bool]:
-    """Return the feature gates that Cluster API sets unless the user says otherwise (kcp-behaviour.md §1.2)."""
+    """Return the feature gates that Cluster API sets unless the user says otherwise."""
     first, gone = _KUBELET_LOCAL_MODE_MINORS
     at = parse(version)
     return {KUBELET_LOCAL_MODE_GATE: True} if at.at_least(first) and not at.at_least(gone) else {}
 
 
 def encryption_algorithms(version: Version) -> tuple[str, ...]:
-    """Return the values of encryptionAlgorithm that kubeadm of this version is known to have, none before v1beta4 (kubeadm.md B2.2)."""
+    """Return the values of encryptionAlgorithm that kubeadm of this version is known to have, none before v1beta4.
+
+    Source: docs/reference/kubeadm.md, "Encryption algorithms".
+    """
     return tuple(name for name, minor in _ENCRYPTION_ALGORITHMS.items() if version.at_least(minor))
 
 
@@ -318,17 +344,23 @@ def cloud_providers(version: Version) -> tuple[str, ...]:
 
 
 def kubelet_skew(version: Version) -> int:
-    """Return how many minor versions a kubelet may be older than API servers of this version (kubeadm.md A4.3)."""
+    """Return how many minor versions a kubelet may be older than API servers of this version.
+
+    Source: docs/reference/kubeadm.md, "Version skew".
+    """
     return _pick(_KUBELET_SKEW, str(version))
 
 
 def kubelet_upgrade_skew(version: Version) -> int:
-    """Return how many minor versions a kubelet may be older than an upgrade's target (kubeadm.md A4.2)."""
+    """Return how many minor versions a kubelet may be older than an upgrade's target.
+
+    Source: docs/reference/kubeadm.md, "Version skew".
+    """
     return _pick(_KUBELET_UPGRADE_SKEW, str(version))
 
 
 def certs_command(version: str) -> tuple[str, ...]:
-    """Return kubeadm's words before `renew` (kubeadm.md A6)."""
+    """Return kubeadm's words before `renew` (docs/reference/kubeadm.md, "Certificates")."""
     return ("certs",) if parse(version).at_least(_CERTS_SINCE) else ("alpha", "certs")
 
 
@@ -348,7 +380,10 @@ def cgroup_v1(version: str) -> str:
 
 
 def sets_systemd_cgroups(version: str) -> bool:
-    """Whether kubeadm gives kubelets the cgroup driver systemd where nobody says otherwise (kubeadm.md B6)."""
+    """Whether kubeadm gives kubelets the cgroup driver systemd where nobody says otherwise.
+
+    Source: docs/reference/kubeadm.md, "Container runtime".
+    """
     return parse(version).at_least(_SYSTEMD_CGROUPS_SINCE)
 
 

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kubernetes versions: parsing, comparing, and the kubeadm API version that fits one (kubeadm.md B1)."""
+"""Kubernetes versions: parsing, comparing, and the kubeadm API version that fits one.
+
+Source: docs/reference/kubeadm.md, "API versions".
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,8 @@ class Api:
         return f"{KUBEADM_GROUP}/{self.name}"
 
 
-# kubeadm.md B1, the oldest first. A further API version is a row here; fields that it has not, or has anew, are said in fields.py.
+# The oldest first (docs/reference/kubeadm.md, "API versions").
+# A further API version is a row here; fields that it lacks or adds are in fields.py.
 APIS: tuple[Api, ...] = (
     Api(1, "v1beta1", 13, 21),
     Api(2, "v1beta2", 15, 26),
@@ -192,7 +196,7 @@ def read_version(text: str) -> Version | None:
 
 
 def api_version_for(version: str) -> ApiChoice:
-    """The kubeadm API that kubeadm of this Kubernetes version writes (kubeadm.md B1).
+    """The kubeadm API that kubeadm of this Kubernetes version writes (docs/reference/kubeadm.md, "API versions").
 
     Newer than known: the newest API, flagged. Older than 1.16: ManifestError.
     """
@@ -220,6 +224,6 @@ def typical_version(number: int) -> str:
 
 
 def readable_by(version: str, number: int) -> bool:
-    """Whether kubeadm of this version reads API number `number` (kubeadm.md B1, "Still read")."""
+    """Whether kubeadm of this version reads API number `number` (docs/reference/kubeadm.md, "API versions")."""
     one, at = api(number), parse(version)
     return at.at_least(one.written_from) and (one.read_until is None or not at.at_least(one.read_until + 1))

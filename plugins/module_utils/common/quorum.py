@@ -1,7 +1,12 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""etcd's quorum arithmetic (kcp-behaviour.md §1.8, peers.md I1-I3). Standard library alone: it also runs on nodes."""
+"""etcd's quorum arithmetic. Standard library alone: it also runs on nodes.
+
+Source: docs/reference/cluster_api.md, "Quorum arithmetic".
+
+The invariants: docs/reference/invariants.md, "Quorum stays", "One change at a time", "The last voter stays".
+"""
 
 from __future__ import annotations
 
@@ -17,7 +22,7 @@ class MemberState:
     """One member as the arithmetic sees it.
 
     `id` is etcd's hex ID, `name` is "" for a member that was added and never started, `healthy` is True only where health
-    was proven: unknown is False here (peers.md I6).
+    was proven: unknown is False here (docs/reference/invariants.md, "Unknown is unhealthy").
     """
 
     id: str
@@ -116,7 +121,7 @@ def after_remove(members: Sequence[MemberState], member_id: str) -> Figures:
 
 
 def check_add(members: Sequence[MemberState]) -> Verdict:
-    """Whether one more voter may be added (peers.md I1, I2).
+    """Whether one more voter may be added (docs/reference/invariants.md, "Quorum stays", "One change at a time").
 
     Refused while a learner or a member that never started exists, without quorum before, and where the target would have no
     quorum if the new voter failed (1 to 2 voters excepted).
@@ -133,7 +138,7 @@ def check_add(members: Sequence[MemberState]) -> Verdict:
 
 
 def check_remove(members: Sequence[MemberState], member_id: str, leader: Optional[str]) -> Verdict:
-    """Whether the member of that ID may be removed (peers.md I1-I3).
+    """Whether the member of that ID may be removed (docs/reference/invariants.md, "Quorum stays", "The last voter stays").
 
     `leader` is the leader's ID, None where it is unknown. Refused: the last voter, another change unfinished, no known leader,
     no quorum before (etcd could not commit the change) and no quorum after.
@@ -148,7 +153,8 @@ def check_remove(members: Sequence[MemberState], member_id: str, leader: Optiona
             False, before, after, f"{victim.describe()} is the last voter: removing it would end the etcd cluster"
         )
     if unsettled and victim.settled:
-        # One that is unfinished itself may go beside another: that ends a change instead of starting one (peers.md I2).
+        # One that is unfinished itself may go beside another: that ends a change instead of starting one
+        # (docs/reference/invariants.md, "One change at a time").
         return Verdict(False, before, after, f"another change is unfinished: {unsettled}")
     if leader is None:
         return Verdict(False, before, after, "no leader is known, so nothing can be committed safely")
@@ -162,8 +168,9 @@ def check_remove(members: Sequence[MemberState], member_id: str, leader: Optiona
 def adds_beside_silent_voter(etcd: Optional[dict[str, Any]]) -> bool:
     """Whether this etcd adds a member while a voter is not connected, as long as the rest has the target's quorum.
 
-    Only since 3.5.30 and 3.6.11; before, any silent voter made etcd refuse every addition (peers.md finding 9). Every member
-    must be known to be new enough: whichever leads decides. Unknown counts as old.
+    Only since 3.5.30 and 3.6.11; before, any silent voter made etcd refuse every addition
+    (docs/reference/invariants.md, "A silent voter blocks an addition"). Every member must be known to be new enough:
+    whichever leads decides. Unknown counts as old.
     """
     statuses = ((etcd or {}).get("statuses") or {}).values()
     versions = [_version(each.get("version")) for each in statuses if each.get("healthy") is True]

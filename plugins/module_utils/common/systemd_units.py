@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Transient systemd units: a command that outlives the call and the run that started it (DESIGN.md, "Commands that take long")."""
+"""Transient systemd units: a command that outlives the call and the run that started it.
+
+Why: docs/architecture.md, "Commands that outlive a run".
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A client of etcd's v3 JSON gateway with the standard library alone (etcd 3.4 and later).
 
-Facts and their measurements: ansible-collections.md §6.4. The member is always asked for what *it* knows: in etcd 3.4
+Facts and their measurements: docs/reference/etcd.md. The member is always asked for what *it* knows: in etcd 3.4
 a member list is never linearizable, and later versions answer the same way unless told otherwise.
 """
 

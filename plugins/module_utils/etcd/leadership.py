@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Leadership moved off a member that is about to go, so that its end costs no election (kcp-behaviour.md §1.10)."""
+"""Leadership moved off a member that is about to go, so that its end costs no election.
+
+Source: docs/reference/cluster_api.md, "Removing etcd members".
+"""
 
 from __future__ import annotations
 

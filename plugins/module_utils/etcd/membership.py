@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Changes of etcd's membership that can't cost the quorum: evidence, arithmetic, the change and its proof in one call.
 
-The arithmetic is ``decision/quorum.py``; what is asked for here is the evidence that it needs (peers.md I1-I3, I6): each
-member's own member list, status and a linearizable read, all taken now.
+The arithmetic is ``common/quorum.py``; what is asked for here is the evidence that it needs (docs/reference/invariants.md,
+"Quorum stays", "Fresh evidence"): each member's own member list, status and a linearizable read, all taken now.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A learner that becomes a voter: evidence, arithmetic, the change and its proof in one call, as in membership.py.
 
-A join that was cut off between adding its learner and promoting it leaves one that is never promoted (kubeadm.md A9).
+A join that was cut off between adding its learner and promoting it leaves one that is never promoted
+(docs/reference/kubeadm.md, "Joining").
 """
 
 from __future__ import annotations
@@ -91,9 +92,10 @@ def promote_member(
 
 
 def check_promote(view: View, learner: Member) -> Verdict:
-    """Whether one learner more may vote (peers.md I1, I2): etcd has its quorum now, and would have it if the new voter failed.
+    """Whether one learner more may vote: etcd has its quorum now, and would have it if the new voter failed.
 
-    From one voter to two that can't be; there, a learner that is proven to work is enough.
+    From one voter to two that can't be; there, a learner that is proven to work is enough
+    (docs/reference/invariants.md, "Quorum stays", "One change at a time").
     """
     states = member_states(view)
     before = figures(states)

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A program of a Task, run to its end as a transient systemd unit that is never started twice (DESIGN.md, "Commands that take long")."""
+"""A program of a Task, run to its end as a transient systemd unit that is never started twice.
+
+Why: docs/architecture.md, "Commands that outlive a run".
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import typing as t
 from .errors import NspawnError
 from .run import Progress, run
 
-# local-machines.md, "Machines: systemd-nspawn".
+# docs/machine_nspawn.md, "What it needs".
 MACHINE_PACKAGES = (
     "systemd-container",
     "debootstrap",

@@ -23,7 +23,7 @@ from ..node.host.facts import HostPlaces
 from ..workload_api.api import ADMIN_KUBECONFIG, MANIFESTS_DIRECTORY, ApiClient, ApiError, own_server, read_access
 
 Object = dict[str, t.Any]
-# kubeadm.md A5.
+# docs/reference/kubeadm.md, "Files and ports".
 KUBELET_FLAGS = "/var/lib/kubelet/kubeadm-flags.env"
 _KUBELET_ARGUMENTS = re.compile(r"^KUBELET_KUBEADM_ARGS=(.*)$", re.MULTILINE)
 _CERTIFICATES_DIR = re.compile(r"^certificatesDir:\s*[\"']?([^\s\"'#]+)", re.MULTILINE)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from ..common import command, guard
 from ..common.https import Unreachable
+from ..common.values import now_rfc3339
 from ..etcd import local
 from ..etcd.gateway import KUBEADM_CREDENTIALS, Credentials
 from ..etcd.restore import single_voter_unit
@@ -44,7 +45,8 @@ _SYSTEM = "/api/v1/namespaces/kube-system"
 _APPS = "/apis/apps/v1/namespaces/kube-system"
 _RBAC = "/apis/rbac.authorization.k8s.io/v1"
 _PUBLIC_RBAC = f"{_RBAC}/namespaces/kube-public"
-# What a new Node needs to register: kubeadm.md B4, and the phases bootstrap-token and kubelet-start of kubeadm init.
+# What a new Node needs to register: the phases bootstrap-token and kubelet-start of kubeadm init make it.
+# Source: docs/reference/kubeadm.md, "RBAC".
 _BOOTSTRAP_OBJECTS = {
     "clusterInfoRole": f"{_PUBLIC_RBAC}/roles/kubeadm:bootstrap-signer-clusterinfo",
     "clusterInfoRoleBinding": f"{_PUBLIC_RBAC}/rolebindings/kubeadm:bootstrap-signer-clusterinfo",
@@ -129,7 +131,7 @@ def collect(
             "machineID": guard.read_text(guard.MACHINE_ID_FILE),
             "bootID": guard.read_text(guard.BOOT_ID_FILE),
             "hostname": os.uname().nodename,
-            "clock": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "clock": now_rfc3339(),
             "kubeadmVersion": kubeadm.result(),
             "kubeletVersion": kubelet.result().replace("Kubernetes ", "", 1),
             "staticPodManifests": manifests,

@@ -80,7 +80,7 @@ def own_server(manifests: str = MANIFESTS_DIRECTORY) -> t.Optional[str]:
     """Return ``https://address:port`` of the API server on this very machine, from its static pod manifest.
 
     None where there is no such manifest. kubeadm writes the pair as an annotation since 1.18; before, and for manifests
-    of others, the flags tell (kubeadm.md B4: port 6443).
+    of others, the flags tell (docs/reference/kubeadm.md, "Files and ports").
     """
     text = read_text(f"{manifests}/kube-apiserver.yaml")
     if not text:

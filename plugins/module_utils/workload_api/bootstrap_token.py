@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bootstrap tokens: Secrets of kube-system with which a machine joins (kcp-behaviour.md §1.2)."""
+"""Bootstrap tokens: Secrets of kube-system with which a machine joins.
+
+Source: docs/reference/cluster_api.md, "Creating a machine".
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,7 @@ import typing as t
 
 from .api import ApiClient, ApiError
 
-TTL_SECONDS = 15 * 60
-# kubeadm binds the rights of a joining node to this group (kubeadm.md B4).
+# kubeadm binds the rights of a joining node to this group (docs/reference/kubeadm.md, "RBAC").
 GROUP = "system:bootstrappers:kubeadm:default-node-token"
 TOKEN_PATTERN = re.compile(r"([a-z0-9]{6})\.([a-z0-9]{16})")
 TOKEN_ID_PATTERN = re.compile(r"[a-z0-9]{6}")

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A Node emptied before its machine goes: cordoned, its pods evicted, its volumes detached (kcp-behaviour.md §1.10).
+"""A Node emptied before its machine goes: cordoned, its pods evicted, its volumes detached.
+
+Source: docs/reference/cluster_api.md, "Removing a machine".
 
 What counts is what the API says, looked at anew by every call: the unit that runs kubectl is only the worker. The times
 that the bounds are counted from are kept in a file, by the Node's UID, so that a rerun goes on counting.

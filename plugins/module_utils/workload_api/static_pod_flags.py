@@ -18,8 +18,9 @@ _PKI = "/etc/kubernetes/pki"
 # A flag that kubeadm sets itself to something that depends on the machine, the version or the cluster: its value is not judged.
 ANY = None
 _KUBECONFIGS = {"kubeconfig": ANY, "authentication-kubeconfig": ANY, "authorization-kubeconfig": ANY}
-# What kubeadm 1.16 to 1.36 writes into each manifest (app/phases/controlplane/manifests.go, app/phases/etcd/local.go; kubeadm.md
-# B4). "{pki}" stands for the certificates' folder. Flags that only some versions write are known for all of them.
+# What kubeadm 1.16 to 1.36 writes into each manifest (cmd/kubeadm/app/phases/controlplane/manifests.go and
+# cmd/kubeadm/app/phases/etcd/local.go of kubernetes/kubernetes). "{pki}" stands for the certificates' folder.
+# Flags that only some versions write are known for all of them.
 DEFAULTS: t.Mapping[str, t.Mapping[str, t.Optional[str]]] = {
     "kube-apiserver": {
         **dict.fromkeys(

@@ -65,7 +65,10 @@ def node(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 
 def is_control_plane(item: t.Mapping[str, t.Any]) -> bool:
-    """True for a Node that carries kubeadm's control plane label, the old or the new (kubeadm.md B5)."""
+    """True for a Node that carries kubeadm's control plane label, the old or the new.
+
+    Source: docs/reference/kubeadm.md, "Labels and taints".
+    """
     labels = (item.get("metadata") or {}).get("labels") or {}
     return any(name in labels for name in _CONTROL_PLANE_LABELS)
 
@@ -147,7 +150,10 @@ def _files(template: t.Mapping[str, t.Any]) -> list[dict[str, t.Any]]:
 
 
 def kubeadm_config(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """Cut ConfigMap kube-system/kubeadm-config to the two keys that kubeadm keeps there (kubeadm.md B4)."""
+    """Cut ConfigMap kube-system/kubeadm-config to the two keys that kubeadm keeps there.
+
+    Source: docs/reference/kubeadm.md, "Stored objects".
+    """
     return {"data": _pick(item.get("data"), "ClusterConfiguration", "ClusterStatus")}
 
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the hosts of a control plane that was made by hand say of themselves, and everything that speaks against adopting it."""
+"""Evidence from the hosts of a hand-made control plane; problems with adoption."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ _MACHINE_ANNOTATION = "cluster.x-k8s.io/machine"
 
 @dataclass(frozen=True)
 class Problem:
-    """Why a control plane can't be adopted: a stable name, the host ("" for all), what is wrong, and what to do."""
+    """Problem with adopting a control plane.
+
+    It has a stable name, the host ("" for all), what is wrong, and the remedy.
+    """
 
     reason: str
     host: str
@@ -41,7 +44,7 @@ class Problem:
 
 @dataclass
 class Host:
-    """What one host answered; ``keys`` are private keys by purpose, and secret."""
+    """Answer of one host; ``keys`` are private keys by purpose, and secret."""
 
     name: str
     workload: Object
@@ -50,12 +53,12 @@ class Host:
 
     @property
     def machine_id(self) -> str:
-        """The host's own machine-id."""
+        """Machine-id of the host itself."""
         return str(self.workload["machine"].get("machineID") or "")
 
     @property
     def node(self) -> t.Optional[Object]:
-        """The control plane Node that this host is, by its machine-id, None where there is none."""
+        """Control plane Node of this host, by its machine-id, or None."""
         own = [each for each in self.workload["nodes"] if each.get("machineID") == self.machine_id]
         # Machine-ids that are there twice are a problem of its own; the host's name tells which is meant.
         named = [each for each in own if each["name"] == self.workload["machine"].get("hostname")]
@@ -68,7 +71,10 @@ class Host:
 
 
 def read_host(name: str, result: t.Mapping[str, t.Any], key: str) -> tuple[t.Optional[Host], t.Optional[Problem]]:
-    """Return a host by the result of node_adoption_info there, or why it is none of a control plane."""
+    """Return a host from its node_adoption_info result, or a problem.
+
+    The problem is why it is no host of a control plane.
+    """
     raw = result.get("observation")
     workload = {**parse(raw, name), **beside.facts(raw), "apiServer": _own_address(raw)}
     if "kube-apiserver" not in (workload["machine"].get("staticPodManifests") or ()):
@@ -95,13 +101,19 @@ def read_host(name: str, result: t.Mapping[str, t.Any], key: str) -> tuple[t.Opt
 
 
 def _own_address(raw: t.Any) -> str:
-    """host:port of the API server on the host itself, "" where it isn't known."""
+    """Return host:port of the API server on the host itself.
+
+    "" where it isn't known.
+    """
     server = (raw.get("api") or {}).get("server") if isinstance(raw, dict) else None
     return server[len("https://") :] if isinstance(server, str) and server.startswith("https://") else ""
 
 
 def configuration(host: Host) -> tuple[Object, list[Problem]]:
-    """Return kubeadm's configuration of the cluster in hub form, as this host's API server gives it."""
+    """Return kubeadm's configuration of the cluster in hub form, and problems.
+
+    It is read as this host's API server gives it.
+    """
     text = host.workload["kubeadmConfig"]["clusterConfiguration"] or ""
     try:
         return any_form.read(text, "ConfigMap kube-system/kubeadm-config").hub, []
@@ -111,7 +123,10 @@ def configuration(host: Host) -> tuple[Object, list[Problem]]:
 
 
 def problems(hosts: t.Sequence[Host], hub: t.Mapping[str, t.Any], now: str) -> list[Problem]:
-    """Everything that speaks against adopting these hosts as one control plane; nothing is cut short."""
+    """Return all problems with adopting these hosts as one control plane.
+
+    Nothing is cut short.
+    """
     found = [*_same(hosts), *_other_clusters(hosts)]
     if found:
         # Whatever else were compared would be compared between hosts that don't belong together.
@@ -196,7 +211,10 @@ def _digest(text: str) -> str:
 
 
 def _nodes(hosts: t.Sequence[Host]) -> list[Problem]:
-    """Every control plane Node must be one of the hosts: a machine that nobody manages would block every step."""
+    """Check that every control plane Node is one of the hosts.
+
+    A machine that is not managed would block every step.
+    """
     known = {host.node["name"] for host in hosts if host.node is not None}
     rest = sorted({str(each["name"]) for host in hosts for each in host.workload["nodes"]} - known)
     if not rest:
@@ -230,7 +248,10 @@ def _versions(hosts: t.Sequence[Host], hub: t.Mapping[str, t.Any]) -> list[Probl
 
 
 def _managed(hosts: t.Sequence[Host]) -> list[Problem]:
-    """Evidence that Cluster API manages these machines: two must never manage one control plane."""
+    """Check that Cluster API does not manage these machines.
+
+    Two controllers must never manage one control plane.
+    """
     found = []
     names = {host.node["name"] for host in hosts if host.node is not None}
     fix = "Two must never manage one control plane. Take it out of Cluster API first (pause its Cluster, remove the Machine objects without deleting machines)."
@@ -285,14 +306,20 @@ def _certificates(hosts: t.Sequence[Host], now: str) -> list[Problem]:
 
 
 def material(hosts: t.Sequence[Host], purpose: str) -> t.Optional[tuple[str, t.Optional[str]]]:
-    """Return certificate and private key for a purpose, each from the first host that has it. Secret."""
+    """Return certificate and private key for a purpose. Secret.
+
+    Each is from the first host that has it.
+    """
     certificate = next((host.public[purpose] for host in hosts if host.public.get(purpose)), None)
     key = next((host.keys[purpose] for host in hosts if host.keys.get(purpose)), None)
     return (certificate, key) if certificate else None
 
 
 def unfit(hosts: t.Sequence[Host], claim_id: t.Callable[[Host], str]) -> list[Problem]:
-    """What keeps hosts from being machines of the provider machine_inventory; ``claim_id`` gives this cluster's own claim on a host."""
+    """Return problems with hosts as machines of the provider machine_inventory.
+
+    ``claim_id`` gives this cluster's own claim on a host.
+    """
     found = []
     for host in hosts:
         claim = host.adoption.get("claim")

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The manifest of a control plane that was made by hand, from what its hosts say. Pure."""
+"""Manifest of a hand-made control plane, from its hosts' answers. Pure."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ _KUBEADMS_OWN = frozenset(
 
 
 def host_and_port(text: str) -> tuple[str, int]:
-    """Split kubeadm's controlPlaneEndpoint, whose port may be left out and whose IPv6 address has brackets."""
+    """Return host and port of kubeadm's controlPlaneEndpoint.
+
+    The port may be left out; an IPv6 address has brackets.
+    """
     host, colon, port = text.rpartition(":")
     if not colon or not port.isdecimal() or len(port) > 5 or (":" in host and not host.endswith("]")):
         host, port = text, str(DEFAULT_PORT)
@@ -41,19 +44,19 @@ def host_and_port(text: str) -> tuple[str, int]:
 
 
 def version_of(hub: t.Mapping[str, t.Any]) -> str:
-    """The Kubernetes version that kubeadm keeps, with its "v"."""
+    """Return the Kubernetes version that kubeadm keeps, with its "v"."""
     text = str(hub["clusterConfiguration"]["kubernetesVersion"])
     return text if text.startswith("v") else f"v{text}"
 
 
 def endpoint_of(hub: t.Mapping[str, t.Any]) -> Object:
-    """The control plane endpoint as ``{host, port}``."""
+    """Return the control plane endpoint as ``{host, port}``."""
     host, port = host_and_port(str(hub["clusterConfiguration"]["controlPlaneEndpoint"]))
     return {"host": host, "port": port}
 
 
 def network_of(hub: t.Mapping[str, t.Any]) -> Object:
-    """The Cluster's clusterNetwork."""
+    """Return the Cluster's clusterNetwork."""
     networking = hub["clusterConfiguration"].get("networking") or {}
     found: Object = {}
     for field, name in (("services", "serviceSubnet"), ("pods", "podSubnet")):
@@ -66,7 +69,10 @@ def network_of(hub: t.Mapping[str, t.Any]) -> Object:
 
 
 def cluster_configuration(hub: t.Mapping[str, t.Any], cluster: str) -> Object:
-    """The clusterConfiguration without what other fields of the manifest say and without kubeadm's own defaults."""
+    """Return the clusterConfiguration for the manifest.
+
+    What other fields of the manifest state and kubeadm's own defaults are left out.
+    """
     configuration = dict(hub["clusterConfiguration"])
     for key in ("kubernetesVersion", "controlPlaneEndpoint", "networking"):
         configuration.pop(key, None)
@@ -82,7 +88,10 @@ def cluster_configuration(hub: t.Mapping[str, t.Any], cluster: str) -> Object:
 
 
 def config_spec(hub: t.Mapping[str, t.Any], hosts: t.Sequence[Host], cluster: str) -> tuple[Object, list[str]]:
-    """The KubeadmConfigSpec that a further machine is to be made from, and what of the hosts it does not say, in sentences."""
+    """Return the KubeadmConfigSpec for a further machine, and notes.
+
+    The notes are sentences on what of the hosts it does not hold.
+    """
     registration, notes = _registration(hosts, version_of(hub))
     timeouts = canonical((hub.get("initConfiguration") or {}).get("timeouts"), "timeouts")
     spec: Object = {"clusterConfiguration": cluster_configuration(hub, cluster)}
@@ -152,7 +161,7 @@ def documents_of(
     replicas: int,
     template: t.Mapping[str, t.Any],
 ) -> tuple[list[Object], list[str]]:
-    """The manifest's documents (Cluster API v1beta2), and notes for people.
+    """Return the manifest's documents (Cluster API v1beta2), and notes.
 
     ``template`` is the spec of the InventoryMachineTemplate: the group of hosts that further machines are made of.
     """
@@ -225,7 +234,12 @@ def _document(api_version: str, kind: str, name: str, namespace: str, spec: Obje
 
 
 def even_replicas(hub: t.Mapping[str, t.Any], machines: int, replicas: int) -> list[Problem]:
-    """Refuse an even number of replicas where each machine has a member of etcd: no manifest may say so (kcp-behaviour.md §1.18)."""
+    """Refuse an even number of replicas with stacked etcd.
+
+    Each machine has a member of etcd then, and no manifest may ask for that number.
+
+    Source: docs/reference/cluster_api.md, "Admission rules".
+    """
     if not _stacked(hub) or replicas % 2:
         return []
     text = f"{machines} machines have a member of etcd each, and the manifest can't ask for {replicas} replicas: an even number survives no more failures"
@@ -241,7 +255,10 @@ def _stacked(hub: t.Mapping[str, t.Any]) -> bool:
 
 
 def contradictions(manifest: ClusterManifest, hub: t.Mapping[str, t.Any], machines: int) -> list[Problem]:
-    """Where a manifest that a user gives says something else than what runs; nothing of it is taken over then."""
+    """Return problems where a user's manifest contradicts what runs.
+
+    Nothing of it is taken over then.
+    """
     name = str(manifest.cluster["metadata"]["name"])
     runs = {
         "spec": {"clusterNetwork": network_of(hub), "controlPlaneEndpoint": endpoint_of(hub)},

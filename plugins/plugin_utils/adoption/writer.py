@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The objects of a control plane that was made by hand, written to the store so that a killed run is completed by the next."""
+"""Writer of the objects of a hand-made control plane.
+
+They are written to the store so that a killed run is completed by the next.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ Claim = t.Callable[[Machine, dict[str, t.Any]], Answer]
 
 
 def host_of_machine(objects: t.Optional[ClusterObjects]) -> dict[str, str]:
-    """The machine-id that the store has recorded for each inventory host of the cluster's machines."""
+    """Return the recorded machine-id of each inventory host of the cluster."""
     found = {}
     for each in objects.infrastructure_machines.values() if objects is not None else ():
         status = each.get("status") or {}
@@ -45,7 +48,10 @@ def host_of_machine(objects: t.Optional[ClusterObjects]) -> dict[str, str]:
 
 
 def other_cluster(store: Store, cluster: Object, hosts: t.Sequence[Host]) -> str:
-    """Say which authority the store already keeps for this cluster that isn't the hosts', "" where there is none such."""
+    """Return the Secret of an authority that isn't the hosts', or "".
+
+    The store keeps it for this cluster's name.
+    """
     for purpose in (*secrets.AUTHORITIES, secrets.SERVICE_ACCOUNT):
         stored = secrets.read_pair(store, cluster, purpose)
         pair = evidence.material(hosts, purpose)
@@ -55,7 +61,10 @@ def other_cluster(store: Store, cluster: Object, hosts: t.Sequence[Host]) -> str
 
 
 def is_adopted(objects: t.Optional[ClusterObjects], hosts: t.Sequence[Host]) -> bool:
-    """Tell whether every host's Node has a Machine that bootstrapped, and everything that belongs to it."""
+    """Return whether every host's Node has a bootstrapped Machine.
+
+    Everything that belongs to the Machine must be there, too.
+    """
     if objects is None or objects.control_plane is None:
         return False
     known = {
@@ -72,7 +81,9 @@ def _claimed(objects: ClusterObjects, name: str) -> bool:
 
 
 class Writer:
-    """Writes what is missing, in an order in which any prefix does no harm; ``changes`` says what, in words.
+    """Writer of what is missing, in a safe order.
+
+    Any prefix of it does no harm; ``changes`` lists in words what was written.
 
     The manifest's objects come first, then the authorities, then each machine, whose Machine object alone says everything that
     can't be read again. A reconcile in between finds control plane Nodes that belong to no machine, and changes nothing.
@@ -92,7 +103,7 @@ class Writer:
         self.changes: list[str] = []
 
     def write(self, failure_domains: t.Mapping[str, str]) -> None:
-        """Write everything; ``failure_domains`` by the host's name."""
+        """Write everything; ``failure_domains`` are by the host's name."""
         self.changes += cluster_records.apply_manifest(self._store, self._manifest)
         self._infrastructure(sorted(set(failure_domains.values())))
         objects = self.objects()
@@ -102,7 +113,7 @@ class Writer:
             self._machine(self.objects(), host, "init" if number == 0 else "join", failure_domains.get(host.name, ""))
 
     def objects(self) -> ClusterObjects:
-        """The cluster's objects as they are now."""
+        """Return the cluster's objects as they are now."""
         return t.cast(ClusterObjects, ClusterObjects.read(self._store, self._namespace, self._name))
 
     def _infrastructure(self, failure_domains: t.Sequence[str]) -> None:
@@ -127,7 +138,10 @@ class Writer:
         self._store.modify(CLUSTER, self._namespace, self._name, follow)
 
     def _initialized(self, objects: ClusterObjects) -> None:
-        """Say at once that there is a control plane: no run may ever initialize another one here."""
+        """Mark the control plane as initialized.
+
+        It is done at once: no run may ever initialize another one here.
+        """
 
         def latch(stored: Object) -> None:
             status = stored.setdefault("status", {})
@@ -155,7 +169,10 @@ class Writer:
             )
 
     def _machine(self, objects: ClusterObjects, host: Host, kind: str, failure_domain: str) -> None:
-        """The Machine first: an InfraMachine without one would look prepared ahead, or left by a Machine that somebody deleted."""
+        """Write the machine's objects, the Machine first.
+
+        An InfraMachine without one would seem prepared ahead, or left by a Machine that the user deleted.
+        """
         name = str(t.cast(Object, host.node)["name"])
         infrastructure, config, machine = self._made(objects, host, kind, failure_domain)
         self._create(machine)
@@ -166,7 +183,10 @@ class Writer:
     def _made(
         self, objects: ClusterObjects, host: Host, kind: str, failure_domain: str
     ) -> tuple[Object, Object, Object]:
-        """The machine's three objects as a run would have made them, and as they would be after its bootstrap."""
+        """Return the machine's three objects as after its bootstrap.
+
+        They are as a run would have made them.
+        """
         node = t.cast(Object, host.node)
         name = str(node["name"])
         staged = ClusterObjects(
@@ -214,7 +234,10 @@ class Writer:
         return infrastructure, config, machine
 
     def _claim_host(self, host: Host, name: str) -> None:
-        """Note in the store and then on the host whose it is now, so that no other cluster takes it from its pool."""
+        """Record the host's claim in the store, then on the host.
+
+        No other cluster takes the host from its pool then.
+        """
         stored = self._store.get(INFRASTRUCTURE_MACHINE, self._namespace, name) or {}
         claim = (stored.get("status") or {}).get("claim") or {}
         if claim.get("state") not in (None, CLAIMING):
@@ -239,14 +262,20 @@ class Writer:
         self._store.modify(INFRASTRUCTURE_MACHINE, self._namespace, name, record)
 
     def claim_id(self, host: Host) -> str:
-        """The claim that a run before this one began for this host, else one that nobody has."""
+        """Return an earlier run's claim ID for this host, or another one.
+
+        Another one is new, drawn once for each machine.
+        """
         name = str(t.cast(Object, host.node)["name"])
         stored = self._store.get(INFRASTRUCTURE_MACHINE, self._namespace, name) or {}
         known = ((stored.get("status") or {}).get("claim") or {}).get("id")
         return str(known or self._new_claims.setdefault(name, str(uuid.uuid4())))
 
     def _claim_call(self, host: Host, identity: str) -> dict[str, t.Any]:
-        """The arguments with which the host is claimed: it carries this cluster already, by its CA."""
+        """Return the arguments with which the host is claimed.
+
+        It carries this cluster already, by its CA.
+        """
         node = t.cast(Object, host.node)
         ca = t.cast(t.Any, evidence.material(self._hosts, "ca"))[0]
         return {

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Backups on the controller: snapshots brought home from machines whole or not at all, and sent back. For their owner alone."""
+"""Backups on the controller: snapshots fetched from machines, and sent back.
+
+They arrive whole or not at all, and are for their owner alone.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,10 @@ _TOLD_CHARACTERS = 300
 
 
 def folder_of(directory: str, namespace: str, cluster: str) -> str:
-    """Return where a cluster's backups are: names of two clusters never meet."""
+    """Return the folder of a cluster's backups.
+
+    Names of two clusters never meet.
+    """
     return os.path.join(directory, namespace, cluster)
 
 
@@ -49,7 +55,7 @@ def fetch(
     authority: bytes = b"",
     now: t.Callable[[], float] = time.time,
 ) -> str:
-    """Bring a snapshot home and return its path.
+    """Fetch a snapshot from a machine and return its path.
 
     The machine's answers decide neither the copy's name nor its time, and no file that is there is touched: a machine may be anybody's.
 
@@ -96,11 +102,14 @@ def fetch(
 
 
 class _Wrong(Exception):
-    """What came is not the snapshot that was taken."""
+    """Failure: what came is not the snapshot that was taken."""
 
 
 def _reserved(folder: str, base: str) -> tuple[str, str, t.BinaryIO]:
-    """Return a path that nothing has, and the file, new and empty, in which the copy arrives: it reserves the path."""
+    """Reserve a free path; return it, with the file for the copy.
+
+    The file, new and empty, reserves the path.
+    """
     number = 0
     while True:
         name = f"{base}-{number}.db" if number else f"{base}.db"
@@ -145,7 +154,10 @@ def _receive(caller: Caller, machine: Machine, snapshot: t.Mapping[str, t.Any], 
 
 
 def _verified(path: str, authority: bytes) -> dict[str, int]:
-    """Return the revision of a snapshot that is whole and a database of etcd's, and not another cluster's. Raises NodeError."""
+    """Return the revision of a verified snapshot. Raises NodeError.
+
+    It is whole, a database of etcd's, and not another cluster's.
+    """
     contents.require_whole(path)
     revision = contents.revision(path)
     # Where ConfigMaps are encrypted it does not tell.
@@ -166,7 +178,9 @@ def _not_fetched(machine: Machine, name: str, why: str) -> str:
 
 
 def prune(path: str, prefix: str, keep: int) -> list[str]:
-    """Remove the oldest copies beyond ``keep``, after a new one; return what was removed.
+    """Remove the oldest copies beyond ``keep``; return those removed.
+
+    It is called after a new copy.
 
     Copies that came from the new one's machine and copies that came from others are counted apart: whatever a machine sends, the last
     ones of the others stay.
@@ -198,7 +212,10 @@ def prune(path: str, prefix: str, keep: int) -> list[str]:
 
 
 def _machine_of(path: str) -> str:
-    """Return the machine that a copy came from, "" where nothing says so."""
+    """Return the machine that a copy came from, or "".
+
+    "" where the copy has no facts of it.
+    """
     try:
         with open(_facts_of(path), encoding="utf-8") as file:
             return str(json.load(file)["machine"])
@@ -207,7 +224,9 @@ def _machine_of(path: str) -> str:
 
 
 def send(caller: Caller, machine: Machine, path: str) -> str:
-    """Send a backup to a machine's folder of snapshots and return its name there. Sending it again replaces it.
+    """Send a backup to a machine's snapshot folder; return its name there.
+
+    Sending it again replaces it.
 
     Raises:
         ControlPlaneFailure: it did not arrive whole; nothing of it is kept there.
@@ -229,7 +248,7 @@ def send(caller: Caller, machine: Machine, path: str) -> str:
 
 
 def refuse_external(objects: ClusterObjects, what: str) -> None:
-    """Refuse a cluster whose etcd somebody else runs. Raises ControlPlaneFailure."""
+    """Refuse a cluster with external etcd. Raises ControlPlaneFailure."""
     control_plane = objects.control_plane or {}
     configuration = control_plane.get("spec", {}).get("kubeadmConfigSpec", {}).get("clusterConfiguration") or {}
     if (configuration.get("etcd") or {}).get("external") is not None:

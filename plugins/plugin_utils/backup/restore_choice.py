@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a lost etcd is restored from, on which machine, and what is lost with it: a pure function of what the machines said.
+"""Choice of a restore of etcd: source, machine, and what is lost.
+
+A pure function of what the machines reported.
 
 The consent is a text that names all of it, so that it fits this restore and no other.
 """
@@ -18,7 +20,10 @@ DATA, SNAPSHOT, BACKUP = "data", "snapshot", "backup"
 
 @dataclass(frozen=True)
 class Source:
-    """Something to restore from: a machine's own data, a snapshot kept on a machine, or a backup on the controller (no machine)."""
+    """Source of a restore: data, snapshot or backup.
+
+    A machine's own data, a snapshot kept on a machine, or a backup on the controller (no machine).
+    """
 
     kind: str
     machine: str
@@ -27,7 +32,7 @@ class Source:
     taken_at: str = ""
 
     def title(self) -> str:
-        """The source as messages name it."""
+        """Return the source's name in messages."""
         if self.kind == DATA:
             return f"the data of machine {self.machine}'s own etcd"
         where = f"{self.machine}:{self.path}" if self.machine else self.path
@@ -36,7 +41,10 @@ class Source:
 
 @dataclass(frozen=True)
 class Choice:
-    """What is to be done. ``give_up`` are the other machines, ``newest`` the highest revision that there is, ``working`` an etcd that works."""
+    """Choice of a restore.
+
+    ``give_up`` are the other machines, ``newest`` the highest revision that there is, ``working`` an etcd that works.
+    """
 
     cluster: str
     machine: str
@@ -48,7 +56,7 @@ class Choice:
 
     @property
     def consent(self) -> str:
-        """What has to be typed: it names what is lost."""
+        """Consent that has to be typed: it names what is lost."""
         parts = [self.cluster, "everythingAfterRevision", str(self.source.revision)]
         if self.newest > self.source.revision:
             parts += ["insteadOf", str(self.newest)]
@@ -59,11 +67,11 @@ class Choice:
         return ":".join(parts)
 
     def document(self) -> dict[str, t.Any]:
-        """Return it for the store; :func:`of_document` reads it."""
+        """Return the choice for the store; :func:`of_document` reads it."""
         return asdict(self)
 
     def lines(self) -> list[str]:
-        """What would be done and what is lost, for people."""
+        """Return lines for the user: what is done, and what is lost."""
         revision = self.source.revision
         text = [
             f"etcd of {self.cluster} is restored on machine {self.machine} to revision {revision}, from {self.source.title()}.",
@@ -92,7 +100,9 @@ def of_document(document: t.Mapping[str, t.Any]) -> Choice:
 
 
 def sources(infos: t.Mapping[str, t.Mapping[str, t.Any]], backups: t.Iterable[t.Mapping[str, t.Any]]) -> list[Source]:
-    """Return everything that there is to restore from, best first: the highest revision; among equals the data of a machine.
+    """Return all sources to restore from, best first.
+
+    The highest revision is best; among equals the data of a machine.
 
     Args:
         infos: what each machine that answered said (the result of etcd_restore_info), by name.
@@ -115,7 +125,7 @@ def sources(infos: t.Mapping[str, t.Mapping[str, t.Any]], backups: t.Iterable[t.
 
 
 def works(infos: t.Mapping[str, t.Mapping[str, t.Any]]) -> str:
-    """Return the machine whose etcd answers and knows a leader, "" where none does."""
+    """Return the machine whose etcd answers and knows a leader, or ""."""
     found = [name for name, info in sorted(infos.items()) if info["etcd"]["answers"] and info["etcd"]["leader"]]
     return found[0] if found else ""
 
@@ -129,7 +139,7 @@ def choose(
     snapshot: str = "",
     machine: str = "",
 ) -> Choice:
-    """Return what is to be restored and where.
+    """Return the choice: source and machine of the restore.
 
     Args:
         cluster: its name.
@@ -185,12 +195,15 @@ def choose(
 
 
 def _place(infos: t.Mapping[str, t.Mapping[str, t.Any]]) -> str:
-    """The machine for a backup of the controller's: the one whose own data goes furthest."""
+    """Return the machine for a backup of the controller's.
+
+    It is the one whose own data has the highest revision.
+    """
     return sorted(infos, key=lambda name: (-((infos[name].get("data") or {}).get("revision") or 0), name))[0]
 
 
 def listing(known: t.Sequence[Source], most: int = 10) -> str:
-    """Return what there is to restore from, a line each, for people."""
+    """Return the sources to restore from, a line each, for the user."""
     lines = [f"  revision {each.revision}: {each.title()}" for each in known[:most]]
     if len(known) > most:
         lines.append(f"  and {len(known) - most} older")

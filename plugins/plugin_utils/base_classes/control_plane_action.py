@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The base class of the action plugins that reach store, machines and decisions (DESIGN.md, "Reaching machines")."""
+"""Base class of the action plugins that reach store, machines and decisions.
+
+Why: docs/architecture.md, "How a machine is reached".
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ import typing as t
 from ansible import constants as C
 from ansible.plugins.action import ActionBase
 
+from ...module_utils.common import settings
 from ...module_utils.common.errors import ManifestError
 from ...module_utils.common.legible import one_line, readable
 from ...module_utils.common.values import now_rfc3339
@@ -34,8 +38,6 @@ from ..store.lock.any_store import Locks
 from ..store.opening import STORE_SPEC
 from ..store.overlay import OverlayStore
 
-PROGRESS_SECONDS = 15
-
 CLUSTER_SPEC: dict[str, t.Any] = {
     "cluster": {"type": "str", "required": True},
     "namespace": {"type": "str", "default": "default"},
@@ -45,7 +47,9 @@ CLUSTER_SPEC: dict[str, t.Any] = {
 
 
 class ControlPlaneAction(ActionBase):
-    """Validates arguments, opens the store, turns the collection's errors into one clear failure.
+    """Action plugin that validates arguments, opens the store and reports failures.
+
+    The collection's errors become one clear failure.
 
     A subclass gives ``ARGUMENTS`` and ``execute(arguments) -> result``.
     """
@@ -57,13 +61,16 @@ class ControlPlaneAction(ActionBase):
     # Whether it ends a run: what the run was refused for is no reason not to say it, and to release the lock.
     ENDS: t.ClassVar[bool] = False
     # For how long it asks a store's API that doesn't answer.
-    PATIENCE_SECONDS: t.ClassVar[float] = opening.PATIENCE_SECONDS
+    PATIENCE_SECONDS: t.ClassVar[float] = settings.STORE_PATIENCE_SECONDS
     TRANSFERS_FILES = False
     _supports_check_mode = True
     _requires_connection = False
 
     def run(self, tmp: t.Optional[str] = None, task_vars: t.Optional[dict[str, t.Any]] = None) -> dict[str, t.Any]:
-        """Run the action; the collection's own errors become ``failed`` with ``msg``. Every text of the result is legible."""
+        """Run the action; the collection's own errors become ``failed`` with ``msg``.
+
+        Every text of the result is legible.
+        """
         result: dict[str, t.Any] = dict(super().run(tmp, task_vars))
         self._task_vars: dict[str, t.Any] = task_vars or {}
         self.display = Screen()
@@ -87,7 +94,7 @@ class ControlPlaneAction(ActionBase):
         return readable(result)
 
     def ends(self, arguments: t.Mapping[str, t.Any]) -> bool:
-        """Tell whether the action ends a run with these arguments."""
+        """Return whether the action ends a run with these arguments."""
         return self.ENDS
 
     def _refuse_unknown_variables(self) -> None:
@@ -97,7 +104,7 @@ class ControlPlaneAction(ActionBase):
             raise ControlPlaneFailure(problem)
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Do the action's work and return what the task registers. No secret may be in it."""
+        """Execute the action and return the task's result, without secrets."""
         raise NotImplementedError
 
     def open_store(self, arguments: dict[str, t.Any]) -> Store:
@@ -128,7 +135,11 @@ class ControlPlaneAction(ActionBase):
         return store
 
     def fence(self, arguments: t.Mapping[str, t.Any]) -> t.Optional[Fence]:
-        """Return the number under which this run holds the cluster's lock, as far as its task was given one; None in check mode."""
+        """Return this run's fence for the cluster, or None.
+
+        Its number is the one under which the run holds the lock. None where the task was given no number, and in check
+        mode.
+        """
         number = arguments.get("fencing")
         if number is None or self.check_mode or not arguments.get("store"):
             return None
@@ -138,7 +149,10 @@ class ControlPlaneAction(ActionBase):
         return self._fences[key]
 
     def ciphers(self) -> tuple[t.Optional[Cipher], t.Optional[Cipher]]:
-        """Return what encrypts and decrypts with the run's vault password; None each where it has none."""
+        """Return the encrypting and decrypting functions of the vault password.
+
+        None each where the run has none.
+        """
         vault = getattr(self._loader, "_vault", None)
         return (vault.encrypt, vault.decrypt) if vault is not None and vault.secrets else (None, None)
 
@@ -159,7 +173,10 @@ class ControlPlaneAction(ActionBase):
         return objects
 
     def refuse_moved(self, arguments: t.Mapping[str, t.Any]) -> None:
-        """Fail where the store is known not to have the cluster any more, for whoever takes no lock; one may not be allowed to look."""
+        """Fail where the store no longer has the cluster.
+
+        It is for callers that take no lock; the store may not allow the check.
+        """
         mark = None
         with contextlib.suppress(StoreError):
             mark = self.open_locks(arguments).mark(arguments["namespace"], arguments["cluster"])
@@ -168,7 +185,9 @@ class ControlPlaneAction(ActionBase):
             marks.refuse(mark, marks.WORK, arguments["namespace"], arguments["cluster"], where)
 
     def refuse_beforehand(self, arguments: t.Mapping[str, t.Any]) -> None:
-        """Fail as the run would begin by failing, for whoever only tells what it would do.
+        """Fail where the run would fail at its start.
+
+        It is for callers that only report what they would do.
 
         A store that can't be written, an API that others manage, a move, no namespace.
         """
@@ -178,7 +197,10 @@ class ControlPlaneAction(ActionBase):
         opening.require_namespace(arguments["store"], arguments["namespace"], self.PATIENCE_SECONDS)
 
     def check_lock(self, arguments: t.Mapping[str, t.Any]) -> None:
-        """Fail where this run doesn't hold the cluster's lock any more; called before every irreversible call."""
+        """Fail where this run no longer holds the cluster's lock.
+
+        It is called before every irreversible call.
+        """
         fence = self.fence(arguments)
         if fence is not None:
             fence.check()
@@ -188,7 +210,10 @@ class ControlPlaneAction(ActionBase):
         return Journal(opening.journal_directory(arguments["store"]), arguments["namespace"], arguments["cluster"])
 
     def machine_caller(self, arguments: dict[str, t.Any], objects: ClusterObjects) -> MachineCaller:
-        """Return the caller that reaches this cluster's machines, with the cluster's SSH key at hand."""
+        """Return the caller that reaches this cluster's machines.
+
+        It has the cluster's SSH key.
+        """
         folder = os.path.join(C.DEFAULT_LOCAL_TMP, "kubeadm", arguments["namespace"], arguments["cluster"])
         os.makedirs(folder, mode=0o700, exist_ok=True)
         objects.ask_for_secrets()
@@ -197,7 +222,10 @@ class ControlPlaneAction(ActionBase):
         return MachineCaller(self, self._task_vars, folder, key_file, self.fence(arguments))
 
     def note(self, change: str) -> None:
-        """Have the journal say what this run has changed; what comes of the action, this was done."""
+        """Record a change of this run for the journal.
+
+        It is recorded even where the action fails.
+        """
         self._noted.append(change)
 
     def _write_notes(self, arguments: dict[str, t.Any]) -> None:
@@ -210,7 +238,10 @@ class ControlPlaneAction(ActionBase):
                 self.journal(arguments).note(lease.run, "; ".join(self._noted))
 
     def pool_groups(self) -> list[str]:
-        """Return the groups that the operator lets machine templates name, [] for any."""
+        """Return the groups that machine templates may name, [] for any.
+
+        The operator sets them.
+        """
         given = self._templar.template(self._task_vars.get(inventory_pool.PERMITTED) or [])
         if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
             raise ControlPlaneFailure(
@@ -219,13 +250,19 @@ class ControlPlaneAction(ActionBase):
         return [str(each) for each in given]
 
     def progress(self, cluster: str, text: str) -> None:
-        """Show a line for people while a task goes on; another namespace may have a cluster of that name."""
+        """Show a line of progress to the user.
+
+        The line names the namespace, as another one may have a cluster of that name.
+        """
         namespace, own = self._home
         where = f"{namespace}/{cluster}" if namespace and cluster == own else cluster
         self.display.display(one_line(f"  [{where}] {text}"))
 
     def host_of(self, cluster: str) -> str:
-        """Return the inventory's name for the task's cluster, for advice to type; clusters of one name in two namespaces have others."""
+        """Return the inventory's name for the task's cluster, for advice.
+
+        Clusters of one name in two namespaces have two inventory names.
+        """
         return str(self._task_vars.get("inventory_hostname") or cluster)
 
     def waiting(self, cluster: str, bound_seconds: float) -> Waiting:
@@ -234,14 +271,14 @@ class ControlPlaneAction(ActionBase):
 
 
 class Progress(t.Protocol):
-    """What shows a line for people."""
+    """Receiver of progress lines for the user."""
 
     def progress(self, cluster: str, text: str) -> None:
-        """Show a line for people while a task goes on."""
+        """Show a line of progress to the user."""
 
 
 class Waiting:
-    """A bounded wait with a line of progress every 15 s."""
+    """Bounded wait with a line of progress every 15 s."""
 
     def __init__(self, action: Progress, cluster: str, bound_seconds: float) -> None:
         self._action = action
@@ -252,15 +289,18 @@ class Waiting:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the wait began."""
+        """Seconds since the wait started."""
         return time.monotonic() - self._started
 
     def again(self, text: str, pause_seconds: float = 1.0) -> bool:
-        """Sleep a little and return True, or return False when the bound is reached."""
+        """Sleep for a pause; return whether the wait may continue.
+
+        False without sleeping when the bound is reached.
+        """
         now = time.monotonic()
         if now - self._started + pause_seconds > self._bound:
             return False
-        if now - self._shown >= PROGRESS_SECONDS:
+        if now - self._shown >= settings.PROGRESS_SECONDS:
             self._shown = now
             self._action.progress(self._cluster, f"{text} ({self.elapsed:.0f} s of at most {self._bound:.0f} s)")
         time.sleep(pause_seconds)

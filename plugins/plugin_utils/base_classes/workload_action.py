@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The base class of the actions that edit objects of a workload cluster: read on a node, work out here, compare and swap there."""
+"""Base class of the actions that edit objects of a workload cluster.
+
+They read on a node, plan here, compare and swap there.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +74,7 @@ WORKLOAD_SPEC: dict[str, t.Any] = {
 
 
 class WorkloadAction(ControlPlaneAction):
-    """Brings objects of a workload cluster to what a planner works out from them.
+    """Action plugin that writes a planner's objects to a workload cluster.
 
     A subclass gives ``ARGUMENTS`` (with WORKLOAD_SPEC) and ``work(arguments, objects)``. With ``cluster`` the objects are reached
     through the cluster's machines as the store knows them, else on the play's host.
@@ -81,7 +84,7 @@ class WorkloadAction(ControlPlaneAction):
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = WORKLOAD_SPEC
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Read, work out, write; again where somebody else wrote in between."""
+        """Read, plan and write; again where another writer wrote in between."""
         # What comes from variables and over connections carries tags, which YAML can't be written with.
         arguments = plain(arguments)
         if bool(arguments["cluster"]) != bool(arguments["store"]):
@@ -104,7 +107,10 @@ class WorkloadAction(ControlPlaneAction):
     def work(
         self, arguments: dict[str, t.Any], objects: t.Optional[ClusterObjects]
     ) -> t.Union[str, tuple[tuple[Read, ...], Planner]]:
-        """Return what to read and the planner, or in words why there is nothing to do."""
+        """Return what to read and the planner, or a text.
+
+        The text states why there is nothing to do.
+        """
         raise NotImplementedError
 
     def _converge(
@@ -200,7 +206,9 @@ class WorkloadAction(ControlPlaneAction):
 
 
 def objects_of(answer: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """Return the objects of a module's answer by path, None where there is none.
+    """Return the objects of a module's answer by path.
+
+    A missing object is None.
 
     Raises:
         WorkloadError: an answer of an API server that no Kubernetes gives, with the field.
@@ -248,7 +256,7 @@ def _failure(answer: Answer, plan: t.Optional[Plan], machine: str = "") -> Contr
 
 
 def needed_version(version: t.Optional[str]) -> str:
-    """The Kubernetes version, which must be known. Raises ControlPlaneFailure."""
+    """Return the Kubernetes version. Raises ControlPlaneFailure where it is unknown."""
     if not version:
         raise ControlPlaneFailure(
             "kubernetes_version is needed where no cluster's KubeadmControlPlane tells it; nothing was done."

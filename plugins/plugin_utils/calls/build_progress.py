@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shows what a long module on this host is doing, from the log that it writes."""
+"""Progress of a long module on this host, from its log."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ import typing as t
 
 from ansible.plugins.action import ActionBase
 
+from ...module_utils.common import settings
 from . import role_variables
 from .screen import Screen
 
-PROGRESS_SECONDS = 15
 POLL_SECONDS = 1.0
 # A line of the module's own, beside the output of the commands that it runs: "[  12.3 s] building kubeadm".
 _OWN_LINE = re.compile(r"^\[\s*[\d.]+ s\] (.*)$")
 
 
 class BuildProgressAction(ActionBase):
-    """Runs the module of its own name and shows the progress of image builds meanwhile.
+    """Action plugin that runs its module and shows image builds' progress.
+
+    The first new line of a build is shown at once, then the newest one every 15 s.
 
     The first new line of a build is shown at once, so that nobody wonders, then the newest one every 15 s.
     """
@@ -54,10 +56,10 @@ class _Follower(threading.Thread):
 
     def run(self) -> None:
         """Show progress until stopped."""
-        waited = PROGRESS_SECONDS - POLL_SECONDS
+        waited = settings.PROGRESS_SECONDS - POLL_SECONDS
         while not self._ended.wait(POLL_SECONDS):
             waited += POLL_SECONDS
-            if waited < PROGRESS_SECONDS:
+            if waited < settings.PROGRESS_SECONDS:
                 continue
             line = self._newest_line()
             if line:
@@ -65,7 +67,7 @@ class _Follower(threading.Thread):
                 waited = 0.0
 
     def stop(self) -> None:
-        """End the thread."""
+        """Stop the thread."""
         self._ended.set()
         self.join()
 

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The deadline of a call of a machine: a process that hangs there, in I/O say, keeps its SSH connection alive for ever."""
+"""Deadline of a call of a machine.
+
+A process that hangs there, in I/O say, keeps its SSH connection alive for ever.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,9 @@ import time
 import types
 import typing as t
 
+from ...module_utils.common import settings
 from ..processes import identity
 
-# What a module takes beside what it is told to wait for: its requests, of which each has a bound of seconds, and a busy machine.
-CALL_SECONDS = 120
 # Modules that may take longer by their own bounds (docs/architecture.md, "How a machine is reached"). What takes minutes otherwise is a
 # unit of the machine that is asked again and again.
 LONG_CALLS: t.Mapping[str, int] = {
@@ -39,8 +41,6 @@ LONG_CALLS: t.Mapping[str, int] = {
     "static_pod": 300,
     "service_account_tokens": 600,
 }
-# A module of somebody else's, in an Action.
-FOREIGN_SECONDS = 3600
 # What a module is told to wait for within one call. Where it works on as a unit, its own "timeout" bounds that unit and no call.
 _WAITS = ("wait", "settle")
 _WAITS_FOR_ITS_TIMEOUT = ("node_certificates", "service_account_tokens", "static_pod")
@@ -49,11 +49,14 @@ _END_SECONDS = 5.0
 
 
 class TookTooLong(BaseException):
-    """The deadline has passed. Not an Exception, so that no connection plugin takes it for a failure to be tried again."""
+    """Signal that the deadline has passed.
+
+    Not an Exception, so that no connection plugin takes it for a failure to be tried again.
+    """
 
 
 def seconds_of(module: str, arguments: t.Mapping[str, t.Any]) -> float:
-    """Return how long one call of a module may take.
+    """Return the seconds that one call of a module may take.
 
     Args:
         module: its name, of this collection where it has no dot.
@@ -61,15 +64,17 @@ def seconds_of(module: str, arguments: t.Mapping[str, t.Any]) -> float:
     """
     name = module.rpartition(".")[2] if module.startswith("kubeadm.control_plane.") else module
     if "." in name:
-        return FOREIGN_SECONDS
+        return settings.FOREIGN_ROLE_SECONDS
     waits = [*_WAITS, *(["timeout"] if name in _WAITS_FOR_ITS_TIMEOUT else [])]
     told = sum(float(arguments[each]) for each in waits if arguments.get(each))
-    return LONG_CALLS.get(name, CALL_SECONDS) + told
+    return LONG_CALLS.get(name, settings.CALL_SECONDS) + told
 
 
 @contextlib.contextmanager
 def deadline(seconds: float) -> t.Iterator[None]:
-    """Bound what is done within it, in the main thread of a process. A task's own ``timeout`` holds besides.
+    """Bound the duration of what is done within it.
+
+    It works in the main thread of a process. A task's own ``timeout`` holds besides.
 
     Time in which this process itself was stopped doesn't count: the answer may be there when it wakes.
 
@@ -107,7 +112,10 @@ def deadline(seconds: float) -> t.Iterator[None]:
 
 
 def end_shared_connection(connection: t.Any) -> None:
-    """End the ssh process that several calls share (ControlPersist), which has left its family and waits for the hung one."""
+    """End the ssh process that several calls share (ControlPersist).
+
+    It has left its process family and waits for the hung process.
+    """
     build = getattr(connection, "_build_command", None)
     if build is None:
         return

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The fencing number of a run: compared before each write of the store, carried by each call of a machine (docs/store.md, "The fencing number")."""
+"""Fencing number of a run, compared before each write of the store.
+
+Each call of a machine carries it (docs/store.md, "The fencing number").
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ _OBSERVING = frozenset({"etcd_restore_info", "node_observe"})
 
 
 class Fence:
-    """The number under which a run holds a cluster's lock.
+    """Fence of a run: its fencing number for a cluster's lock.
 
     Args:
         locks: the store's locks.
@@ -60,18 +63,28 @@ class Fence:
         self.number = number
 
     def check(self) -> int:
-        """Return the number by now. Raises LostLock where the lock is another run's, or nobody's."""
+        """Return the current number. Raises LostLock where the lock is lost.
+
+        It is lost where it is another run's, or no run's.
+        """
         self.number = self._locks.check(*self._at, self.number)
         return self.number
 
     @property
     def run(self) -> str:
-        """The name of the run, "" where this process is none of its."""
+        """Name of the run, "" where this process is none of its."""
         taken = self._locks.own(*self._at)
         return taken.run if taken is not None else ""
 
     def answer(self, highest: int, sent: int, observing: bool) -> bool:
-        """React to a refusal: a machine, or the cluster itself, has seen ``highest``, which is more than what was ``sent``, or the same by another run.
+        """Return whether a call refused for its number is worth repeating.
+
+        A machine, or the cluster itself, has seen ``highest``, which is more than what was ``sent``, or the same by
+        another run.
+
+        A run that holds the lock and meets a higher number has a store that was restored, copied or made again. It
+        takes a number above all others when it observes, and never for a step: the run that raised the number since the
+        observation may have changed what the step was decided on.
 
         A run that holds the lock and meets a higher number has a store that was restored, copied or made anew. It takes a number above
         all others when it observes, and never for a step: whoever raised the number since the observation may have changed what the
@@ -114,5 +127,5 @@ class Fence:
 
 
 def is_observing(module: str, arguments: t.Mapping[str, t.Any], check_mode: bool) -> bool:
-    """Tell whether a call of a fenced module changes nothing."""
+    """Return whether a call of a fenced module changes nothing."""
     return check_mode or module in _OBSERVING or (module == "workload_objects" and not arguments.get("write"))

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Connection variables of an inventory host: those that Ansible and its plugins read, and none that the host itself reports."""
+"""Connection variables of an inventory host.
+
+They are those that Ansible and its plugins read, and none that the host itself reports.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ _SECRET = re.compile(r"pass|secret|token|_key$|credential")
 
 
 def declared(variables: t.Mapping[str, t.Any]) -> frozenset[str]:
-    """Return the names of all variables that decide how a host is reached.
+    """Return the names of all variables that configure a host's connection.
 
     They are those that ansible-core itself reads, and those that the documentation of the host's connection, become and shell plugins
     declares.
@@ -43,7 +46,7 @@ def declared(variables: t.Mapping[str, t.Any]) -> frozenset[str]:
 
 
 def told(host: str, known: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """Return the variables of an inventory host that decide how it is reached.
+    """Return the variables of an inventory host that configure its connection.
 
     Args:
         host: the host's name.
@@ -70,7 +73,11 @@ def told(host: str, known: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 
 def no_facts(variables: t.Mapping[str, t.Any]) -> list[str]:
-    """Return the names of the facts by which a host could decide how it is reached, as ``ansible_facts`` has them.
+    """Return the names of facts that could redirect a host's connection.
+
+    The names are those of ``ansible_facts``.
+
+    The names are those of ``ansible_facts``.
 
     Args:
         variables: as for :func:`declared`.
@@ -79,7 +86,10 @@ def no_facts(variables: t.Mapping[str, t.Any]) -> list[str]:
 
 
 def _never_a_fact(name: str) -> bool:
-    """Tell whether ansible-core drops a fact of that name before it becomes a variable (``ansible.vars.clean``)."""
+    """Return whether ansible-core drops a fact of that name (``ansible.vars.clean``).
+
+    It is dropped before it becomes a variable.
+    """
     if name.startswith("ansible_ssh_host_key_"):
         return False
     dropped = {*C.COMMON_CONNECTION_VARS, *(each for names in C.MAGIC_VARIABLE_MAPPING.values() for each in names)}

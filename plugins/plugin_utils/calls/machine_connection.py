@@ -1,11 +1,12 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the controller's half of the collection reaches a machine.
+"""Connections from the controller to machines.
 
 A machine is reached by what the store knows of it (its InfraMachine's ``status.connection``), never by the
 variables of the play's host: a ``--limit`` or a job slice can't hide it. A machine that is an inventory host is
-reached by that host's own variables, so that its bastion and become settings hold (DESIGN.md, "Reaching machines").
+reached by that host's own variables, so that its bastion and become settings hold
+(docs/architecture.md, "How a machine is reached").
 """
 
 from __future__ import annotations
@@ -19,14 +20,13 @@ from ansible import constants as C
 from ansible.errors import AnsibleConnectionFailure, AnsibleError, AnsibleRuntimeError
 from ansible.plugins.loader import become_loader, connection_loader
 
-from ...module_utils.common import bounded_yaml
+from ...module_utils.common import bounded_yaml, settings
 from ..processes.failpoints import around
 from ..processes.key_file import KeyFile
 from . import deadline, inventory_connection, recorded_connection
 from .fence import FENCED, Fence, is_observing
 from .recorded_connection import UnusableConnection
 
-CONNECT_TIMEOUT_SECONDS = 3
 # More than any object of a cluster has, and far from what Python can't follow.
 ANSWER_DEPTH = 200
 NODE_PYTHON = "/usr/bin/python3"
@@ -50,7 +50,10 @@ ANOTHER_NAME = "Give the machine another name in your inventory (ansible_host sa
 
 @dataclass(frozen=True)
 class Machine:
-    """What is needed to call a machine: its name, the recorded machine-id, how to connect to it, and its claim of an existing host."""
+    """Machine to call: name, machine-id, connection, and claim of its host.
+
+    The machine-id is the recorded one; the claim is of an existing host.
+    """
 
     name: str
     machine_id: t.Optional[str]
@@ -58,31 +61,40 @@ class Machine:
     claim: str = ""
 
     def identity(self) -> dict[str, str]:
-        """What every call of a module of ours carries, which refuses another machine, and a host that is this machine's no more."""
+        """Return the identity that every call of our modules carries.
+
+        By it a module refuses another machine, and a host that is no longer this machine's.
+        """
         known = {"machine_id": self.machine_id, "claim_id": self.claim}
         return {name: value for name, value in known.items() if value}
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a machine answered. ``reached`` is False where the connection failed; SSH failing says nothing of health."""
+    """Answer of a machine; ``reached`` is False where the connection failed.
+
+    A failure of SSH is no evidence of the machine's health.
+    """
 
     reached: bool
     result: dict[str, t.Any]
 
     @property
     def failed(self) -> bool:
-        """True where the machine was not reached or the module failed."""
+        """Failure of the call: machine not reached, or module failed."""
         return not self.reached or bool(self.result.get("failed"))
 
     @property
     def message(self) -> str:
-        """The module's own words, or why the machine was not reached."""
+        """Message of the module, or why the machine was not reached."""
         return str(self.result.get("msg", ""))
 
 
 def is_cluster(variables: t.Mapping[str, t.Any]) -> bool:
-    """Tell by an inventory host's variables whether a cluster has its name: they lead to the controller then, and not to the host."""
+    """Return whether an inventory host's variables are those of a cluster.
+
+    A cluster has the host's name then: the variables lead to the controller, and not to the host.
+    """
     return CLUSTERS_GROUP in (variables.get("group_names") or ())
 
 
@@ -134,7 +146,7 @@ def connection_variables(
     variables.update(
         ansible_pipelining=True,
         ansible_remote_tmp=NODE_REMOTE_TMP,
-        ansible_timeout=CONNECT_TIMEOUT_SECONDS,
+        ansible_timeout=settings.CONNECT_SECONDS,
     )
     return variables
 
@@ -144,7 +156,10 @@ def _short_hash(*parts: str) -> str:
 
 
 class MachineCaller:
-    """Runs modules on machines from inside an action plugin, over connections of its own."""
+    """Caller of modules on machines, from inside an action plugin.
+
+    It has connections of its own.
+    """
 
     def __init__(
         self,
@@ -163,7 +178,9 @@ class MachineCaller:
         self._hung: dict[str, str] = {}
 
     def call(self, machine: Machine, module: str, arguments: dict[str, t.Any]) -> Answer:
-        """Run ``kubeadm.control_plane.<module>`` on a machine, or another collection's module by its full name.
+        """Run a module on a machine and return its answer.
+
+        The module is ``kubeadm.control_plane.<module>``, or another collection's by its full name.
 
         The recorded machine-id travels with the call of a module of ours, which refuses another machine before it does anything. A call
         that has not ended in its time (deadline.py) is one that did not reach the machine; what it began there may go on. So does the
@@ -241,7 +258,10 @@ class MachineCaller:
         return Answer(True, dict(result))
 
     def variables(self, machine: Machine) -> dict[str, t.Any]:
-        """The ``ansible_*`` variables that reach a machine. Raises as :func:`connection_variables` does."""
+        """Return the ``ansible_*`` variables that reach a machine.
+
+        Raises as :func:`connection_variables` does.
+        """
         path = self._key.path if self._key is not None else ""
         return connection_variables(machine, self._task_vars["hostvars"], self._key_directory, path)
 
@@ -260,7 +280,7 @@ class MachineCaller:
         name = str(variables.get("ansible_connection", C.DEFAULT_TRANSPORT))
         context.connection = name
         context.remote_addr = variables.get("ansible_host")
-        context.timeout = CONNECT_TIMEOUT_SECONDS
+        context.timeout = settings.CONNECT_SECONDS
         connection = connection_loader.get(
             name,
             context,
@@ -270,7 +290,7 @@ class MachineCaller:
         )
         if connection is None:
             raise AnsibleError(f"the connection plugin {name!r} was not found")
-        connection.set_options(task_keys={"timeout": CONNECT_TIMEOUT_SECONDS}, var_options=variables)
+        connection.set_options(task_keys={"timeout": settings.CONNECT_SECONDS}, var_options=variables)
         connection._shell.set_options(var_options=variables)
         become = variables.get("ansible_become")
         if become is not None and str(become).lower() in ("true", "yes", "1", "on"):
@@ -291,10 +311,13 @@ class MachineCaller:
 
 
 def _why_not_reached(connection: t.Any, error: AnsibleConnectionFailure) -> str:
-    """What ssh itself says: Ansible tells only that the module could not be sent where ssh closes its input before it has ended."""
+    """Return ssh's own message for a failed connection.
+
+    Ansible reports only that the module could not be sent where ssh closes its input before it has ended.
+    """
     if "could not be sent" in str(error):
         try:
-            with deadline.deadline(CONNECT_TIMEOUT_SECONDS):
+            with deadline.deadline(settings.CONNECT_SECONDS):
                 connection.exec_command("true")
         except AnsibleConnectionFailure as told:
             error = told

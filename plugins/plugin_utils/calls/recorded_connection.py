@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The connection that a provider records of a machine: what it may hold, and the ssh options that enforce its host keys."""
+"""Connection that a provider records of a machine, and its ssh options.
+
+The options enforce the machine's host keys.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +28,14 @@ SSH_ARGUMENTS = "-o ControlMaster=auto -o ControlPersist=30s -o ServerAliveInter
 
 
 class UnusableConnection(AnsibleError):
-    """What the store records of a machine's connection is missing or can't be used."""
+    """Failure: a machine's recorded connection is missing or can't be used."""
 
 
 def is_host(text: t.Any) -> bool:
-    """Tell whether a text can be the host to connect to: a DNS name or an IP address, and nothing that ssh takes for an option."""
+    """Return whether a text can be the host to connect to.
+
+    It is a DNS name or an IP address, and nothing that ssh takes for an option.
+    """
     if not isinstance(text, str):
         return False
     if _HOST_NAME.fullmatch(text):
@@ -42,7 +48,9 @@ def is_host(text: t.Any) -> bool:
 
 
 def problems(connection: t.Mapping[str, t.Any]) -> list[str]:
-    """Return what is wrong with ``status.connection`` of an infrastructure machine; nothing where it names an inventory host.
+    """Return the problems with ``status.connection`` of an infrastructure machine.
+
+    None where it names an inventory host.
 
     Args:
         connection: ``host``, ``port``, ``user`` and ``hostKeys`` as docs/provider_contract.md has them.
@@ -84,7 +92,9 @@ def check(machine: str, connection: t.Mapping[str, t.Any]) -> None:
 
 
 def ssh_arguments(machine: str, connection: t.Mapping[str, t.Any], key_directory: str) -> str:
-    """Return the options that come first on ssh's command line, where the first value of an option is the one that holds.
+    """Return the options that come first on ssh's command line.
+
+    The first value of an option is the one that holds.
 
     The recorded host keys are written to a ``known_hosts`` file of the machine's own. No setting of Ansible or of ssh's configuration
     (``host_key_checking``, ``ssh_extra_args``, ``HostKeyAlias``, DNS, loopback) makes ssh accept another key.

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Names of the roles' variables: one that is mistyped is refused, since it would be ignored (roles/control_plane/README.md).
+"""Names of the roles' variables: a mistyped one is refused (roles/control_plane/README.md).
+
+It would be ignored otherwise.
 
 A list in the code, as reading every role's argument_specs.yml in each task would cost more than the tasks of a run without changes. A test
 compares it with these files, the playbooks and the task files.
@@ -164,7 +166,9 @@ _NEAR, _SAME_BUT_FOR_A_LETTER = 0.75, 0.88
 
 
 def problem(action: ActionBase, variables: t.Mapping[str, t.Any]) -> str:
-    """Return why a task of this collection's roles and playbooks is refused, "" where it is not, and for all other tasks.
+    """Return why a task is refused for its variables, or "".
+
+    Only tasks of this collection's roles and playbooks are refused.
 
     Args:
         action: the task's action.
@@ -178,7 +182,9 @@ def problem(action: ActionBase, variables: t.Mapping[str, t.Any]) -> str:
 
 
 def refused(names: t.Iterable[str], own: t.Collection[str]) -> dict[str, str]:
-    """Return the names that nothing reads and that seem to be meant for a role, each with the nearest that there is ("" for none).
+    """Return the unread names that seem to be meant for a role.
+
+    Each is with the nearest name that there is ("" for none).
 
     Args:
         names: the variables of a task.
@@ -200,7 +206,7 @@ def refused(names: t.Iterable[str], own: t.Collection[str]) -> dict[str, str]:
 
 
 def message(found: t.Mapping[str, str]) -> str:
-    """Return what a user is told of such names."""
+    """Return the message to the user about such names."""
     told = [f"{name}{f' (did you mean {near}?)' if near else ''}" for name, near in sorted(found.items())]
     several = len(told) > 1
     return (

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the controller's half writes to a terminal, and the only place that has Ansible's Display."""
+"""Display of texts on the controller's terminal.
+
+It is the only place that has Ansible's Display.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from ...module_utils.common.legible import visible
 
 
 class Screen:
-    """Ansible's Display for text that may hold what hosts, manifests and Actions said."""
+    """Ansible's Display for texts from hosts, manifests and Actions."""
 
     def display(self, text: str) -> None:
         """Show lines."""

@@ -1,7 +1,11 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The CustomResourceDefinitions of the stored kinds (seed 003): names, labels, subresources and columns as the contract asks.
+"""CustomResourceDefinitions of the stored kinds.
+
+Names, labels, subresources and columns are as the contract asks.
+
+Source: the control plane contract (docs/reference/cluster_api.md, "Proposals and contract").
 
 One version of each kind is served and stored: the internal form, Cluster API's v1beta2. Manifests of older versions are converted
 when they are read; an API server would need a webhook for that, and nothing here runs all the time.
@@ -42,7 +46,9 @@ Column = tuple[str, str, str, int]
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind: its spec's description, its status's (None: it has none), and how kubectl shows it.
+    """Stored kind: spec and status descriptions, and kubectl columns.
+
+    A status of None: it has none.
 
     ``open``: its spec may hold more than is described, and null means something there.
     """
@@ -213,12 +219,18 @@ KINDS: Sequence[Kind] = (
 
 
 def infrastructure_kinds(prefix: str) -> tuple[Kind, ...]:
-    """Return the three kinds of an infrastructure provider of a user's own: ``Acme`` -> AcmeCluster, AcmeMachine, AcmeMachineTemplate."""
+    """Return the three kinds of a user's own infrastructure provider.
+
+    ``Acme`` -> AcmeCluster, AcmeMachine, AcmeMachineTemplate.
+    """
     return _infrastructure(prefix, f"infrastructure-{prefix.lower()}")
 
 
 def group_of(kind: str) -> str:
-    """The API group of a stored kind; every kind that is not named here is an infrastructure kind."""
+    """Return the API group of a stored kind.
+
+    Every kind that is not named here is an infrastructure kind.
+    """
     if kind == "KubeadmControlPlaneTemplate":
         return kinds.GROUP_CONTROL_PLANE
     if kind == "KubeadmConfigTemplate":
@@ -229,7 +241,10 @@ def group_of(kind: str) -> str:
 
 
 def version_of(kind: str) -> str:
-    """The version of a stored kind: v1beta2, v1beta1 for infrastructure, v1alpha1 for Actions, v1 for what the API server brings."""
+    """Return the API version of a stored kind.
+
+    v1beta2; v1beta1 for infrastructure, v1alpha1 for Actions, v1 for what the API server brings.
+    """
     if kind in operator.KINDS:
         return operator.VERSION
     if kind in ("KubeadmControlPlaneTemplate", "KubeadmConfigTemplate"):
@@ -238,7 +253,10 @@ def version_of(kind: str) -> str:
 
 
 def keeps_null(kind: str) -> bool:
-    """Tell whether null and an absent field are two things in a kind: in a patch, null takes a field away."""
+    """Return whether null differs from an absent field in a kind.
+
+    In a patch, null removes a field.
+    """
     return kind in operator.KINDS
 
 
@@ -316,7 +334,12 @@ def _schema(kind: Kind, minor: int) -> Object:
 
 
 def _with_owned_conditions(status: Object) -> Object:
-    """A status's schema in which each condition has whoever set it for its manager, as in Cluster API.
+    """Return a status's schema in which each condition has its own manager.
+
+    The manager is the one that set the condition, as in Cluster API.
+
+    Readiness gates are conditions that another controller sets: by server-side apply of a list that is one thing,
+    theirs would be all that is left.
 
     Readiness gates are conditions that somebody else sets: by server-side apply of a list that is one thing, theirs would be all that is left.
     """

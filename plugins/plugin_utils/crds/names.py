@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How CustomResourceDefinitions are named (seed 003, "ControlPlane, ControlPlaneList resource definition")."""
+"""Names of CustomResourceDefinitions.
+
+Source: the control plane contract, "ControlPlane, ControlPlaneList resource definition".
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,10 @@ _ES = ("s", "x", "z", "ch", "sh")
 
 
 def plural(kind: str) -> str:
-    """Return a kind's name in paths: Machine -> machines. English as Cluster API's CalculateCRDName forms it for kinds in use."""
+    """Return a kind's name in paths: Machine -> machines.
+
+    It is formed as Cluster API's CalculateCRDName forms it for the kinds in use.
+    """
     name = kind.lower()
     if name.endswith(_ES):
         return name + "es"
@@ -19,5 +25,8 @@ def plural(kind: str) -> str:
 
 
 def crd_name(group: str, kind: str) -> str:
-    """Return what Cluster API computes for a group and kind, so that no lookup is needed: machines.cluster.x-k8s.io."""
+    """Return the CRD name of a group and kind: machines.cluster.x-k8s.io.
+
+    Cluster API computes the same, so that no lookup is needed.
+    """
     return f"{plural(kind)}.{group}"

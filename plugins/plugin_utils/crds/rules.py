@@ -1,7 +1,11 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an API server refuses by itself of what Cluster API's webhooks refuse (kcp-behaviour.md §1.18).
+"""Rules of CustomResourceDefinitions: what Cluster API's webhooks refuse.
+
+The API server itself refuses it by these rules.
+
+Source: docs/reference/cluster_api.md, "Admission rules".
 
 A run checks once more what a spec says; these rules say it earlier, to whoever types ``kubectl scale`` or ``kubectl edit``. Rules over
 more than one field, or over what was there before, are in CEL, which API servers before 1.25 don't have. Of objects that no manifest
@@ -58,7 +62,7 @@ _SAME = {
 
 
 def with_rules(kind: str, schema: Schema, minor: int) -> Schema:
-    """Add a kind's rules to its spec's schema, in place, and return it.
+    """Add a kind's rules to its spec's schema in place; return it.
 
     Args:
         kind: the kind's name.

@@ -1,7 +1,11 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the statuses of the stored kinds are made of: Cluster API's v1beta2 fields, and the older ones that seed 003 lists.
+"""Status fields of the stored kinds: Cluster API's v1beta2 and older.
+
+The older ones are those of the older contract.
+
+Source: the control plane contract (docs/reference/cluster_api.md, "Proposals and contract").
 
 A status may hold more than is described (``structural.open_schema_of``); what is described has its type checked by the API server
 and can be selected by printer columns and by the scale subresource.

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Structural schemas of CustomResourceDefinitions from the descriptions by which manifests are checked (``documents/schema.py``).
+"""Structural schemas of CustomResourceDefinitions, from the descriptions of manifests.
+
+Manifests are checked by the same descriptions (``documents/schema.py``).
 
 One definition of every field, so that an API server and a manifest never disagree on what there is.
 """
@@ -53,7 +55,10 @@ def schema_of(description: Any) -> Schema:
 
 
 def open_schema_of(description: Mapping[str, Any]) -> Schema:
-    """Return the schema of a structure that may hold more than is described, at any depth: a status, which other releases add to."""
+    """Return the schema of a structure that may hold more than described.
+
+    It holds at any depth: for a status, which other releases add to.
+    """
     opened: Schema = _opened(schema_of(description))
     return opened
 

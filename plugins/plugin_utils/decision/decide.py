@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""snapshot -> decision: the one next step of a control plane, with its reasons. Pure and deterministic (kcp-behaviour.md §1.1)."""
+"""snapshot -> decision: the one next step of a control plane, with its reasons. Pure and deterministic.
+
+Source: docs/reference/cluster_api.md, "Order of one pass".
+"""
 
 from __future__ import annotations
 
@@ -126,7 +129,10 @@ def _choose(context: Context) -> Outcome:
 
 
 def _replicas(view: View) -> Optional[Outcome]:
-    """What no manifest may say, said also where an object came another way (seed 001 "Scale"; kcp-behaviour.md §1.18)."""
+    """What no manifest may say, said also where an object came another way.
+
+    Source: docs/reference/cluster_api.md, "Admission rules".
+    """
     wanted = view.spec.get("replicas", 1)
     if isinstance(wanted, int) and wanted >= 1 and (wanted % 2 or not view.managed_etcd):
         return None
@@ -142,7 +148,9 @@ def _replicas(view: View) -> Optional[Outcome]:
 
 
 def _etcd_left_behind(view: View) -> Optional[Outcome]:
-    """etcd on the machines can't become external (kcp-behaviour.md §1.18), by whatever way the spec came to say so.
+    """etcd on the machines can't become external, by whatever way the spec came to say so.
+
+    Source: docs/reference/cluster_api.md, "Admission rules".
 
     A rollout to an external etcd asks for no quorum, and would take the members away with all of their data.
     """
@@ -242,7 +250,9 @@ def _begun(context: Context) -> Optional[Outcome]:
 
 
 def _with_refusals(outcome: Outcome, refusals: list[Outcome]) -> Outcome:
-    """An ending also says what was refused before it; a step that can be taken is taken all the same (§1.9).
+    """An ending also says what was refused before it; a step that can be taken is taken all the same.
+
+    Source: docs/reference/cluster_api.md, "Remediation".
 
     What decides the ending is said first: what needs a person, then what is waited for, then what is postponed.
     """

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stable names of decisions: actions, reasons, checks, conditions; and the times that separate waiting from blocking."""
+"""Stable names of decisions: actions, reasons, checks, conditions."""
 
 from __future__ import annotations
 
@@ -76,28 +76,5 @@ COMPONENTS: tuple[tuple[str, str, str], ...] = (
 COMPONENT_CONDITIONS: tuple[str, ...] = ("APIServerPodHealthy", "ControllerManagerPodHealthy", "SchedulerPodHealthy")
 ETCD_CONDITIONS: tuple[str, ...] = ("EtcdPodHealthy", "EtcdMemberHealthy")
 
-# Seconds. kcp-behaviour.md §1.0: remote-conditions-grace-period, etcd list grace, issue surfacing delay, MHC nodeStartupTimeout.
-CONNECTION_GRACE = 300
-ETCD_LIST_GRACE = 120
-SURFACING_DELAY = 10
-NODE_STARTUP_TIMEOUT = 600
-STALE_DELETION = 900
-# Ours: how long after a machine's bootstrap began trouble is still taken as its settling in, how long trouble must last elsewhere
-# before a person is called (one sample proves nothing), and how long a new Node may take to become Ready.
-SETTLING = 300
-PATIENCE = 60
-NODE_READY_PATIENCE = 120
 # No action: the consent by which a user says that a machine whose bootstrap has no known end is off.
 GIVE_UP_BOOTSTRAP = "giveUpBootstrap"
-# After how long a machine itself ends its bootstrap: twice as long as a run waits for one by default. What was recorded with the start
-# counts; this is for machines that were started without a record of it.
-BOOTSTRAP_BOUND = 1800
-CLOCK_SKEW_LIMIT = 30
-# How much older than its object a machine is that was adopted: more than any clocks of a store and a machine differ.
-ADOPTED_AFTER = 24 * 3600
-# kcp-behaviour.md §1.0: min healthy period default.
-MIN_HEALTHY_PERIOD = 3600
-
-# How many machines may be booted ahead of their turn.
-PREPARE_AHEAD = 2
-PLAN_LIMIT = 200

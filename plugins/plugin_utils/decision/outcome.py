@@ -71,7 +71,10 @@ class Context:
         return self.replicas + (max_surge(self.view) if self.rollout is not None else 0)
 
     def removed_conditions(self) -> dict[str, list[str]]:
-        """Stored conditions that no longer hold: OwnerRemediated of machines that are healthy again (§1.9 step 1)."""
+        """Stored conditions that no longer hold: OwnerRemediated of machines that are healthy again.
+
+        Source: docs/reference/cluster_api.md, "Remediation", step 1.
+        """
         return {
             machine.name: ["OwnerRemediated"]
             for machine in self.view.live
@@ -97,7 +100,10 @@ class Context:
         )
 
     def certificate_troubles(self) -> list[Trouble]:
-        """Missing and expired certificate authorities; they are never generated again once a control plane exists (§1.3)."""
+        """Missing and expired certificate authorities; they are never generated again once a control plane exists.
+
+        Source: docs/reference/cluster_api.md, "Certificates".
+        """
         view, found = self.view, []
         if self.missing:
             secrets = ", ".join(f"Secret {kinds.secret_name(view.name, purpose)}" for purpose in self.missing)
@@ -139,7 +145,7 @@ def _healthy_again(machine: MachineView) -> bool:
 
 
 def max_surge(view: View) -> int:
-    """How many machines more than wanted a rollout may make: 0 or 1 (kcp-behaviour.md §1.5)."""
+    """How many machines more than wanted a rollout may make: 0 or 1 (docs/reference/cluster_api.md, "Rollout")."""
     rolling = ((view.spec.get("rollout") or {}).get("strategy") or {}).get("rollingUpdate") or {}
     return 0 if str(rolling.get("maxSurge")) == "0" else 1
 
@@ -147,8 +153,8 @@ def max_surge(view: View) -> int:
 def _rollout_size(view: View, outdated: bool) -> Optional[int]:
     """The size at which a rollout goes on, None where none is under way or it has to wait for the scaling before it.
 
-    Scaling and rollouts never mix (seed 001): a rollout keeps the size that was recorded when it began, and one that did
-    not begin yet waits until there are as many machines as wanted.
+    Scaling and rollouts never mix (docs/reference/cluster_api.md, "Rollout"): a rollout keeps the size that was
+    recorded when it began, and one that did not begin yet waits until there are as many machines as wanted.
     """
     if not outdated:
         return None

@@ -1,7 +1,12 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Changing one scalar of a manifest's text and nothing else: comments, order, quotes, line breaks and other documents stay.
+"""Edit of one scalar in a manifest's text; all else stays unchanged.
+
+Comments, order, quotes, line breaks and other documents stay.
+
+The text is never written again from its data. Only the characters of the value are replaced, and afterwards the whole
+text is read again and must hold what it held before, but for that one field.
 
 The text is never written anew from its data. Only the characters of the value are replaced, and afterwards the whole text is read again
 and must hold what it held before, but for that one field.
@@ -32,7 +37,10 @@ _WHOLE_LINE = re.compile(r"[\s\-]*[\"']?[A-Za-z]+[\"']?\s*:\s*")
 
 @dataclass(frozen=True)
 class Edit:
-    """One field's change: `before` and `after` are the whole texts, `old` and `new` the value as it is written, `line` counts from 1."""
+    """Edit of one field of a file's text.
+
+    `before` and `after` are the whole texts, `old` and `new` the value as it is written, `line` counts from 1.
+    """
 
     file: str
     line: int
@@ -43,7 +51,9 @@ class Edit:
     after: str
 
     def diff(self, before_name: str, after_name: str) -> str:
-        """The change as a unified diff without context lines: what stands around the field may be secret.
+        """Return the edit as a unified diff without context lines.
+
+        What is around the field may be secret.
 
         Where other fields stand on the same line they are shown as "..."; such a diff is for reading only.
         """
@@ -56,7 +66,7 @@ class Edit:
 
 
 class _Cannot(Exception):
-    """The field can't be edited safely: on which line, and why."""
+    """Refusal to edit a field: its line, and why it isn't safe."""
 
     def __init__(self, line: int, why: str) -> None:
         super().__init__(why)
@@ -64,12 +74,15 @@ class _Cannot(Exception):
 
 
 def is_template(value: Any) -> bool:
-    """Whether a value is text that some generator has still to fill in."""
+    """Return whether a value is a text that a generator fills in.
+
+    It has still to be filled in.
+    """
     return isinstance(value, str) and _TEMPLATE.search(value) is not None
 
 
 def set_scalar(text: str, document: Document, keys: Sequence[str], value: Value) -> Edit:
-    """The text of a file with one field of one of its documents set.
+    """Return the edit that sets one field of a file's document.
 
     Args:
         text: the file's whole text, line breaks as they are.
@@ -100,7 +113,7 @@ def set_scalar(text: str, document: Document, keys: Sequence[str], value: Value)
 
 
 def _events_of(text: str, document: Document) -> Iterator[Any]:
-    """The parser's events of one document, from after its root mapping's start."""
+    """Return the parser's events of one document, after its root mapping's start."""
     events = yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     for event in events:
         if isinstance(event, yaml.DocumentStartEvent):
@@ -111,7 +124,7 @@ def _events_of(text: str, document: Document) -> Iterator[Any]:
 
 
 def _find(events: Iterator[Any], keys: Sequence[str], line: int) -> Any:
-    """The event of the scalar at `keys` below the mapping that has just begun."""
+    """Return the event of the scalar at `keys` in the started mapping."""
     for key in events:
         if isinstance(key, yaml.MappingEndEvent):
             break
@@ -143,7 +156,7 @@ def _skip(event: Any, events: Iterator[Any]) -> None:
 
 
 def _replacement(text: str, event: Any, value: Value) -> tuple[int, int, str]:
-    """Where the value is written, and what is to be written there."""
+    """Return the place of the value in the text, and its replacement."""
     line = event.start_mark.line + 1
     if event.anchor:
         raise _Cannot(line, f"the value has the anchor &{event.anchor}, and changing it may change other fields")
@@ -162,7 +175,10 @@ def _replacement(text: str, event: Any, value: Value) -> tuple[int, int, str]:
 
 
 def _check_rest(text: str, edited: str, document: Document, keys: Sequence[str], value: Value, line: int) -> None:
-    """Nothing but the field may have changed: also fields that are made of it elsewhere are seen here."""
+    """Refuse the edit where anything but the field has changed.
+
+    Fields that are made of it elsewhere are seen here, too.
+    """
     before, _old = read_text(text, document.file)
     after, problems = read_text(edited, document.file)
     expected = [copy.deepcopy(each.data) for each in before]
@@ -180,7 +196,10 @@ def _line(text: str, number: int) -> str:
 
 
 def _shown(line: str, path: str, value: str) -> str:
-    """The line if it holds nothing but the field and a comment, else the field alone."""
+    """Return the line, or only the field.
+
+    The whole line is returned if it holds nothing but the field and a comment.
+    """
     whole = _WHOLE_LINE.match(line)
     rest = line[whole.end() :] if whole else ""
     if whole and rest.startswith(value) and re.fullmatch(r"\s*(#.*)?", rest[len(value) :]):

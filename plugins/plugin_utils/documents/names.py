@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Names: RFC 1123, machine naming templates, label values (kcp-behaviour.md §1.0, §1.2), variables of Ansible."""
+"""Names: RFC 1123, machine naming templates, label values, variables of Ansible.
+
+Source: docs/reference/cluster_api.md, "Names and markers", "Creating a machine".
+"""
 
 from __future__ import annotations
 
@@ -44,27 +47,39 @@ _SECRET_WORDS = frozenset(("apikey", "key", "keys", "pass", "pwd", "sshkey"))
 
 
 def is_dns_label(text: str) -> bool:
-    """RFC 1123 label: at most 63 of a-z, 0-9 and '-', beginning and ending with a letter or digit."""
+    """Return whether a text is an RFC 1123 label.
+
+    It has at most 63 of a-z, 0-9 and '-', beginning and ending with a letter or digit.
+    """
     return len(text) <= 63 and _LABEL.fullmatch(text) is not None
 
 
 def is_dns_subdomain(text: str) -> bool:
-    """RFC 1123 subdomain: labels joined by dots, at most 253 characters."""
+    """Return whether a text is an RFC 1123 subdomain.
+
+    Its labels are joined by dots, in at most 253 characters.
+    """
     return 0 < len(text) <= 253 and all(_LABEL.fullmatch(part) is not None for part in text.split("."))
 
 
 def typed_name(name: str, otherwise: str = "NAME") -> str:
-    """Return a name as advice may have a person type it: one that is no RFC 1123 name is never part of a command, and the placeholder is."""
+    """Return a name for a command in advice, or a placeholder.
+
+    A name that is no RFC 1123 name is never part of a command.
+    """
     return name if is_dns_subdomain(name) else otherwise
 
 
 def is_label_value(text: str) -> bool:
-    """A Kubernetes label value."""
+    """Return whether a text is a Kubernetes label value."""
     return len(text) <= 63 and _LABEL_VALUE.fullmatch(text) is not None
 
 
 def is_qualified_name(text: str) -> bool:
-    """A Kubernetes label or annotation key: [prefix/]name."""
+    """Return whether a text is a Kubernetes label or annotation key.
+
+    Its form is [prefix/]name.
+    """
     prefix, slash, name = text.rpartition("/")
     if slash and not is_dns_subdomain(prefix):
         return False
@@ -72,23 +87,33 @@ def is_qualified_name(text: str) -> bool:
 
 
 def is_variable(text: str) -> bool:
-    """Return whether a text is a name that a variable of Ansible may have."""
+    """Return whether a text can be the name of an Ansible variable."""
     return _VARIABLE.fullmatch(text) is not None
 
 
 def is_special_variable(name: str) -> bool:
-    """Return whether a variable is one of Ansible's own: connection variables and passwords among them, facts, magic variables."""
+    """Return whether a variable is one of Ansible's own.
+
+    Connection variables and passwords are among them, facts, and magic variables.
+    """
     return name.startswith("ansible_") or name in _SPECIAL
 
 
 def is_secret_variable(name: str) -> bool:
-    """Return whether a variable's name is that of a password, a key or a token. A guess: it keeps mistakes away, and nothing else."""
+    """Return whether a variable's name suggests a password, key or token.
+
+    A guess: it keeps mistakes away, and nothing else.
+
+    A guess: it keeps mistakes away, and nothing else.
+    """
     lower = name.lower()
     return _SECRET.search(lower) is not None or not _SECRET_WORDS.isdisjoint(lower.split("_"))
 
 
 def label_value(name: str) -> str:
-    """A name as the value of the control-plane-name label: the name, or Cluster API's hash of it when it is no label value.
+    """Return the value of the control-plane-name label for a name.
+
+    It is the name, or Cluster API's hash of it when it is no label value.
 
     The hash is Cluster API's own ("hash_" + FNV-1a of 32 bits in base64url + "_z"), so that both select the same machines.
     """
@@ -101,7 +126,7 @@ def label_value(name: str) -> str:
 
 
 def fnv_1a(data: bytes) -> int:
-    """The 32-bit FNV-1a hash."""
+    """Return the 32-bit FNV-1a hash."""
     digest = 0x811C9DC5
     for byte in data:
         digest = ((digest ^ byte) * 0x01000193) & 0xFFFFFFFF
@@ -109,14 +134,15 @@ def fnv_1a(data: bytes) -> int:
 
 
 def random_suffix() -> str:
-    """Five random characters for a machine's name."""
+    """Return five random characters for a machine's name."""
     return "".join(random_source.choice(RANDOM_ALPHABET) for _position in range(RANDOM_LENGTH))
 
 
 def template_problems(template: str, cluster: str, control_plane: str) -> list[str]:
-    """What is wrong with a machine naming template ([] when nothing is).
+    """Return the problems with a machine naming template.
 
-    Rules (kcp-behaviour.md §1.2, §1.18): only the three variables, `.random` is mandatory, the result is an RFC 1123 subdomain.
+    Rules (docs/reference/cluster_api.md, "Creating a machine", "Admission rules"):
+    only the three variables, `.random` is mandatory, the result is an RFC 1123 subdomain.
     """
     problems: list[str] = []
     used = [action.strip() for action in _ACTION.findall(template)]
@@ -136,7 +162,9 @@ def template_problems(template: str, cluster: str, control_plane: str) -> list[s
 
 
 def machine_name(template: str, cluster: str, control_plane: str, random: str = "") -> str:
-    """A machine's name from the naming template ("" means the default) and five characters (`random`, drawn when not given).
+    """Return a machine's name from the naming template and five characters.
+
+    A template of "" means the default; `random` is drawn when not given.
 
     Longer than 63 characters it is cut to 58 and `random` is appended. Raises ManifestError when the template is invalid.
     """

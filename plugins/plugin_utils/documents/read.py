@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reading manifest files: YAML documents to JSON types, safely, with the line of every field.
+"""Reader of manifest files: YAML documents as JSON types, with field lines.
 
 Nothing is templated and nothing is executed: `{{ }}` is text. Scalars mean what they mean to kubectl (scalars.py).
 """
@@ -26,7 +26,10 @@ _PLAIN_TAGS = frozenset(TAG + name for name in ("bool", "int", "float", "null", 
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """One YAML document that is a Kubernetes object: `data` in JSON types, `line` where it begins in `file`."""
+    """YAML document that is a Kubernetes object.
+
+    `data` is in JSON types, `line` where it begins in `file`.
+    """
 
     file: str
     line: int
@@ -51,11 +54,14 @@ class Document:
 
     @property
     def label(self) -> str:
-        """ "Kind namespace/name", as messages name the object."""
+        """Label of the object in messages: "Kind namespace/name"."""
         return f"{self.kind} {self.namespace}/{self.name}"
 
     def locate(self, path: str) -> str:
-        """ "file:line" of the field at `path`, or of its nearest ancestor that was written."""
+        """Return "file:line" of the field at `path`.
+
+        Where the field is not written, its nearest written ancestor counts.
+        """
         node, line = self.root, self.line
         for step in steps(path):
             found = _step(node, step)
@@ -65,14 +71,16 @@ class Document:
         return f"{self.file}:{line}"
 
     def report(self) -> Report:
-        """A report for this document's violations."""
+        """Return a report for this document's violations."""
         return Report(self.label, self.locate)
 
 
 def read_files(
     paths: Sequence[str], contents: Mapping[str, str] | None = None
 ) -> tuple[list[Document], list[Violation]]:
-    """Every document of the files in order, and what is wrong with those that could not be read.
+    """Return every document of the files in order, and the violations.
+
+    The violations are those of files that could not be read.
 
     `contents` holds the text of files that are to be read as if they were changed already.
     """
@@ -86,7 +94,10 @@ def read_files(
 
 
 def read_file(path: str) -> tuple[list[Document], list[Violation]]:
-    """The documents of one file (at most 10 MB, UTF-8); see read_text."""
+    """Return the documents of one file (at most 10 MB, UTF-8).
+
+    See read_text.
+    """
     try:
         with open(path, "rb") as stream:
             raw = stream.read(MAX_BYTES + 1)
@@ -106,7 +117,9 @@ def read_file(path: str) -> tuple[list[Document], list[Violation]]:
 
 
 def read_text(text: str, file: str) -> tuple[list[Document], list[Violation]]:
-    """The documents of a YAML text. Empty documents are skipped; a document that is no object becomes a violation.
+    """Return the documents of a YAML text, and the violations.
+
+    Empty documents are skipped; a document that is no object becomes a violation.
 
     Refused: syntax errors (what follows them is not read), duplicate keys, keys that are not text, tags of other tools, recursion,
     aliases that expand beyond 200,000 nodes, nesting beyond 64 levels, missing apiVersion, kind or metadata.name.
@@ -201,7 +214,9 @@ def _scalar(event: Any, line: int) -> Any:
 
 
 def read_any(text: str, file: str) -> list[Document]:
-    """The documents of a YAML text that is not a manifest (kubeadm's configuration, a ConfigMap's content), whatever they hold.
+    """Return the documents of a YAML text that is not a manifest.
+
+    It may be kubeadm's configuration or a ConfigMap's content, whatever it holds.
 
     `data` is any JSON value; `locate` knows the line of every field. Raises ValueError naming the line for whatever read_text would
     refuse.
@@ -220,7 +235,7 @@ def read_any(text: str, file: str) -> list[Document]:
 
 
 def read_documents(text: str) -> list[Any]:
-    """The JSON values of a YAML text's documents; see read_any."""
+    """Return the JSON values of a YAML text's documents; see read_any."""
     return [document.data for document in read_any(text, "")]
 
 

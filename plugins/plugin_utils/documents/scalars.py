@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Plain YAML scalars as Kubernetes reads them, and durations as Go writes them.
+"""YAML scalars as Kubernetes reads them, and durations as Go writes them.
 
 kubectl and kubeadm turn YAML into JSON with a YAML 1.1 reader of Go's: `0644` is the number 420, `yes` is true, `1e3` is a number and
 a date is text. PyYAML differs in several of these; what a manifest means must not depend on who reads it.
@@ -26,7 +26,10 @@ _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0
 
 
 def resolve_plain(text: str) -> Any:
-    """The JSON value of an unquoted scalar; raises ValueError for infinity and not-a-number, which JSON does not have."""
+    """Return the JSON value of an unquoted scalar.
+
+    Raises ValueError for infinity and not-a-number, which JSON does not have.
+    """
     if text in _NULLS:
         return None
     if text in _TRUE:
@@ -58,7 +61,10 @@ def _integer(text: str) -> int:
 
 
 def parse_duration(text: str) -> float | None:
-    """Seconds of a Go duration ("1h30m", "90s", "0"); None when the text is not one."""
+    """Return the seconds of a Go duration ("1h30m", "90s", "0").
+
+    None when the text is not one.
+    """
     if text in ("0", "+0", "-0"):
         return 0.0
     sign = -1.0 if text.startswith("-") else 1.0
@@ -74,7 +80,10 @@ def parse_duration(text: str) -> float | None:
 
 
 def format_duration(seconds: int) -> str:
-    """Whole seconds as Go prints a duration: 240 -> "4m0s", 86400 -> "24h0m0s"."""
+    """Return whole seconds as Go prints a duration.
+
+    240 -> "4m0s", 86400 -> "24h0m0s".
+    """
     hours, rest = divmod(int(seconds), 3600)
     minutes, left = divmod(rest, 60)
     if hours:

@@ -1,7 +1,13 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checking JSON values against a description of their structure: types, unknown fields, fields that are refused by name.
+"""Check of JSON values against a description of their structure.
+
+It checks types, unknown fields, and fields that are refused by name.
+
+A description is: the name of a scalar type ("string", "integer", "boolean", "intOrString", "duration", "timestamp",
+"seconds", "days"), "any" or "object" (taken unchanged), a list with one description (a list of such),
+`MapOf(description)`, a dict (a structure's fields), or `Refused(rule, fix)`.
 
 A description is: the name of a scalar type ("string", "integer", "boolean", "intOrString", "duration", "timestamp", "seconds", "days"),
 "any" or "object" (taken as it is), a list with one description (a list of such), `MapOf(description)`, a dict (a structure's fields), or
@@ -26,28 +32,30 @@ _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\
 
 @dataclass(frozen=True)
 class MapOf:
-    """A mapping from free keys to values of one description."""
+    """Mapping from free keys to values of one description."""
 
     value: Any
 
 
 @dataclass(frozen=True)
 class Refused:
-    """A field that exists in Cluster API or kubeadm and is not supported here: why, and what to do instead."""
+    """Field of Cluster API or kubeadm that is refused: rule and remedy."""
 
     rule: str
     fix: str
 
 
 class _Absent:
-    """The value had to be left out."""
+    """Mark for a value that had to be left out."""
 
 
 ABSENT = _Absent()
 
 
 def check(value: Any, description: Any, path: str, report: Report, hints: Mapping[str, str] | None = None) -> Any:
-    """`value` without what does not fit `description`; every misfit is reported as unreadable at its path.
+    """Return `value` without what does not fit `description`.
+
+    Every misfit is reported as unreadable at its path.
 
     `hints` maps a field name to advice for people who wrote it where it does not exist. Null fields count as absent, as in the
     Kubernetes API. Returns ABSENT when the value itself does not fit.
@@ -147,7 +155,10 @@ def _integer(value: Any, kind: str, path: str, report: Report) -> Any:
 
 
 def timestamp(text: str) -> str | None:
-    """An RFC 3339 time in UTC with seconds and `Z`; None when the text is not one."""
+    """Return an RFC 3339 time in UTC with seconds and `Z`.
+
+    None when the text is not one.
+    """
     if not _TIMESTAMP.fullmatch(text):
         return None
     plain = re.sub(r"\.\d+", "", text.upper()).replace("Z", "+00:00")

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which images kube-proxy and CoreDNS are to run (kcp-behaviour.md §1.12, kubeadm.md B6). Pure."""
+"""Images of kube-proxy and CoreDNS. Pure.
+
+Sources: docs/reference/cluster_api.md, "Add-ons"; docs/reference/kubeadm.md, "Image registry".
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ from . import coredns_releases, images
 _Object = t.Mapping[str, t.Any]
 
 KUBE_PROXY, COREDNS = "kube-proxy", "coredns"
-# The key of ConfigMap kube-system/coredns under which what runs is kept during an upgrade (kcp-behaviour.md §1.12).
+# The key of ConfigMap kube-system/coredns under which what runs is kept during an upgrade
+# (docs/reference/cluster_api.md, "Add-ons").
 COREFILE_BACKUP = "Corefile-backup"
 # From 1.8.0 on the default registries have CoreDNS one folder deeper.
 _DEEPER_SINCE = (1, 8, 0)
@@ -22,7 +26,10 @@ _DEEPER_SINCE = (1, 8, 0)
 
 @dataclass(frozen=True)
 class CorednsWanted:
-    """What is wanted: the control plane's version, and clusterConfiguration's imageRepository, dns.imageRepository, dns.imageTag."""
+    """Desired state of CoreDNS: a KubeadmControlPlane's version and image settings.
+
+    The settings are clusterConfiguration's imageRepository, dns.imageRepository and dns.imageTag.
+    """
 
     kubernetes_version: t.Optional[str] = None
     cluster_image_repository: t.Optional[str] = None
@@ -31,17 +38,17 @@ class CorednsWanted:
 
     @property
     def configured(self) -> bool:
-        """Whether anything that decides the image is written in the configuration."""
+        """Presence of a configured setting that decides the image."""
         return bool(self.image_tag or self.image_repository or self.cluster_image_repository)
 
 
 def image_repository(control_plane: _Object) -> t.Optional[str]:
-    """clusterConfiguration.imageRepository of a KubeadmControlPlane."""
+    """Return clusterConfiguration.imageRepository of a KubeadmControlPlane."""
     return _configuration(control_plane).get("imageRepository") or None
 
 
 def wanted_coredns(control_plane: _Object) -> CorednsWanted:
-    """What a KubeadmControlPlane wants of CoreDNS."""
+    """Return a KubeadmControlPlane's desired state of CoreDNS."""
     dns = _configuration(control_plane).get("dns") or {}
     return CorednsWanted(
         kubernetes_version=str(control_plane["spec"]["version"]),
@@ -52,7 +59,7 @@ def wanted_coredns(control_plane: _Object) -> CorednsWanted:
 
 
 def kube_proxy_image(running: str, version: str, repository: t.Optional[str]) -> images.Image:
-    """The image of kube-proxy for a control plane's version.
+    """Return the image of kube-proxy for a control plane's version.
 
     Args:
         running: the image that it runs.
@@ -69,7 +76,11 @@ def kube_proxy_image(running: str, version: str, repository: t.Optional[str]) ->
 
 
 def coredns_image(before: images.Image, wanted: CorednsWanted) -> images.Image:
-    """The image of CoreDNS: the more special setting wins, what nobody set stays (kcp-behaviour.md §1.12).
+    """Return the image of CoreDNS for its desired state.
+
+    The more special setting wins; what the user did not set stays.
+
+    Source: docs/reference/cluster_api.md, "Add-ons".
 
     Raises:
         ImageError: what comes out is no image.
@@ -88,7 +99,10 @@ def coredns_image(before: images.Image, wanted: CorednsWanted) -> images.Image:
 
 
 def release_key(tag: str) -> tuple[int, ...]:
-    """The release of a CoreDNS tag as numbers, for comparing; before every release where it is none."""
+    """Return the release of a CoreDNS tag as numbers, for comparing.
+
+    A tag that is no release sorts before every release.
+    """
     try:
         return coredns_releases.version_key(coredns_releases.release_of(tag))
     except coredns_releases.ReleaseError:
@@ -96,7 +110,12 @@ def release_key(tag: str) -> tuple[int, ...]:
 
 
 def moved_repository(repository: str, version: str) -> str:
-    """A repository that nobody configured: the frozen registry is replaced where kubeadm of this version does (kubeadm.md B6)."""
+    """Return an unconfigured repository, its frozen registry replaced.
+
+    It is replaced where kubeadm of this version does so.
+
+    Source: docs/reference/kubeadm.md, "Image registry".
+    """
     host, slash, rest = repository.partition("/")
     return (
         f"{kubernetes_facts.default_image_repository(version)}{slash}{rest}"

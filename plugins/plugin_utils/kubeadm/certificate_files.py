@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which certificates and keys kubeadm leaves on a node, which authority each belongs to, and who reads them (kubeadm.md A6, A7)."""
+"""Certificates and keys of kubeadm on a node, their authorities and readers.
+
+Source: docs/reference/kubeadm.md, "Certificates", "Authorities".
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ KUBELET_SERVER = "/var/lib/kubelet/pki/kubelet-server-current.pem"
 
 @dataclass(frozen=True)
 class CertificateFile:
-    """A file of a node.
+    """Certificate, key or kubeconfig file of a node, and its readers.
 
     ``path`` holds "{pki}" for the folder that ClusterConfiguration.certificatesDir names. ``optional`` is one that not every
     version or every node has. ``readers`` are the components that read it when they start.

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The releases of CoreDNS, and between which of them a Corefile can be migrated (kcp-behaviour.md §1.12, kubeadm.md B6)."""
+"""Releases of CoreDNS, and the migrations of a Corefile between them.
+
+Sources: docs/reference/cluster_api.md, "Add-ons"; docs/reference/kubeadm.md, "etcd and CoreDNS releases".
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,13 @@ RELEASES: tuple[str, ...] = (
 
 
 class ReleaseError(ValueError):
-    """An image tag that is no version of CoreDNS."""
+    """Image tag that is no version of CoreDNS."""
 
 
 def release_of(tag: str) -> str:
-    """The release of an image's tag: "v1.8.0" -> "1.8.0", "v1.8.4-eksbuild.1" -> "1.8.4".
+    """Return the release of an image's tag.
+
+    "v1.8.0" -> "1.8.0", "v1.8.4-eksbuild.1" -> "1.8.4".
 
     Raises:
         ReleaseError: the tag is no semantic version.
@@ -35,12 +40,14 @@ def release_of(tag: str) -> str:
 
 
 def version_key(release: str) -> tuple[int, ...]:
-    """A release as numbers, for comparing."""
+    """Return a release as numbers, for comparing."""
     return tuple(int(number) for number in release.split("."))
 
 
 def refusal(from_tag: str, to_tag: str) -> t.Optional[str]:
-    """Why CoreDNS can't be brought from one image tag to another; None where it can (kcp-behaviour.md §1.12, kubeadm.md B6).
+    """Return the reason why CoreDNS's image tag can't be changed, or None.
+
+    Sources: docs/reference/cluster_api.md, "Add-ons"; docs/reference/kubeadm.md, "etcd and CoreDNS releases".
 
     Another build of the same release is allowed, also of one that is not in the list: nothing is migrated then.
     """

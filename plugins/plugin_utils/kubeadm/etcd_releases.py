@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The releases of etcd: which one a Kubernetes version brings, and from which a cluster may go to it (kubeadm.md B6, B8)."""
+"""Releases of etcd: a Kubernetes version's own, and the allowed upgrades.
+
+Source: docs/reference/kubeadm.md, "etcd and CoreDNS releases".
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,12 @@ _GOES_FROM: dict[tuple[int, int], tuple[Release, str]] = {
 
 
 def release_of(text: Any) -> Release | None:
-    """Return the release of a member's version or of an image's tag ("3.5.24-0" -> (3, 5, 24)), None where it is none."""
+    """Return the release of a version or image tag, or None.
+
+    "3.5.24-0" -> (3, 5, 24); None where the text is no release.
+
+    "3.5.24-0" -> (3, 5, 24); None where the text is no release.
+    """
     found = (
         re.fullmatch(r"v?(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?:[-_+.][0-9A-Za-z._+-]*)?", text)
         if isinstance(text, str)
@@ -58,7 +66,9 @@ def release_of(text: Any) -> Release | None:
 
 
 def brought_by(version: str, tag: str = "") -> Release | None:
-    """Return the oldest etcd that a machine of this Kubernetes version may run; `tag` is etcd.local.imageTag.
+    """Return the oldest etcd that machines of this Kubernetes version may run.
+
+    `tag` is etcd.local.imageTag.
 
     Of a Kubernetes version newer than the table: the newest that is in it. None for one that is older, or no version.
     """
@@ -74,7 +84,11 @@ def brought_by(version: str, tag: str = "") -> Release | None:
 
 
 def refusal(version: str, tag: str, running: Mapping[str, Release]) -> tuple[str, str] | None:
-    """Return why machines of this Kubernetes version can't stand beside the members that run, and the remedy; None where they can.
+    """Return reason and remedy where machines' etcd can't join the members.
+
+    None where it can. The machines are of this Kubernetes version; the members are those that run.
+
+    The machines are of this Kubernetes version; the members are those that run.
 
     `running` has the members' releases by their names. An upgrade of etcd goes one minor version at a time, and to some only from a
     certain patch level on (etcd's upgrade guides). kubeadm checks none of this.

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""References of container images: repository, name, tag, as add-ons use them (kcp-behaviour.md §1.12)."""
+"""References of container images: repository, name and tag, for add-ons.
+
+Source: docs/reference/cluster_api.md, "Add-ons".
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,15 @@ _LONGEST = 1024
 
 
 class ImageError(ValueError):
-    """An image reference that can't be changed: what is wrong with it."""
+    """Image reference that can't be changed; the text is the reason."""
 
 
 @dataclass(frozen=True)
 class Image:
-    """An image by tag. ``repository`` is all before the last "/", without it; "" where there is none."""
+    """Image by tag.
+
+    ``repository`` is all before the last "/", without it; "" where there is none.
+    """
 
     repository: str
     name: str
@@ -33,7 +39,7 @@ class Image:
 
 
 def parse(text: str) -> Image:
-    """The parts of an image reference.
+    """Return the parts of an image reference.
 
     Raises:
         ImageError: it is by digest, so that no other tag can be meant, or no image reference at all.
@@ -52,5 +58,8 @@ def parse(text: str) -> Image:
 
 
 def tag_of_version(version: str) -> str:
-    """The tag of a Kubernetes version: a "+" is no character of a tag, "v1.20.2+build" -> "v1.20.2_build"."""
+    """Return the tag of a Kubernetes version: "v1.20.2+build" -> "v1.20.2_build".
+
+    A "+" is no character of a tag.
+    """
     return version.replace("+", "_")

@@ -1,9 +1,11 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What makes an API server a store: definitions, roles and bindings, brought there, or shown as they would be.
+"""Installation of a store in an API server: definitions, roles, bindings.
 
-Nothing is written before everything was looked at: an API server that is somebody else's stays as it was, whole.
+Brought there, or shown as they would be.
+
+Nothing is written before everything was checked: an API server of another manager stays unchanged as a whole.
 """
 
 from __future__ import annotations
@@ -35,12 +37,15 @@ _PARTS = ("spec", "rules", "roleRef", "subjects")
 
 
 class NotServed(base.StoreError):
-    """A definition was stored and its kind is not served."""
+    """Error of a stored definition whose kind is not served."""
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What is to be there: the kinds, the namespaces with clusters, and who runs there (``roles.runner_binding``)."""
+    """Desired state of an installation: kinds, namespaces and runners.
+
+    Namespaces are those with clusters, runners those of ``roles.runner_binding``.
+    """
 
     kinds: Sequence[definitions.Kind]
     namespaces: Sequence[str]
@@ -49,7 +54,7 @@ class Wish:
 
 @dataclass(frozen=True)
 class Change:
-    """One object that is made or changed: its title, and itself before (None where there was none) and after."""
+    """Change of one object: title, object before (None if new) and after."""
 
     title: str
     before: Optional[Object]
@@ -58,7 +63,9 @@ class Change:
 
 
 def kinds_for(providers: Mapping[str, Any]) -> list[definitions.Kind]:
-    """Return every kind that is installed: the collection's own, and three for each infrastructure provider of a user's own.
+    """Return every kind to install, with those of the user's providers.
+
+    The collection's own, and three for each infrastructure provider of the user's own.
 
     Args:
         providers: the roles of providers by the kind that each serves: AcmeCluster, AcmeMachineTemplate.
@@ -72,7 +79,7 @@ def kinds_for(providers: Mapping[str, Any]) -> list[definitions.Kind]:
 
 
 def plan(api: KubernetesApi, wish: Wish) -> list[Change]:
-    """Return what would be made or changed, in the order in which it has to be; empty where all is there.
+    """Return the changes to make, in order; empty where nothing is missing.
 
     Raises ManagedElsewhere or OtherDefinitions where the definitions there are not ours to write, and the API's own errors.
     """
@@ -98,7 +105,7 @@ def carry_out(api: KubernetesApi, changes: Sequence[Change], told: Callable[[str
     Args:
         api: the API.
         changes: as of :func:`plan`, just made.
-        told: is given a line for people before each.
+        told: is given a line for the user before each.
     """
     for change in changes:
         told(f"{'create' if change.before is None else 'change'} {change.title}")
@@ -112,7 +119,10 @@ def carry_out(api: KubernetesApi, changes: Sequence[Change], told: Callable[[str
 
 
 def _create(api: KubernetesApi, change: Change) -> None:
-    """Make an object. That the very same was made meanwhile, by a second run or by Kubernetes itself (a namespace), is no error."""
+    """Create an object; the same object created meanwhile is no error.
+
+    By a second run or by Kubernetes itself (a namespace).
+    """
     parent = change.path.rpartition("/")[0]
     if api.send("create", parent, change.after, _WRITTEN, accepted=(409,)).status == 409:
         there = _read(api, change.path)
@@ -121,7 +131,10 @@ def _create(api: KubernetesApi, change: Change) -> None:
 
 
 def _update(api: KubernetesApi, change: Change) -> None:
-    """Write a change. What the API server notes in a status meanwhile is no conflict; what somebody else writes is one, and raises."""
+    """Write a change of an object; another writer's change is a conflict.
+
+    A conflict raises. What the API server records in a status meanwhile is none.
+    """
     after = change.after
     for _attempt in range(UPDATE_ATTEMPTS - 1):
         if api.send("update", change.path, after, _WRITTEN, accepted=(409,)).status != 409:

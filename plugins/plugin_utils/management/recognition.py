@@ -1,7 +1,11 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whose the CustomResourceDefinitions of an API server are: this collection's, Cluster API's, or somebody else's (seed 003).
+"""Ownership of an API server's CustomResourceDefinitions.
+
+This collection's, Cluster API's, or another manager's.
+
+Source: the control plane contract, "All resources: version".
 
 Definitions hold for a whole API server. Where Cluster API's controllers have theirs, they act on every Cluster and Machine in every
 namespace: they delete Nodes, make machines of MachineSets, write the same statuses. Two managers of one object undo each other's work.
@@ -25,15 +29,21 @@ DISCOVERY = f"/apis/{kinds.API_CLUSTER}"
 
 
 class ManagedElsewhere(StoreError):
-    """Cluster API's controllers manage these kinds in this API server."""
+    """Error of an API server whose kinds Cluster API's controllers manage."""
 
 
 class OtherDefinitions(StoreError):
-    """An API server has definitions that this release can't work with, or must not write over."""
+    """Error of an API server with definitions of another manager or release.
+
+    This release can't work with them, or must not overwrite them.
+    """
 
 
 def is_ours(definition: Mapping[str, Any]) -> bool:
-    """Tell whether a stored definition was made by this collection and not replaced by another manager's since."""
+    """Return whether a stored definition is this collection's own.
+
+    Made by it and not replaced by another manager's since.
+    """
     labels = (definition.get("metadata") or {}).get("labels") or {}
     conversion = ((definition.get("spec") or {}).get("conversion") or {}).get("strategy", "None")
     # Whoever merges theirs into ours (kubectl apply) leaves our label on it; a webhook is never ours.
@@ -41,13 +51,18 @@ def is_ours(definition: Mapping[str, Any]) -> bool:
 
 
 def is_cluster_apis(definition: Mapping[str, Any]) -> bool:
-    """Tell whether a definition that isn't ours is Cluster API's, or a Cluster API provider's."""
+    """Return whether a foreign definition is Cluster API's or its provider's.
+
+    Foreign: it is not this collection's.
+    """
     labels = (definition.get("metadata") or {}).get("labels") or {}
     return definitions.PROVIDER_LABEL in labels or any(label.startswith("cluster.x-k8s.io/v1") for label in labels)
 
 
 def refuse_others(host: str, stored: Mapping[str, Optional[Object]]) -> None:
-    """Raise ManagedElsewhere or OtherDefinitions where a definition is somebody else's; nothing was written then.
+    """Refuse an API server with another manager's definitions; nothing was written.
+
+    Raises ManagedElsewhere or OtherDefinitions.
 
     Args:
         host: the API server, as messages name it.
@@ -69,7 +84,10 @@ def refuse_others(host: str, stored: Mapping[str, Optional[Object]]) -> None:
 
 
 def managed_elsewhere(host: str, what: str) -> ManagedElsewhere:
-    """Return the error for an API server in which Cluster API's controllers work; ``what`` says how that was seen."""
+    """Return the error for an API server managed by Cluster API's controllers.
+
+    ``what`` states how that was seen.
+    """
     return ManagedElsewhere(
         "Cluster API's own controllers manage these kinds in this API server",
         host,
@@ -81,9 +99,11 @@ def managed_elsewhere(host: str, what: str) -> ManagedElsewhere:
 
 
 def refuse_cluster_api(api: KubernetesApi) -> None:
-    """Raise ManagedElsewhere where Cluster API's controllers are at home in an API server, as far as one may ask what it serves.
+    """Refuse an API server that serves Cluster API's own resources.
 
-    For runs, which may not look at definitions: nobody may have run ``install`` there.
+    Raises ManagedElsewhere, as far as a run may ask what the API server serves.
+
+    For runs, which may not read definitions: ``install`` may never have been run there.
     """
     answer = api.send("get", DISCOVERY, accepted=(403, 404))
     found = serves_cluster_api(answer.document if answer.status == 200 else {})
@@ -92,13 +112,18 @@ def refuse_cluster_api(api: KubernetesApi) -> None:
 
 
 def serves_cluster_api(discovered: Mapping[str, Any]) -> list[str]:
-    """Return Cluster API's own resources in what an API server says that it serves (the answer at ``DISCOVERY``)."""
+    """Return Cluster API's own resources among those that are served.
+
+    Of the API server's answer at ``DISCOVERY``.
+    """
     served = {str(each.get("name")) for each in discovered.get("resources") or []}
     return [name for name in CLUSTER_API_ONLY if name in served]
 
 
 def refuse_newer(host: str, stored: Mapping[str, Optional[Object]], revision: int) -> None:
-    """Raise OtherDefinitions where a newer release installed the definitions, or objects are kept in a version that isn't ours.
+    """Refuse definitions of a newer release or with foreign stored versions.
+
+    Raises OtherDefinitions; foreign: objects are kept in a version that isn't ours.
 
     Args:
         host: the API server.
@@ -129,6 +154,6 @@ def refuse_newer(host: str, stored: Mapping[str, Optional[Object]], revision: in
 
 
 def revision_of(definition: Mapping[str, Any]) -> int:
-    """Return the revision that a stored definition says it has; 0 where it says none."""
+    """Return the revision of a stored definition, 0 without one."""
     text = str(((definition.get("metadata") or {}).get("annotations") or {}).get(definitions.REVISION, "0"))
     return int(text) if text.isdecimal() else 0

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who may do what in a management cluster (seed 003, "All resources: API group"; DESIGN.md, "Store").
+"""Roles and bindings in a management cluster (docs/store.md, "In a Kubernetes API").
+
+Source: the control plane contract, "All resources: API group".
 
 The Role of a runner has the verbs that a run sends and no other one; a test lets a run live on it.
 """
@@ -37,9 +39,12 @@ RUN = ("create", "delete", "get", "list", "update")
 
 
 def cluster_roles(found: Sequence[definitions.Kind]) -> list[Object]:
-    """Return the ClusterRoles: the contract's for Cluster API's manager, what adds the kinds to view, edit and admin, and that for Actions.
+    """Return the ClusterRoles to install.
 
-    Whoever writes an Action has programs run as root on the nodes and roles on the controller, so that role is aggregated to no other.
+    The contract's for Cluster API's manager, what adds the kinds to view, edit and admin, and that for Actions.
+
+    The author of an Action has programs run as root on the nodes and roles on the controller, so that role is
+    aggregated to no other.
 
     What may hold secrets is not added to view.
 
@@ -72,7 +77,9 @@ def cluster_roles(found: Sequence[definitions.Kind]) -> list[Object]:
 
 
 def holds_secrets(kind: definitions.Kind) -> bool:
-    """Return whether objects of a kind may hold file contents, passwords or tokens; Kubernetes' own view reads no Secret either.
+    """Return whether objects of a kind may hold secrets.
+
+    File contents, passwords or tokens; Kubernetes' own view reads no Secret either.
 
     What a Task runs is described nowhere: its commands may carry anything, and its outputs what they said.
     """
@@ -94,7 +101,11 @@ def _has_secret_field(description: Any) -> bool:
 
 
 def runner_role(namespace: str, found: Sequence[definitions.Kind]) -> Object:
-    """Return the Role that a run needs in a namespace with clusters, and nothing beyond.
+    """Return the Role that a run needs in a namespace.
+
+    A namespace with clusters; the Role grants nothing beyond that need.
+
+    Of a namespace with clusters.
 
     Args:
         namespace: the namespace.
@@ -121,7 +132,7 @@ def runner_role(namespace: str, found: Sequence[definitions.Kind]) -> Object:
 
 
 def runner_binding(namespace: str, runners: Sequence[Mapping[str, Any]]) -> Object:
-    """Return the RoleBinding that gives the runner's Role to somebody.
+    """Return the RoleBinding that grants the runner's Role to its runners.
 
     Args:
         namespace: the Role's namespace.
@@ -147,7 +158,7 @@ def _scaled(found: Sequence[definitions.Kind]) -> list[definitions.Kind]:
 
 
 def _rules(found: Sequence[definitions.Kind], verbs: Sequence[str], subresource: str = "") -> list[Object]:
-    """One rule an API group."""
+    """Return one rule for each API group."""
     resources: dict[str, list[str]] = {}
     for kind in found:
         resource = names.plural(kind.name) + (f"/{subresource}" if subresource else "")

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A cluster's objects as another store has them: with that store's uids, known by what they were (``objects/origin.py``)."""
+"""Copies of a cluster's objects in another store.
+
+With that store's uids, recognized by their origin (``objects/origin.py``).
+"""
 
 from __future__ import annotations
 
@@ -30,11 +33,11 @@ _OWN = (
 
 
 class NotTheSame(StoreError):
-    """The other store has something of its own where a copy belongs, or not what was written to it."""
+    """Error of a differing copy, or of a foreign object instead."""
 
 
 def copy_of(obj: Object, uids: t.Mapping[str, str]) -> Object:
-    """Return an object as it is to be in the other store.
+    """Return the copy of an object for the other store.
 
     Args:
         obj: as it is stored.
@@ -56,10 +59,10 @@ def copy_of(obj: Object, uids: t.Mapping[str, str]) -> Object:
 
 
 def difference(wanted: t.Any, found: t.Any, path: str = "") -> t.Optional[str]:
-    """Return where a stored copy is not what it is to be, None where it is.
+    """Return the path at which a stored copy differs, else None.
 
-    An API server fills in what nobody said (a spec's defaults, a Secret's type); nothing else may be more or less. An empty mapping or
-    list and a field that isn't there are the same.
+    An API server fills in what is left out (a spec's defaults, a Secret's type); nothing else may be more or less. An
+    empty mapping or list and a field that isn't there are the same.
     """
     if isinstance(wanted, dict) or (wanted is None and isinstance(found, dict)):
         wanted, found = wanted or {}, found if isinstance(found, dict) else {}
@@ -84,7 +87,7 @@ def difference(wanted: t.Any, found: t.Any, path: str = "") -> t.Optional[str]:
 
 
 class Copies:
-    """Brings the objects of a cluster into another store, and sees whether they are there.
+    """Copies of a cluster's objects in another store: written and verified.
 
     Args:
         target: the other store.
@@ -100,9 +103,11 @@ class Copies:
         self._seen = frozenset(seen)
 
     def bring(self, graph: Graph) -> list[str]:
-        """Make or correct the copy of every object, owners first, and delete there what is being deleted here (``deletion_marks.py``).
+        """Create or update the copy of every object, owners first.
 
-        Returns what was done, in words. A killed run's next one goes on.
+        What is being deleted here is deleted there (``deletion_marks.py``).
+
+        Returns what was done, in words. The run after a killed one resumes.
         """
         uids: dict[str, str] = {}
         going = deletion_marks.carried(graph)
@@ -130,7 +135,9 @@ class Copies:
         return done
 
     def _make_room(self, graph: Graph, going: t.Collection[Key], known: dict[Key, t.Optional[Object]]) -> list[str]:
-        """Delete all copies where one is being deleted that is to live: no store takes that back, and a new owner's uid is another one.
+        """Delete all copies where one is wrongly being deleted.
+
+        No store takes a deletion back, and a new owner has another uid.
 
         ``known``, what the other store has of the graph, is brought up to date.
         """
@@ -144,7 +151,10 @@ class Copies:
         return done
 
     def verify(self, graph: Graph) -> None:
-        """Read everything back and compare it. Raises NotTheSame, naming the first difference."""
+        """Verify every copy by reading it back.
+
+        Raises NotTheSame, naming the first difference.
+        """
         there = Graph(self._target, self._namespace, graph.cluster).by_key()
         uids: dict[str, str] = {}
         going = {key_of(each) for each in deletion_marks.carried(graph)}
@@ -160,14 +170,20 @@ class Copies:
                 raise self._not_there(obj, "it is being deleted in one of the two only")
 
     def refuse_foreign(self, graph: Graph) -> None:
-        """Raise NotTheSame where the other store has an object of its own under a name that is needed there. Nothing is written."""
+        """Refuse another store with own objects under needed names.
+
+        Raises NotTheSame. Nothing is written.
+        """
         for obj in graph.objects:
             stored = self._stored(key_of(obj))
             if stored is not None:
                 self._require_copy(obj, stored)
 
     def remains(self, graph: Graph) -> list[Object]:
-        """Return what of the other store the first one had and has no more, dependents first. Raises NotTheSame where there is more than that."""
+        """Return the other store's leftovers to delete, dependents first.
+
+        Leftovers: the first store had them and has them no more. Raises NotTheSame where there is more than that.
+        """
         known, at = graph.by_key(), (self._namespace, graph.cluster)
         there = Graph(self._target, *at)
         more = [each for each in there.objects if key_of(each) not in known]
@@ -226,7 +242,7 @@ class Copies:
 
 
 def is_copy(obj: Object) -> bool:
-    """Tell whether an object was brought from another store."""
+    """Return whether an object was copied from another store."""
     return origin.ORIGINAL_UID in (obj["metadata"].get("annotations") or {})
 
 
@@ -237,7 +253,10 @@ def _plain(stored: Object) -> Object:
 
 
 def _finalizers(metadata: t.Mapping[str, t.Any]) -> Object:
-    """The finalizers without an API server's own, whose garbage collector nobody is elsewhere; nothing where there are none."""
+    """Return the finalizers without those of an API server's garbage collector.
+
+    No other store has such a collector; {} where there are none.
+    """
     if "finalizers" not in metadata:
         return {}
     return {"finalizers": [each for each in metadata["finalizers"] if each not in deletion_marks.CASCADE_FINALIZERS]}

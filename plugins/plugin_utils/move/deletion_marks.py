@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What becomes of marks of deletion when a cluster's objects are copied to another store (docs/move.md).
+"""Deletion marks of a cluster's objects in a copy (docs/move.md).
 
 No store can be told since when something is being deleted; it can be told to delete it.
 """
@@ -22,17 +22,22 @@ CASCADE_FINALIZERS = ("foregroundDeletion", "orphan")
 
 
 def is_marked(obj: t.Mapping[str, t.Any]) -> bool:
-    """Tell whether an object is being deleted."""
+    """Return whether an object is being deleted."""
     return bool(obj["metadata"].get("deletionTimestamp"))
 
 
 def whole(graph: Graph) -> list[Object]:
-    """Return the Cluster and the KubeadmControlPlane, as far as they are marked: then all of the cluster is to go."""
+    """Return the Cluster and KubeadmControlPlane, where marked for deletion.
+
+    Then all of the cluster is to be deleted.
+    """
     return [each for each in graph.objects if is_marked(each) and key_of(each)[0] in (CLUSTER, CONTROL_PLANE)]
 
 
 def can_only_live_on(graph: Graph, store: Store) -> bool:
-    """Tell whether a whole cluster is marked that keeps its own objects: nobody ends that there (``decision/removal/whole_control_plane.py``).
+    """Return whether a marked cluster keeps its own objects.
+
+    No run can finish its deletion there (``decision/removal/whole_control_plane.py``).
 
     Args:
         graph: its objects.
@@ -48,7 +53,7 @@ def can_only_live_on(graph: Graph, store: Store) -> bool:
 
 
 def carried(graph: Graph) -> list[Object]:
-    """Return what is to be deleted in the other store too, in the order in which it was marked.
+    """Return the objects to delete in the other store, in marking order.
 
     A machine that was being removed before the whole cluster was marked is removed there as well; what a cascade
     (``kubectl delete --cascade=foreground``) marked at that moment or later is not. What waits only for the cascade itself is none.
@@ -66,11 +71,11 @@ def carried(graph: Graph) -> list[Object]:
 
 
 def left_behind(graph: Graph) -> list[Object]:
-    """Return what is being deleted and will not be in the other store."""
+    """Return the objects being deleted that will not be copied."""
     going_on = {key_of(each) for each in carried(graph)}
     return [each for each in graph.objects if is_marked(each) and key_of(each) not in going_on]
 
 
 def named(objects: t.Iterable[Object]) -> str:
-    """Return how messages name them."""
+    """Return the objects' kinds and names for messages."""
     return ", ".join(f"{each['kind']} {each['metadata']['name']}" for each in objects)

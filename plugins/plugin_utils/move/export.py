@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A copy of what an API keeps of a cluster, as an encrypted file store on the controller (docs/move.md).
+"""Export of a cluster's objects from an API to files (docs/move.md).
+
+An encrypted file store on the controller.
 
 A cluster that keeps its own objects can't be asked for them while its API is down, which is when they are needed to restore it.
 """
@@ -37,23 +39,28 @@ SEEN_COUNT = 5000
 
 
 class Action(t.Protocol):
-    """What keeping a copy needs of :class:`ControlPlaneAction`."""
+    """Interface of :class:`ControlPlaneAction` that keeping a copy needs."""
 
     def open_store(self, arguments: dict[str, t.Any]) -> Store:
         """Open the store of the arguments."""
 
     def ciphers(self) -> tuple[t.Optional[Cipher], t.Optional[Cipher]]:
-        """Return what encrypts and decrypts with the run's vault password."""
+        """Return the ciphers that encrypt and decrypt with the vault password.
+
+        The run's vault password.
+        """
 
     def fence(self, arguments: t.Mapping[str, t.Any]) -> t.Optional[Fence]:
-        """Return the number under which the run holds the cluster's lock."""
+        """Return the fencing number under which the run holds the lock."""
 
 
 def keep_copy(action: Action, arguments: dict[str, t.Any]) -> list[str]:
-    """Bring the copy of a cluster's objects to what the API has now, where the store's options name a folder for one.
+    """Update the exported copy of a cluster's objects, where one is configured.
+
+    The store's option ``export`` names its folder.
 
     Called after each step, and within one before what can take away the very API that the objects are in: what is made in that step
-    (a machine, and that kubeadm was started on it) would be known to nobody else.
+    (a machine, and that kubeadm was started on it) would be known nowhere else.
 
     Args:
         action: the running action.
@@ -62,7 +69,7 @@ def keep_copy(action: Action, arguments: dict[str, t.Any]) -> list[str]:
     Returns: what was done, in words.
 
     Raises:
-        ControlPlaneFailure: the run has no vault password, or the copy was worked with.
+        ControlPlaneFailure: the run has no vault password, or the copy was used by another run.
         StoreError: the folder can't be written.
     """
     directory = opening.export_directory(arguments["store"])
@@ -83,7 +90,7 @@ def keep_copy(action: Action, arguments: dict[str, t.Any]) -> list[str]:
 
 
 class Export:
-    """A folder with copies of clusters' objects.
+    """Folder with copies of clusters' objects.
 
     Args:
         directory: the folder; a file store.
@@ -102,17 +109,19 @@ class Export:
         self._locks = FileLocks(directory)
 
     def keep(self, source: Store, namespace: str, cluster: str, fencing: t.Optional[int], where: str) -> list[str]:
-        """Bring the copy to what the API has now; return what was done, in words. A killed run's next one completes it.
+        """Update the copy to the API's state; return the changes.
+
+        In words. The run after a killed one completes it.
 
         Args:
             source: the API's store.
             namespace: the cluster's namespace.
             cluster: its name. One that the API has no more keeps its last copy.
-            fencing: the run's number: whoever works with the copy gets a higher one.
+            fencing: the run's number: another run that uses the copy gets a higher one.
             where: how messages name the API.
 
         Raises:
-            ControlPlaneFailure: somebody works, or has worked, with the copy: it may be newer than the API.
+            ControlPlaneFailure: another run uses, or has used, the copy: it may be newer than the API.
             StoreError: the folder can't be written.
         """
         with source.view():
@@ -157,7 +166,10 @@ class Export:
 
 
 def seen(directory: str, namespace: str, cluster: str) -> list[str]:
-    """Return the uids of all objects that a copy in this folder ever had, oldest first; none where it never was one."""
+    """Return the uids of all objects ever copied here, oldest first.
+
+    None where the folder never was a copy.
+    """
     content = disk.read_file(_seen_path(directory, namespace, cluster))
     try:
         return [str(each) for each in json.loads(content or b"[]")]

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Everything that a store has of one cluster, owners before what they own: what a move carries, and an export keeps."""
+"""Objects of one cluster in a store, owners first.
+
+A move carries them, and an export keeps them.
+"""
 
 from __future__ import annotations
 
@@ -28,16 +31,17 @@ _PURPOSES = (*kinds.SECRET_PURPOSES, kinds.PURPOSE_AUTHORITY_ROTATION)
 
 
 def key_of(obj: Object) -> Key:
-    """Return what tells an object from the others of its namespace."""
+    """Return an object's key: its kind and name within its namespace."""
     return kind_ref_of(obj), str(obj["metadata"]["name"])
 
 
 class Graph:
-    """The objects of a cluster, by their label, their names, and who refers to them.
+    """Graph of a cluster's objects, found by label, name and reference.
 
     Attributes:
         objects: all of them, owners first.
-        own: the keys of those that are this cluster's alone; the others are named by it, and may be somebody else's too.
+        own: the keys of those that are this cluster's alone; the others are named by it, and may be another cluster's
+            too.
     """
 
     def __init__(self, store: Store, namespace: str, cluster: str) -> None:
@@ -50,15 +54,15 @@ class Graph:
         self.objects = _owners_first(list(self._found.values()))
 
     def by_key(self) -> dict[Key, Object]:
-        """Return the objects by what tells them apart."""
+        """Return the objects by their keys."""
         return dict(self._found)
 
     def get(self, key: Key) -> t.Optional[Object]:
-        """Return one of the objects."""
+        """Return the object of a key, None without one."""
         return self._found.get(key)
 
     def kinds(self) -> list[KindRef]:
-        """Return every kind that the cluster has, or may have."""
+        """Return every kind that the cluster has or may have."""
         return sorted({*_KINDS, *(kind for kind, _name in self._found)})
 
     def _collect(self) -> None:
@@ -81,7 +85,10 @@ class Graph:
         self._references()
 
     def _provider_kinds(self, infrastructure: t.Optional[Object]) -> list[KindRef]:
-        """The kinds of an infrastructure provider of a user's own: its machines may have come from several templates' kinds."""
+        """Return the kinds of the user's own infrastructure provider.
+
+        Its machines may have come from several templates' kinds.
+        """
         found = []
         if infrastructure and str(infrastructure["kind"]).endswith("Cluster"):
             group, kind = kind_of(infrastructure)
@@ -93,7 +100,10 @@ class Graph:
         return found
 
     def _references(self) -> None:
-        """What is only named: templates, what Cluster API called otherwise, Secrets whose contents a machine or a Task gets."""
+        """Add objects that are only named by others.
+
+        Templates, what Cluster API called otherwise, Secrets whose contents a machine or a Task gets.
+        """
         for control_plane in self._of(CONTROL_PLANE):
             template = _template_of(control_plane)
             self._name(kind_of(template), str(template["name"]), own=False)
@@ -133,7 +143,10 @@ _KINDS: t.Sequence[KindRef] = tuple((definitions.group_of(each.name), each.name)
 
 
 def used_by_others(store: Store, namespace: str, cluster: str, key: Key) -> bool:
-    """Tell whether another cluster of the namespace may need an object that this one only names."""
+    """Return whether another cluster of the namespace may need an object.
+
+    An object that this cluster only names.
+    """
     kind_ref, name = key
     if kind_ref == SECRET:
         # Whose Secret it is can't be told: it is a person's own.
@@ -153,7 +166,10 @@ def _template_of(control_plane: Object) -> Object:
 
 
 def _secrets_in(value: t.Any) -> t.Iterator[str]:
-    """The names in every ``secret: {name: …}`` of a structure: contentFrom, passwdFrom, a Task's files."""
+    """Yield the names in every ``secret: {name: …}`` of a structure.
+
+    Of contentFrom, passwdFrom, a Task's files.
+    """
     if isinstance(value, dict):
         secret = value.get("secret")
         if isinstance(secret, dict) and isinstance(secret.get("name"), str):

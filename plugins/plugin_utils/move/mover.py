@@ -1,10 +1,11 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Carries a cluster from one store to another, in an order in which a run may be killed anywhere (docs/move.md).
+"""Move of a cluster between stores, safe to kill anywhere (docs/move.md).
 
-Until everything was read back from the target and compared, the source is the cluster's store; its mark says so, and the Cluster is
-paused in both. Then one write, the source's mark, makes the target the store. What follows only tidies up.
+Until everything was read back from the target and compared, the source is the cluster's store; its mark states so,
+and the Cluster is paused in both. Then one write, the source's mark, makes the target the store. What follows only
+tidies up.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ ROUNDS = 5
 
 @dataclass(frozen=True)
 class Side:
-    """A store with its locks, and how messages name it."""
+    """Store of a move with its locks and its name in messages."""
 
     store: Store
     locks: Locks
@@ -39,14 +40,14 @@ class Side:
 
 
 class Mover:
-    """One cluster's move; ``changes`` says what was done, in words.
+    """Move of one cluster; ``changes`` lists what was done, in words.
 
     Args:
         source: where the cluster is.
         target: where it is to be.
         namespace: its namespace, in both.
         cluster: its name.
-        told: is given a line for people before each stage.
+        told: is given a line for the user before each stage.
         use_export: whether what may be moved is a copy that an API's cluster left (docs/move.md).
         seen: what the source, such a copy, is known to have had.
     """
@@ -75,7 +76,10 @@ class Mover:
         self.changes: list[str] = []
 
     def move(self) -> bool:
-        """Carry everything, or go on where a killed run was. Returns whether anything was left to do."""
+        """Move the cluster, or resume a killed run's move.
+
+        Returns whether anything was left to do.
+        """
         held = self._take(self._source)
         mark = self._source.locks.mark(*self._at)
         graph = self._graph()
@@ -105,7 +109,7 @@ class Mover:
         return True
 
     def undo(self) -> bool:
-        """Take a move back that has not come to its end. Returns whether there was one."""
+        """Revert an unfinished move; return whether there was one."""
         self._take(self._source)
         mark = self._source.locks.mark(*self._at)
         if mark is None or mark.state in (ARRIVING, EXPORT):
@@ -142,7 +146,10 @@ class Mover:
         self._mark(self._target, before)
 
     def would(self) -> list[str]:
-        """Return what a move would do, having looked at both stores and refused what a move would refuse."""
+        """Return the changes a move would make, without making them.
+
+        Both stores are checked, and refused is what a move would refuse.
+        """
         mark = self._source.locks.mark(*self._at)
         graph = self._graph()
         if mark is not None and mark.state == MOVED and not graph.objects:
@@ -154,11 +161,14 @@ class Mover:
         return [*moved, *gone, *_said_of_deletions(graph)]
 
     def release(self) -> None:
-        """Give both locks back, as far as this run holds them."""
+        """Release both locks, as far as this run holds them."""
         self._release(self._source, self._target)
 
     def leave_source(self) -> None:
-        """Give only that one's lock back: the cluster is not there any more, and the folder may become its copy again."""
+        """Release the source's lock only.
+
+        The cluster is not there any more, and the folder may become its copy again.
+        """
         self._release(self._source)
 
     def _release(self, *sides: Side) -> None:
@@ -210,7 +220,10 @@ class Mover:
             )
 
     def _arrive(self, mark: Mark, held: Taken) -> Taken:
-        """Keep everybody out of the target, and give it a number above every one that the source ever gave."""
+        """Mark the target as arriving and raise its fencing number.
+
+        The mark keeps other runs out; the number is above every one that the source ever gave.
+        """
         theirs = self._target.locks.mark(*self._at)
         if theirs is not None and theirs.move == mark.move and theirs.state == MOVING:
             self._pause(self._source.store, mark.paused)
@@ -225,7 +238,10 @@ class Mover:
         return self._target.locks.raise_above(*self._at, held.fencing)
 
     def _refuse_anothers(self, theirs: t.Optional[Mark], move: str) -> None:
-        """Raise Marked where the target's mark is of another move than ``move``."""
+        """Refuse a target that another move has marked. Raises Marked.
+
+        Another move than ``move``.
+        """
         if theirs is None or theirs.state not in (MOVING, ARRIVING):
             return
         # A move from the same source that was taken back there while this store could not be reached is over.
@@ -253,7 +269,10 @@ class Mover:
         )
 
     def _after(self, mark: Mark, graph: Graph, verified: t.Optional[Graph]) -> bool:
-        """What follows when the target is the cluster's store: let it be worked on there, then delete what is left here."""
+        """Finish a move: unpause the target, then delete the source's objects.
+
+        The target is the cluster's store already.
+        """
         theirs = self._target.locks.mark(*self._at)
         changed = bool(graph.objects)
         if theirs is not None and theirs.state == ARRIVING and theirs.move == mark.move:
@@ -268,7 +287,10 @@ class Mover:
         return changed
 
     def _late(self, verified: t.Optional[Graph]) -> None:
-        """Somebody may have written to the source between the last look and the mark. Nothing was deleted there yet."""
+        """Copy changes made in the source just before its mark.
+
+        Between the last check and the mark another writer may have been there. Nothing was deleted there yet.
+        """
         now = self._graph()
         if verified is None or _versions(now) != _versions(verified):
             self.changes += self._copies.bring(now)
@@ -305,7 +327,7 @@ class Mover:
 
 
 def _said_of_deletions(graph: Graph) -> list[str]:
-    """What becomes of what is being deleted, in words."""
+    """Return what becomes of the objects being deleted, in words."""
     behind, carried = deletion_marks.left_behind(graph), deletion_marks.carried(graph)
     said = []
     if behind:

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Action, TaskGroup and Task: kinds, labels, and every written form brought to one (seed 004; kubeadm.md A0, A1)."""
+"""Action, TaskGroup and Task: kinds, labels, and conversion to one form.
+
+Sources: the kubeadm operator's proposal; docs/reference/kubeadm_operator.md, "Names", "Status and phases".
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,10 @@ Object = dict[str, Any]
 
 
 class FieldError(NamedTuple):
-    """One mistake in an object: the field's path ("spec.upgrade.targetVersion"), its value, the rule that it breaks, the fix."""
+    """Error in a field: its path, value, broken rule and fix.
+
+    The path is such as "spec.upgrade.targetVersion".
+    """
 
     path: str
     value: Any
@@ -28,7 +34,7 @@ ACTION = "Action"
 TASK_GROUP = "TaskGroup"
 TASK = "Task"
 KINDS = (ACTION, TASK_GROUP, TASK)
-# The names of the proof of concept that followed the proposal (kubeadm.md A0).
+# The names of the proof of concept that followed the proposal (docs/reference/kubeadm_operator.md, "Names").
 LATER_NAMES: Mapping[str, str] = {"Operation": ACTION, "RuntimeTaskGroup": TASK_GROUP, "RuntimeTask": TASK}
 
 LABEL_ACTION = GROUP + "/action"
@@ -101,14 +107,15 @@ ACTION_FIELDS = tuple(SPECS[ACTION])
 
 
 def is_operator_object(data: Mapping[str, Any]) -> bool:
-    """Whether a document is of this API's group, or says that it is by its kind."""
+    """Return whether a document's apiVersion has the operator's API group."""
     return str(data.get("apiVersion", "")).partition("/")[0] == GROUP
 
 
 def to_hub(data: Mapping[str, Any]) -> tuple[Object, list[FieldError]]:
-    """A written object in the one form that is worked with, and what stands in the way of that.
+    """Return a written object in the hub form, and its errors.
 
-    The form: seed 004's kinds; an upgrade's ``targetVersion``; commands in lists, each a mapping of one name to its parameters.
+    The form: the kinds of the kubeadm operator's proposal;
+    an upgrade's ``targetVersion``; commands in lists, each a mapping of one name to its parameters.
     """
     errors: list[FieldError] = []
     made: Object = copy.deepcopy(dict(data))
@@ -136,7 +143,10 @@ def to_hub(data: Mapping[str, Any]) -> tuple[Object, list[FieldError]]:
 
 
 def _custom_action(made: Object) -> None:
-    """A CustomAction as an Action: what is not every Action's own is what ``custom`` says."""
+    """Convert a CustomAction to an Action, in place.
+
+    Fields that not every Action has become the content of ``custom``.
+    """
     made["kind"] = ACTION
     spec = made.get("spec")
     if isinstance(spec, dict) and CUSTOM not in spec:
@@ -160,7 +170,10 @@ def _action(spec: Object, errors: list[FieldError]) -> None:
 
 
 def _workflow_group(entry: Any, path: str, errors: list[FieldError]) -> Any:
-    """A group of a custom workflow, as {name, spec}; written so, or as a TaskGroup with metadata, or flat."""
+    """Return a group of a custom workflow as {name, spec}.
+
+    It is written so, or as a TaskGroup with metadata, or flat.
+    """
     if not isinstance(entry, dict):
         errors.append(FieldError(path, None, "must be a mapping", "Write a TaskGroup: name, nodeSelector, template."))
         return entry
@@ -173,7 +186,7 @@ def _workflow_group(entry: Any, path: str, errors: list[FieldError]) -> Any:
 
 
 def group_spec(spec: Mapping[str, Any], path: str, errors: list[FieldError]) -> Object:
-    """A TaskGroup's spec in the one form."""
+    """Return a TaskGroup's spec in the hub form."""
     made = {key: value for key, value in spec.items() if key not in ("createStrategy", "commands")}
     if "createStrategy" in spec:
         made.setdefault("policy", spec["createStrategy"])
@@ -194,7 +207,10 @@ def group_spec(spec: Mapping[str, Any], path: str, errors: list[FieldError]) -> 
 
 
 def _task_spec(spec: Any, path: str, known: tuple[str, ...], errors: list[FieldError]) -> Object:
-    """What a Task is to do, with its commands in a list; the proposal has one command right in the spec."""
+    """Return a Task's spec with its commands in a list.
+
+    The proposal has one command right in the spec.
+    """
     if not isinstance(spec, dict):
         errors.append(FieldError(path, None, "must be a mapping", "Write commands: [...] in it."))
         return {"commands": []}
@@ -225,44 +241,53 @@ def _descriptor(descriptor: Any) -> Any:
 
 
 def kind_ref(kind: str) -> tuple[str, str]:
-    """The (apiGroup, kind) by which a store knows a kind."""
+    """Return the (apiGroup, kind) of a kind in a store."""
     return GROUP, kind
 
 
 def label(obj: Mapping[str, Any]) -> str:
-    """ "Task prod-upgrade-1-01-upgrade-cp-1-node-a", as messages name an object."""
+    """Return an object's name for messages: "Task prod-upgrade-1-01-upgrade-cp-1-node-a"."""
     return f"{obj['kind']} {obj['metadata']['name']}"
 
 
 def what(root: Mapping[str, Any]) -> str:
-    """What an Action (a detached TaskGroup, a detached Task) is, in a word: the field that says it."""
+    """Return the type of an Action: its field, such as "upgrade".
+
+    A detached TaskGroup or a detached Task returns its kind.
+    """
     if root["kind"] != ACTION:
         return str(root["kind"])
     return next((each for each in ACTIONS if each in root["spec"]), ACTION)
 
 
 def finished(root: Mapping[str, Any]) -> bool:
-    """Whether it has ended for good: completed, or given up by a person."""
+    """Return whether an Action has finished: completed, or aborted by the user."""
     status = root.get("status") or {}
     return bool(status.get("completionTime") or status.get("abortTime"))
 
 
 def started(root: Mapping[str, Any]) -> bool:
-    """Whether its plan is frozen."""
+    """Return whether an Action has started, which freezes its plan."""
     return bool((root.get("status") or {}).get("plan"))
 
 
 def of_cluster(root: Mapping[str, Any], uid: str) -> bool:
-    """Whether it is of the cluster with that uid, not of an earlier one of the same name."""
+    """Return whether an Action belongs to the cluster with that uid.
+
+    It may belong to an earlier cluster of the same name.
+    """
     own = (root.get("status") or {}).get("clusterUID")
     return not own or not uid or own == uid
 
 
 def under_way(root: Mapping[str, Any], uid: str) -> bool:
-    """Whether it has begun on that cluster and not ended."""
+    """Return whether an Action has started on that cluster and not finished."""
     return started(root) and not finished(root) and of_cluster(root, uid)
 
 
 def detached(obj: Mapping[str, Any]) -> bool:
-    """Whether an object stands by itself: an Action always, a TaskGroup or Task without a parent."""
+    """Return whether an object has no parent.
+
+    That is an Action always, and a TaskGroup or Task without an owner.
+    """
     return obj["kind"] == ACTION or not obj["metadata"].get("ownerReferences")

@@ -1,9 +1,11 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Advice that a user can follow with either kind of store: which playbook to run, or which object to edit and where it is.
+"""Advice for the user, with either kind of store.
 
-Whoever is told to annotate or to edit an object is told here, so that nobody with a store of files is sent to kubectl.
+It states which playbook to run, or which object to edit and where it is.
+
+All advice to annotate or to edit an object is made here, so that no user with a store of files is sent to kubectl.
 """
 
 from __future__ import annotations
@@ -16,27 +18,36 @@ _IN_A_MANIFEST = "in its manifest, or with kubectl where no manifest names the c
 
 
 def replace(*machines: str) -> str:
-    """Return how a user has machines replaced, in parentheses, so that a full stop after it is nobody's name."""
+    """Return the advice to replace machines, in parentheses.
+
+    Thus a full stop after it is part of no name.
+    """
     return f"(playbook remediate with -e control_plane_machines={','.join(map(typed_name, machines))})"
 
 
 def annotate(kind: str, key: str, value: str = "true") -> str:
-    """Return how a user sets an annotation of the Cluster or its KubeadmControlPlane, which a manifest can have."""
+    """Return the advice to set an annotation of a Cluster or KubeadmControlPlane.
+
+    A manifest can have both.
+    """
     return f'set the annotation {key}: "{value}" on the {kind} ({_IN_A_MANIFEST})'
 
 
 def unannotate(kind: str, key: str) -> str:
-    """Return how a user takes such an annotation away."""
+    """Return the advice to remove such an annotation."""
     return f"take the annotation {key} off the {kind} ({_IN_A_MANIFEST})"
 
 
 def correct_annotation(kind: str, key: str) -> str:
-    """Return how a user corrects such an annotation."""
+    """Return the advice to correct such an annotation."""
     return f"correct the annotation {key} on the {kind} ({_IN_A_MANIFEST})"
 
 
 def edit(kind: str, name: str) -> str:
-    """Return where a user edits a stored object that no manifest can say: "kubectl edit machine NAME; in a store of files …"."""
+    """Return the advice to edit a stored object that no manifest holds.
+
+    It reads "kubectl edit machine NAME; in a store of files …".
+    """
     group = kinds.group(kinds.api_version(kind))
     name, word = typed_name(name), _KUBECTL.get(kind, kind.lower())
     return f"kubectl edit {word} {name}; in a store of files, {kind.lower()}.{group}/{name}.yaml"

@@ -1,9 +1,12 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What makes one machine a control plane node: kubeadm's configuration and everything beside it, as one plain document.
+"""Bootstrap data that makes one machine a control plane node.
 
-Sources: kcp-behaviour.md §1.2 (split into init and join, defaults, join material), §1.3 (certificates), kubeadm.md B3.
+It is kubeadm's configuration and everything beside it, as one plain document.
+
+Sources: docs/reference/cluster_api.md, "Creating a machine" (split into init and join, defaults, join material),
+"Certificates"; docs/reference/kubeadm.md, "Conversion".
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, Callable, Optional
 
-from ...module_utils.common import kubernetes_facts
+from ...module_utils.common import kubernetes_facts, settings
 from ...module_utils.common.errors import ManifestError, Violation, child, item
 from ..kubeadm.configuration import render, yaml_text
 from .validate.control_plane import writable_cluster
@@ -26,8 +29,6 @@ Certificates = Mapping[str, Mapping[str, Optional[str]]]
 
 INIT_CONFIG_PATH = "/run/kubeadm/kubeadm.yaml"
 JOIN_CONFIG_PATH = "/run/kubeadm/kubeadm-join-config.yaml"
-# kubeadm makes the first token itself when init is not told one; it lives as long as Cluster API's, not kubeadm's 24 hours.
-INIT_TOKEN_TTL_SECONDS = 900
 
 _PKI_FILES: Mapping[str, tuple[str, str]] = {
     "ca": ("ca.crt", "ca.key"),
@@ -48,7 +49,7 @@ def init_data(
     resolve_secret: SecretResolver,
     advertise_address: str | None = None,
 ) -> dict[str, Any]:
-    """The bootstrap document of the first machine (`kubeadm init`).
+    """Return the bootstrap document of the first machine (`kubeadm init`).
 
     In: hub objects (the KubeadmConfig holds the KubeadmConfigSpec kept with the machine), endpoint {host, port}, PEM material by
     purpose, a callable that reads a Secret's value, the machine's own address. Out: {kind, kubeadmVersion, config (YAML text),
@@ -61,7 +62,7 @@ def init_data(
     _node_registration(init, name)
     _local_endpoint(init.setdefault("localAPIEndpoint", {}), cluster, advertise_address)
     if not init.get("bootstrapTokens"):
-        init["bootstrapTokens"] = [{"ttlSeconds": INIT_TOKEN_TTL_SECONDS}]
+        init["bootstrapTokens"] = [{"ttlSeconds": settings.BOOTSTRAP_TOKEN_SECONDS}]
     cluster_configuration = cluster_defaults(writable_cluster(spec, version), cluster, version, endpoint)
     rendered = render.init_documents(
         machine_texts(init, name),
@@ -84,10 +85,12 @@ def join_data(
     ca_cert_hashes: Sequence[str],
     advertise_address: str | None = None,
 ) -> dict[str, Any]:
-    """The bootstrap document of a further control plane machine (`kubeadm join --control-plane`); see init_data.
+    """Return the bootstrap document of a joining machine (`kubeadm join --control-plane`).
+
+    See init_data.
 
     `token` is a bootstrap token made for this join, `ca_cert_hashes` the pins of the cluster's CA ("sha256:..."). What the user's
-    joinConfiguration.discovery says wins over both.
+    joinConfiguration.discovery sets wins over both.
     """
     name, version = str(machine["metadata"]["name"]), _version(machine, control_plane)
     spec = copy.deepcopy(dict(kubeadm_config["spec"]))
@@ -100,8 +103,11 @@ def join_data(
 
 
 def config_spec(control_plane: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """The KubeadmConfigSpec to keep with a new machine: `kind` "init" drops joinConfiguration, "join" drops initConfiguration and
-    has joinConfiguration.controlPlane (even empty) as the mark of a control plane machine (kcp-behaviour.md §1.2)."""
+    """Return the KubeadmConfigSpec to keep with a new machine.
+
+    `kind` "init" drops joinConfiguration, "join" drops initConfiguration and has joinConfiguration.controlPlane (even
+    empty) as the mark of a control plane machine (docs/reference/cluster_api.md, "Creating a machine").
+    """
     spec = copy.deepcopy(dict(control_plane["spec"].get("kubeadmConfigSpec") or {}))
     if kind == "init":
         spec.pop("joinConfiguration", None)
@@ -116,10 +122,11 @@ def config_spec(control_plane: Mapping[str, Any], kind: str) -> dict[str, Any]:
 def cluster_defaults(
     configuration: Mapping[str, Any], cluster: Mapping[str, Any], version: str, endpoint: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """clusterConfiguration with what Cluster API fills in where the user left it out.
+    """Return clusterConfiguration with the defaults that Cluster API fills in.
 
     clusterName, controlPlaneEndpoint, kubernetesVersion, networking from Cluster.spec.clusterNetwork, and the feature gate
-    ControlPlaneKubeletLocalMode for 1.31 <= version < 1.36 unless the user says false (kcp-behaviour.md §1.2).
+    ControlPlaneKubeletLocalMode for 1.31 <= version < 1.36 unless the user says false
+    (docs/reference/cluster_api.md, "Creating a machine").
     """
     result = dict(configuration)
     result["clusterName"] = result.get("clusterName") or cluster["metadata"]["name"]
@@ -143,7 +150,10 @@ def cluster_defaults(
 
 
 def health_check_seconds(spec: Mapping[str, Any]) -> int:
-    """How long kubeadm waits for the control plane's components, of a KubeadmConfigSpec; init and join have the same by rule."""
+    """Return the seconds that kubeadm waits for the control plane's components.
+
+    They come from a KubeadmConfigSpec; init and join have the same by rule.
+    """
     for part in ("joinConfiguration", "initConfiguration"):
         seconds = ((spec.get(part) or {}).get("timeouts") or {}).get(render.HEALTH_CHECK + "Seconds")
         if isinstance(seconds, int):
@@ -152,7 +162,10 @@ def health_check_seconds(spec: Mapping[str, Any]) -> int:
 
 
 def component_documents(spec: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
-    """The KubeletConfiguration and KubeProxyConfiguration of a KubeadmConfigSpec as documents of their own (an extension of ours)."""
+    """Return a KubeadmConfigSpec's KubeletConfiguration and KubeProxyConfiguration as documents.
+
+    They are an extension of this collection.
+    """
     found: list[dict[str, Any]] = []
     for field, (api_version, kind) in COMPONENT_CONFIGS.items():
         if spec.get(field) is not None:
@@ -162,13 +175,16 @@ def component_documents(spec: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
 
 
 def host_port(endpoint: Mapping[str, Any]) -> str:
-    """An endpoint as host:port, IPv6 addresses in brackets."""
+    """Return an endpoint as host:port, an IPv6 address in brackets."""
     host = str(endpoint["host"])
     return f"[{host}]:{endpoint['port']}" if ":" in host else f"{host}:{endpoint['port']}"
 
 
 def machine_texts(value: Any, machine: str) -> Any:
-    """`value` with the machine's name in every text (see objects/validate_config.machine_text); nothing else is substituted."""
+    """Return `value` with the machine's name substituted in every text.
+
+    See objects/validate_config.machine_text; nothing else is substituted.
+    """
     if isinstance(value, str):
         return machine_text(value, machine)
     if isinstance(value, list):
@@ -241,7 +257,9 @@ def _data(
 
 
 def image_facts(spec: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """What a KubeadmConfigSpec says of the static pods' images: {repository, etcdRepository, etcdTag, externalEtcd, pull, criSocket}.
+    """Return a KubeadmConfigSpec's settings of the static pods' images.
+
+    The keys: {repository, etcdRepository, etcdTag, externalEtcd, pull, criSocket}.
 
     Texts are "" where it says nothing; `kind` is init or join.
     """
@@ -306,7 +324,9 @@ def _user(user: Mapping[str, Any], machine: str, resolve_secret: SecretResolver)
 
 
 def certificate_files(spec: Mapping[str, Any], certificates: Certificates) -> list[dict[str, Any]]:
-    """Key material as the files kubeadm expects under certificatesDir: certificates 0640, keys 0600, root:root.
+    """Return key material as kubeadm's files under certificatesDir.
+
+    Certificates have mode 0640, keys 0600, owner root:root.
 
     A CA without key gives its certificate only. With external etcd the CA and the client certificate go where etcd.external says.
     """

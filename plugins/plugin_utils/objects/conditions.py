@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Conditions of Cluster API v1beta2: a list of {type, status, reason, message, lastTransitionTime}."""
+"""Conditions of Cluster API v1beta2 objects.
+
+They are a list of {type, status, reason, message, lastTransitionTime}.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ STATUSES = (TRUE, FALSE, UNKNOWN)
 
 
 def get_condition(obj: Mapping[str, Any], condition_type: str) -> dict[str, Any] | None:
-    """The condition of that type in the object's status, or None."""
+    """Return the condition of that type in an object's status, or None."""
     for condition in (obj.get("status") or {}).get("conditions") or []:
         if condition.get("type") == condition_type:
             found: dict[str, Any] = condition
@@ -26,23 +29,26 @@ def get_condition(obj: Mapping[str, Any], condition_type: str) -> dict[str, Any]
 
 
 def is_true(obj: Mapping[str, Any], condition_type: str) -> bool:
-    """Whether the condition exists and is True; missing and Unknown are not."""
+    """Return whether a condition exists and has the status True."""
     return (get_condition(obj, condition_type) or {}).get("status") == TRUE
 
 
 def condition(condition_type: str, status: str, reason: str, message: str = "") -> dict[str, str]:
-    """A condition without a time, as decisions produce them; set_condition gives it one. ValueError for a status that is none."""
+    """Return a condition without a time, which set_condition adds.
+
+    Decisions produce such conditions. ValueError for an invalid status.
+    """
     if status not in STATUSES:
         raise ValueError(f"condition {condition_type}: status {status!r} is not one of {', '.join(STATUSES)}")
     return {"type": condition_type, "status": status, "reason": reason, "message": visible(message)}
 
 
 def set_condition(obj: dict[str, Any], condition_type: str, status: str, reason: str, message: str, now: str) -> bool:
-    """Set one condition in the object's status, in place, and tell whether anything changed.
+    """Set one condition of an object, in place; return whether it changed.
 
     lastTransitionTime becomes `now` (RFC 3339) only when the status differs from before; another reason or message keeps it, since
     durations are counted from it. observedGeneration is the object's, as Cluster API's setter has it: `kubectl wait` doesn't take what was
-    said of an older spec for an answer. Conditions stay sorted by type. ValueError for a status that is none.
+    stated of an older spec for an answer. Conditions stay sorted by type. ValueError for a status that is none.
     """
     desired: dict[str, Any] = {**condition(condition_type, status, reason, message)}
     generation = (obj.get("metadata") or {}).get("generation")
@@ -63,7 +69,7 @@ def set_condition(obj: dict[str, Any], condition_type: str, status: str, reason:
 
 
 def remove_condition(obj: dict[str, Any], condition_type: str) -> bool:
-    """Remove the condition of that type from the object's status, in place, and tell whether it was there."""
+    """Remove a condition of an object, in place; return whether it existed."""
     holder = obj.get("status") or {}
     existing = holder.get("conditions") or []
     kept = [entry for entry in existing if entry.get("type") != condition_type]

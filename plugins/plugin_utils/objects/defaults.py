@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Create-time defaults of hub objects (kcp-behaviour.md §1.18)."""
+"""Create-time defaults of hub objects (docs/reference/cluster_api.md, "Admission rules")."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ VERSION = "spec.version"
 
 
 def left_out(control_plane: Mapping[str, Any]) -> tuple[str, ...]:
-    """The fields of a KubeadmControlPlane, not defaulted yet, whose value lives on in the store where a manifest leaves them out.
+    """Return the fields whose stored value stays if a manifest omits them.
 
-    Somebody else may set them: `scale` and `rollout`, an autoscaler. As with `kubectl apply`, a null is the same as nothing.
+    They are fields of a KubeadmControlPlane that is not defaulted yet. Others may set them: `scale` and `rollout`, an
+    autoscaler. As with `kubectl apply`, a null is the same as nothing.
     """
     spec = control_plane["spec"]
     found = []
@@ -32,7 +33,9 @@ def left_out(control_plane: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def default_control_plane(control_plane: dict[str, Any]) -> None:
-    """Defaults of a KubeadmControlPlane, in place: replicas 1, `v` before the version, RollingUpdate with maxSurge 1, format.
+    """Set the defaults of a KubeadmControlPlane, in place.
+
+    They are replicas 1, `v` before the version, RollingUpdate with maxSurge 1, and the format.
 
     A maxSurge written as text ("1") becomes the number, as Kubernetes treats both alike.
     """
@@ -55,6 +58,9 @@ def default_control_plane(control_plane: dict[str, Any]) -> None:
 
 
 def default_infrastructure_cluster(infrastructure: dict[str, Any]) -> None:
-    """Defaults of an infrastructure cluster, in place: a failure domain may hold control plane machines unless it says no."""
+    """Set the defaults of an infrastructure cluster, in place.
+
+    A failure domain may hold control plane machines unless it has controlPlane: false.
+    """
     for domain in infrastructure["spec"].get("failureDomains") or []:
         domain.setdefault("controlPlane", True)

@@ -1,10 +1,13 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""When two ways of writing a hub spec mean the same: order of flags, empty parts, defaults written out.
+"""Equivalence of hub specs that are written differently but mean the same.
+
+The differences are the order of flags, empty parts, and defaults written out.
 
 A manifest that is written in another Cluster API version, or with its defaults spelled out, must neither count as a change nor alter
-what is stored: machines are compared with what is stored, and would be replaced (kcp-behaviour.md §1.4).
+what is stored: machines are compared with what is stored, and would be replaced
+(docs/reference/cluster_api.md, "Up to date or not").
 """
 
 from __future__ import annotations
@@ -18,7 +21,8 @@ from .bootstrap_data import host_port
 
 ARGUMENT_LISTS = ("extraArgs", "kubeletExtraArgs")
 
-# What is left out means the same as this value, by the field's name: kubeadm's own defaults (kubeadm.md B2) and Cluster API's.
+# What is left out means the same as this value, by the field's name: kubeadm's own defaults and Cluster API's.
+# Source: docs/reference/kubeadm.md, "Fields".
 _DEFAULTS: Mapping[str, Any] = {
     "append": False,
     "caCertPath": kubernetes_facts.DEFAULT_CERTIFICATES_DIR + "/ca.crt",
@@ -46,16 +50,17 @@ _EXACT = frozenset({"featureGates", "labels", "annotations", "kubeletConfigurati
 
 
 class _Absent:
-    """The field is not there, or says what its absence says."""
+    """Value of a field that is absent, or means the same."""
 
 
 ABSENT = _Absent()
 
 
 def canonical(value: Any, key: str = "") -> Any:
-    """`value` of the field `key` in a form that is equal for everything that means the same; ABSENT where it says nothing.
+    """Return a field's value in one form for all equal meanings.
 
-    Only an empty list of taints is not the same as none (kubeadm.md B2.1).
+    `key` is the field's name. ABSENT where the value means the same as none. Only an empty list of taints is not the
+    same as none (docs/reference/kubeadm.md, "Fields").
     """
     if value is None or value is ABSENT:
         return ABSENT
@@ -83,7 +88,10 @@ def _entry(value: Any) -> Any:
 
 
 def sort_arguments(arguments: list[Any]) -> list[Any]:
-    """A list of {name, value} by name; one in which a flag is repeated stays as it is, since then the order decides."""
+    """Return a list of {name, value} sorted by name.
+
+    A list in which a flag is repeated is unchanged, since then the order decides.
+    """
     names = [entry.get("name") if isinstance(entry, dict) else None for entry in arguments]
     if any(not isinstance(name, str) for name in names) or len(set(names)) < len(names):
         return arguments
@@ -91,12 +99,12 @@ def sort_arguments(arguments: list[Any]) -> list[Any]:
 
 
 def same(first: Any, second: Any, key: str = "") -> bool:
-    """Whether two values of the field `key` mean the same."""
+    """Return whether two values of the field `key` mean the same."""
     return bool(first == second or canonical(first, key) == canonical(second, key))
 
 
 def keep_equivalent(stored: Any, desired: Any, key: str = "") -> Any:
-    """`desired`, with every part that means what `stored` says there in `stored`'s own words."""
+    """Return `desired` with its equivalent parts written as in `stored`."""
     if same(stored, desired, key):
         return stored if stored is ABSENT else copy.deepcopy(stored)
     if isinstance(stored, dict) and isinstance(desired, dict) and key not in _EXACT:
@@ -109,7 +117,10 @@ def keep_equivalent(stored: Any, desired: Any, key: str = "") -> Any:
 
 
 def cluster_values(cluster: Mapping[str, Any]) -> dict[tuple[str, ...], Any]:
-    """What stands for the fields that a clusterConfiguration leaves out, by their keys: the Cluster's values, then kubeadm's own."""
+    """Return the values of fields that a clusterConfiguration leaves out.
+
+    They are by the fields' keys: the Cluster's values, then kubeadm's own.
+    """
     network = cluster["spec"].get("clusterNetwork") or {}
     endpoint = cluster["spec"].get("controlPlaneEndpoint") or {}
 
@@ -126,7 +137,10 @@ def cluster_values(cluster: Mapping[str, Any]) -> dict[tuple[str, ...], Any]:
 
 
 def without_cluster_values(configuration: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, Any]:
-    """A clusterConfiguration without what says no more than its Cluster, or kubeadm, says where it is left out."""
+    """Return a clusterConfiguration without values that its absence implies.
+
+    They are those of its Cluster, or kubeadm's defaults.
+    """
     result = copy.deepcopy(dict(configuration))
     for keys, default in cluster_values(cluster).items():
         if default is not None and _get(result, keys) == default:
@@ -135,7 +149,10 @@ def without_cluster_values(configuration: Mapping[str, Any], cluster: Mapping[st
 
 
 def settle(stored: Mapping[str, Any], desired: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, Any]:
-    """keep_equivalent for the spec of a KubeadmControlPlane, whose Cluster stands for what clusterConfiguration leaves out."""
+    """Return a KubeadmControlPlane's desired spec, with equivalent parts as stored.
+
+    It is keep_equivalent; fields that clusterConfiguration leaves out have the Cluster's values.
+    """
     wanted = copy.deepcopy(dict(desired))
     defaults = {**cluster_values(cluster), ("kubernetesVersion",): desired.get("version")}
     for keys, default in defaults.items():

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A hash over what an object means: no timestamps, no resource versions, no order of keys."""
+"""Fingerprint of an object: a hash over its meaning.
+
+It has no timestamps, no resource versions, no order of keys.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,10 @@ _VOLATILE = frozenset(
 
 
 def normalise(value: Any) -> Any:
-    """`value` without volatile fields and nulls; empty lists stay, because taints [] and none differ."""
+    """Return `value` without volatile fields and nulls.
+
+    Empty lists stay, because taints [] and none differ.
+    """
     if isinstance(value, dict):
         kept = {key: entry for key, entry in value.items() if key not in _VOLATILE and entry is not None}
         return {key: normalise(entry) for key, entry in kept.items()}
@@ -35,6 +41,9 @@ def normalise(value: Any) -> Any:
 
 
 def fingerprint(value: Any) -> str:
-    """64 hex digits (SHA-256) of the normalised JSON of `value`; equal for values that mean the same."""
+    """Return the SHA-256 fingerprint of the normalised JSON of `value`.
+
+    It has 64 hex digits and is equal for values that mean the same.
+    """
     text = json.dumps(normalise(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Groups, versions, kinds, labels, annotations, finalizers and Secret names of Cluster API (kcp-behaviour.md §1.0, §1.3)."""
+"""Groups, versions, kinds, labels, annotations, finalizers and Secret names of Cluster API.
+
+Source: docs/reference/cluster_api.md, "Names and markers", "Certificates".
+"""
 
 from __future__ import annotations
 
@@ -127,7 +130,8 @@ SECRET_PURPOSES: tuple[str, ...] = (
     PURPOSE_SSH,
 )
 
-# Readiness gates every control plane Machine carries (kcp-behaviour.md §1.2); the last two only with managed etcd.
+# Readiness gates every control plane Machine carries
+# (docs/reference/cluster_api.md, "Creating a machine"); the last two only with managed etcd.
 READINESS_GATES: tuple[str, ...] = (
     "NodeKubeadmLabelsAndTaintsSet",
     "APIServerPodHealthy",
@@ -147,32 +151,41 @@ _HUB_API: Mapping[str, str] = {
 
 
 def api_version(kind: str) -> str:
-    """The hub apiVersion of `kind`; every kind that is not one of ours is an infrastructure kind."""
+    """Return the hub apiVersion of `kind`.
+
+    Every kind that is not this collection's or Cluster API's own is an infrastructure kind.
+    """
     return _HUB_API.get(kind, API_INFRASTRUCTURE)
 
 
 def group(api_version_text: str) -> str:
-    """The API group of an apiVersion ("" for the core group)."""
+    """Return the API group of an apiVersion ("" for the core group)."""
     return api_version_text.rpartition("/")[0]
 
 
 def secret_name(cluster: str, purpose: str) -> str:
-    """The name of a cluster's Secret for `purpose` (one of SECRET_PURPOSES, or PURPOSE_AUTHORITY_ROTATION)."""
+    """Return the name of a cluster's Secret for `purpose`.
+
+    It is one of SECRET_PURPOSES, or PURPOSE_AUTHORITY_ROTATION.
+    """
     return f"{cluster}-{purpose}"
 
 
 def machine_kind(template_kind: str) -> str:
-    """The kind of the machines made from a template kind: NspawnMachineTemplate -> NspawnMachine."""
+    """Return the machine kind of a template kind: NspawnMachineTemplate -> NspawnMachine."""
     return template_kind[: -len("Template")] if template_kind.endswith("Template") else template_kind
 
 
 def reference(kind: str, name: str) -> dict[str, Any]:
-    """A hub object reference {apiGroup, kind, name}."""
+    """Return a hub object reference {apiGroup, kind, name}."""
     return {"apiGroup": group(api_version(kind)), "kind": kind, "name": name}
 
 
 def is_flagged(obj: Mapping[str, Any] | None, annotation: str) -> bool:
-    """Return whether an object (None: there is none) has a flag, or its user's consent. KeyError for an annotation that is neither."""
+    """Return whether an object has a flag annotation, or its user's consent.
+
+    `obj` is None where there is none. KeyError for an annotation that is neither.
+    """
     found = ((obj or {}).get("metadata") or {}).get("annotations") or {}
     if annotation in FLAGS:
         return annotation in found
@@ -182,6 +195,6 @@ def is_flagged(obj: Mapping[str, Any] | None, annotation: str) -> bool:
 
 
 def label_of(obj: Mapping[str, Any]) -> str:
-    """ "Kind namespace/name" of an object, as messages name it."""
+    """Return an object's name for messages: "Kind namespace/name"."""
     metadata = obj.get("metadata") or {}
     return f"{obj.get('kind')} {metadata.get('namespace', 'default')}/{metadata.get('name')}"

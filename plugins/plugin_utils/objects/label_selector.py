@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A label selector as ``kubectl --selector`` takes it: ``env=prod,tier!=test,region in (a, b),!retired``."""
+"""Label selector in the syntax of ``kubectl --selector``.
+
+An example: ``env=prod,tier!=test,region in (a, b),!retired``.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,10 @@ _EXISTS = re.compile(rf"(!?)\s*({_NAME})\Z")
 
 
 def parse(text: str) -> Selector:
-    """Return what tells whether labels are selected; an empty text selects everything. Raises ValueError with what is wrong."""
+    """Return the label selector of a text, as a function of labels.
+
+    An empty text selects everything. Raises ValueError with what is wrong.
+    """
     requirements = [_requirement(each.strip()) for each in _COMMA.split(text)] if text.strip() else []
     return lambda labels: all(each(labels) for each in requirements)
 

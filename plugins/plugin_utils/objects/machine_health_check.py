@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""MachineHealthCheck: its structure in every Cluster API form, conversion, defaults and rules.
+"""MachineHealthCheck: its structure in every form, conversion, defaults and rules.
+
+The forms are those of every Cluster API version.
 
 The names and rules are those of Cluster API's types and of their admission webhook. "classic" is v1alpha3, v1alpha4 and v1beta1 in
 one, "hub" is v1beta2, the internal form.
@@ -14,6 +16,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Union
 
+from ...module_utils.common import settings
 from ...module_utils.common.errors import Report, child, item
 from ..documents import names
 from ..documents.scalars import format_duration
@@ -21,8 +24,6 @@ from ..documents.schema import MapOf, Refused
 from ..kubeadm.configuration import classic_form
 from . import conditions, kinds
 
-# kcp-behaviour.md §1.0.
-DEFAULT_NODE_STARTUP_SECONDS = 600
 SHORTEST_NODE_STARTUP_SECONDS = 30
 MOST_CONDITIONS = 100
 # What a health check or the remediation itself says of a machine, and what is made of all the others.
@@ -88,7 +89,10 @@ HINTS: Mapping[str, Mapping[str, str]] = {
 
 
 def from_classic(spec: Mapping[str, Any], report: Report) -> dict[str, Any]:
-    """The hub form of a checked classic spec; durations that are no whole seconds go to `report`."""
+    """Return the hub form of a checked classic spec.
+
+    Durations that are no whole seconds go to `report`.
+    """
     hub = {key: spec[key] for key in ("clusterName", "selector") if key in spec}
     checks: dict[str, Any] = {}
     if "nodeStartupTimeout" in spec:
@@ -122,7 +126,10 @@ def _condition_from_classic(entry: Mapping[str, Any], index: int, report: Report
 
 
 def to_classic(spec: Mapping[str, Any], version: int) -> dict[str, Any]:
-    """A hub spec in the older version with that index in kinds.MANIFEST_VERSIONS; what it has no place for is left out."""
+    """Return a hub spec in an older version.
+
+    `version` is the index in kinds.MANIFEST_VERSIONS; what that version has no place for is left out.
+    """
     written = {key: copy.deepcopy(spec[key]) for key in ("clusterName", "selector") if key in spec}
     checks = spec.get("checks") or {}
     trigger = (spec.get("remediation") or {}).get("triggerIf") or {}
@@ -145,17 +152,20 @@ def _condition_to_classic(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def default_health_check(health_check: dict[str, Any]) -> None:
-    """Defaults, in place: ten minutes for a machine to get its Node, and the label that leads from the Cluster to it."""
+    """Set the defaults of a MachineHealthCheck, in place.
+
+    They are ten minutes for a machine to get its Node, and the label that leads from the Cluster to it.
+    """
     spec = health_check["spec"]
     checks = spec.setdefault("checks", {})
-    checks.setdefault("nodeStartupTimeoutSeconds", DEFAULT_NODE_STARTUP_SECONDS)
+    checks.setdefault("nodeStartupTimeoutSeconds", settings.NODE_STARTUP_SECONDS)
     if spec.get("clusterName"):
         labels = health_check["metadata"].setdefault("labels", {})
         labels[kinds.LABEL_CLUSTER_NAME] = spec["clusterName"]
 
 
 def validate_health_check(health_check: Mapping[str, Any], report: Report) -> None:
-    """Every rule that a defaulted hub MachineHealthCheck must hold."""
+    """Check every rule for a defaulted hub MachineHealthCheck."""
     name, spec = health_check["metadata"]["name"], health_check["spec"]
     if not names.is_dns_subdomain(name):
         report.add("metadata.name", name, "this is not an RFC 1123 name", "Use lower case letters, digits and '-'.")
@@ -238,13 +248,16 @@ def _trigger(trigger: Mapping[str, Any], path: str, report: Report) -> None:
 
 
 def unhealthy_range(text: Any) -> Union[tuple[int, int], None]:
-    """The least and the most of a range such as "[3-5]", None where the text is none."""
+    """Return the bounds of a range such as "[3-5]", else None."""
     match = _RANGE.fullmatch(text) if isinstance(text, str) else None
     return (int(match.group(1)), int(match.group(2))) if match else None
 
 
 def unhealthy_limit(limit: Any, total: int) -> Union[int, None]:
-    """A number of machines from a number or a percentage of `total`, rounded down; None where it is neither."""
+    """Return a number of machines from a number or a percentage.
+
+    The percentage is of `total` and rounded down; None where it is neither.
+    """
     if isinstance(limit, int) and not isinstance(limit, bool):
         return limit
     if isinstance(limit, str) and _PERCENTAGE.fullmatch(limit):
@@ -253,7 +266,10 @@ def unhealthy_limit(limit: Any, total: int) -> Union[int, None]:
 
 
 def selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """Whether a label selector selects these labels; every part of it must hold, and an empty one selects nothing."""
+    """Return whether a label selector selects these labels.
+
+    Every part of it must hold, and an empty one selects nothing.
+    """
     if not selector.get("matchLabels") and not selector.get("matchExpressions"):
         return False
     if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):

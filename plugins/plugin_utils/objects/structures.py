@@ -1,10 +1,11 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The structure of every object a manifest may hold, in each Cluster API form.
+"""Structure of every object in a manifest, in each Cluster API form.
 
 "classic" is v1alpha3, v1alpha4 and v1beta1 in one (their names never clash, so the 2019 names `infrastructureTemplate`, `upgradeAfter` and
-`strategy` stay accepted); "hub" is v1beta2, the internal form (kcp-behaviour.md §2.1).
+`strategy` stay accepted); "hub" is v1beta2, the internal form
+(docs/reference/cluster_api.md, "Fields of older versions").
 """
 
 from __future__ import annotations
@@ -51,7 +52,12 @@ _NOT_CAPI = Refused(
 
 
 def kubeadm_struct(struct: fields.Struct, classic: bool) -> dict[str, Any]:
-    """The description of a kubeadm structure as Cluster API embeds it: fields of kubeadm.md B2 in the hub or the classic form."""
+    """Return the description of a kubeadm structure in Cluster API.
+
+    It is in the hub or the classic form.
+
+    Source: docs/reference/kubeadm.md, "Fields".
+    """
     result: dict[str, Any] = {}
     for field in struct.fields:
         if not field.hub and not classic:

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The annotations with which a user sets the pace of changes: read, and every fault told (docs/manifest.md, "Annotations")."""
+"""Annotations with which a user sets the pace of changes (docs/manifest.md, "Annotations").
+
+They are read, and every violation is reported.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +77,9 @@ _LOCAL_ZONES = ("localtime", "posixrules")
 
 @dataclass(frozen=True)
 class ReadinessGate:
-    """One gate: the object of the workload cluster, and the JMESPath expression that must give true for it.
+    """Readiness gate: an object of the workload cluster and its expression.
+
+    The JMESPath expression must give true for the object.
 
     `namespace` is "" where none was given.
     """
@@ -88,7 +93,7 @@ class ReadinessGate:
 
     @property
     def object(self) -> str:
-        """The object as messages name it."""
+        """Name of the object for messages."""
         return (
             f"{self.kind} {self.namespace}/{self.object_name}" if self.namespace else f"{self.kind} {self.object_name}"
         )
@@ -96,7 +101,10 @@ class ReadinessGate:
 
 @dataclass(frozen=True)
 class MaintenanceWindow:
-    """When changes may begin: from each time of the cron expression, for `seconds` of elapsed time, in an IANA time zone."""
+    """Maintenance window: the times at which changes may start.
+
+    It opens at each time of the cron expression, for `seconds` of elapsed time, in an IANA time zone.
+    """
 
     schedule: str
     seconds: int
@@ -104,12 +112,14 @@ class MaintenanceWindow:
 
 
 def annotation_path(key: str, path: str = "metadata.annotations") -> str:
-    """The path of an annotation, as messages name it."""
+    """Return the path of an annotation for messages."""
     return child(path, key)
 
 
 def validate_annotations(kind: str, annotations: Any, path: str, report: Report) -> None:
-    """Report what is wrong with an object's annotations of this collection: names, values, and kinds they mean nothing on.
+    """Check an object's annotations of this collection.
+
+    Names and values are checked, and whether they have a meaning on its kind.
 
     Args:
         kind: the object's kind; any kind that no annotation has a meaning on will do for templates of metadata.
@@ -135,7 +145,10 @@ def validate_annotations(kind: str, annotations: Any, path: str, report: Report)
 
 
 def read_readiness_gates(text: str, path: str, report: Report) -> list[ReadinessGate]:
-    """The gates of the annotation's text (YAML or JSON); [] when anything is wrong with it, which is reported."""
+    """Return the readiness gates of the annotation's text (YAML or JSON).
+
+    [] when anything is wrong with it, which is reported.
+    """
     before = len(report.violations)
     value = _parsed(text, path, report)
     listed = schema.check(value, [_GATE], path, report) if len(report.violations) == before else []
@@ -155,7 +168,10 @@ def read_readiness_gates(text: str, path: str, report: Report) -> list[Readiness
 
 
 def read_maintenance_window(text: str, path: str, report: Report) -> Optional[MaintenanceWindow]:
-    """The window of the annotation's text (YAML or JSON); None when anything is wrong with it, which is reported."""
+    """Return the maintenance window of the annotation's text (YAML or JSON).
+
+    None when anything is wrong with it, which is reported.
+    """
     before = len(report.violations)
     value = _parsed(text, path, report)
     window = schema.check(value, _WINDOW, path, report) if len(report.violations) == before else {}
@@ -240,7 +256,10 @@ def _gate(entry: Mapping[str, Any], path: str, seen: set[str], report: Report) -
 
 
 def expression_fault(expression: str) -> str:
-    """Why a text is not a JMESPath expression, "" where it is one, or where the library jmespath is not installed."""
+    """Return the fault in a JMESPath expression, "" where there is none.
+
+    "" also where the library jmespath is not installed, unless the text is too long.
+    """
     if len(expression) > LONGEST_EXPRESSION:
         return f"the expression is longer than {LONGEST_EXPRESSION} characters"
     if not HAS_JMESPATH:

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an observation tells beside parse.py's: an external etcd, the flags of static pods, and whose certificates may have ended."""
+"""Additional observed facts: external etcd, static pod flags, expired certificates.
+
+Besides what parse.py reads.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,12 @@ _MAX_TEXT = 4096
 
 
 def facts(raw: t.Any, wanted_endpoints: t.Sequence[str] = ()) -> Object:
-    """Return ``etcd`` (only where it is external: ``{reachable, message}``) and ``staticPodFlags`` of a raw observation.
+    """Return external etcd and static pod flags of a raw observation.
 
-    ``wanted_endpoints``: those of an external etcd in the spec. What is wrong with others, which a machine still has that was made
-    before they were taken out, holds up nothing: else nobody could ever leave an endpoint that is gone for good.
+    ``etcd`` (only where it is external: ``{reachable, message}``) and ``staticPodFlags``.
+
+    ``wanted_endpoints``: those of an external etcd in the spec. Faults of other endpoints, which a machine still has
+    that was made before they were removed, hold up nothing: else an endpoint that is gone for good could never be left.
     """
     observation = raw if isinstance(raw, dict) else {}
     objects = observation.get("objects")
@@ -39,14 +44,14 @@ def facts(raw: t.Any, wanted_endpoints: t.Sequence[str] = ()) -> Object:
 
 
 def wanted_endpoints(objects: ClusterObjects) -> list[str]:
-    """The endpoints of the external etcd that the KubeadmControlPlane's spec names, [] where it has none."""
+    """Return the spec's external etcd endpoints, [] without any."""
     spec = ((objects.control_plane or {}).get("spec") or {}).get("kubeadmConfigSpec") or {}
     external = ((spec.get("clusterConfiguration") or {}).get("etcd") or {}).get("external") or {}
     return [str(each) for each in external.get("endpoints") or ()]
 
 
 def _left_behind(endpoints: t.Any, wanted: t.Sequence[str]) -> bool:
-    """Tell whether endpoints that the spec names serve, and all that do not are none of them."""
+    """Return whether only removed etcd endpoints fail and the spec's serve."""
     asked = {
         str(each.get("url")): each.get("healthy") is True
         for each in (endpoints if isinstance(endpoints, list) else [])
@@ -57,7 +62,10 @@ def _left_behind(endpoints: t.Any, wanted: t.Sequence[str]) -> bool:
 
 
 def drift(objects: ClusterObjects, pods: t.Optional[t.Sequence[Object]]) -> list[Object]:
-    """Return by which flags each machine's static pods differ from what the machine was made from (its KubeadmConfig)."""
+    """Return each machine's static pod flags that differ from its KubeadmConfig.
+
+    The KubeadmConfig is what the machine was made from.
+    """
     found = []
     for machine in objects.all_machines:
         name = str(machine["metadata"]["name"])
@@ -70,7 +78,9 @@ def drift(objects: ClusterObjects, pods: t.Optional[t.Sequence[Object]]) -> list
 
 
 def perhaps_ended(objects: ClusterObjects, workload: Object, now: str) -> list[str]:
-    """Return the bootstrapped machines whose certificates may have ended, by what is recorded or by what their etcd members answer.
+    """Return the bootstrapped machines whose certificates may have expired.
+
+    By what is recorded, or by what their etcd members answer.
 
     Only the machine itself knows: they may have been renewed since they were recorded.
     """

@@ -1,7 +1,12 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""When the certificates that kubeadm made on a machine end: read once from each machine, kept with its KubeadmConfig (kcp-behaviour.md §1.13)."""
+"""Expiry of kubeadm's certificates: read from machines, kept with their KubeadmConfig.
+
+Read once from each machine.
+
+Source: docs/reference/cluster_api.md, "Certificates".
+"""
 
 from __future__ import annotations
 
@@ -17,11 +22,14 @@ CERTIFICATE = "apiserver.crt"
 
 
 def record_expiry(objects: ClusterObjects, caller: Caller, snapshot: Object) -> None:
-    """Annotate the KubeadmConfig of each machine for which that is not known, in the store and in the snapshot.
+    """Record certificate expiry on the KubeadmConfig of each machine where unknown.
 
-    A machine that was observed has told it already; another one is asked, once. One that doesn't tell is left for the next time: what is
-    not known makes no machine outdated. What an observed machine says takes the place of what was recorded, as after kubeadm certs renew; to
-    have another one read again, take the annotation away.
+    In the store and in the snapshot.
+
+    A machine that was observed has reported it already; another one is asked, once. One that doesn't report it is
+    left for the next time: what is not known makes no machine outdated. What an observed machine reports takes the
+    place of what was recorded, as after kubeadm certs renew; to have another one read again, take the annotation
+    away.
     """
     view = read_snapshot(snapshot)
     if view.paused or view.deleting or not view.reachable:
@@ -44,7 +52,7 @@ def record_expiry(objects: ClusterObjects, caller: Caller, snapshot: Object) -> 
 
 
 def _told(workload: Object, name: str) -> str:
-    """What the machine said when it was observed, "" where it was not."""
+    """Return the certificate expiry of an observed machine, else ""."""
     return str(((workload.get("machineCertificates") or {}).get(name) or {}).get(CERTIFICATE) or "")
 
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Is an external etcd fit for a machine that is about to become a control plane? Asked on that machine, before kubeadm runs."""
+"""Preflight check of an external etcd, on the machine before kubeadm runs."""
 
 from __future__ import annotations
 
@@ -24,13 +24,15 @@ _FIX = "Nothing was started on the machine. Then run reconcile again."
 
 
 class Ask(t.Protocol):
-    """Calls a module on the machine, or on the host that is to become it."""
+    """Call of a module on the machine or on its future host."""
 
     def __call__(self, module: str, call: dict[str, t.Any]) -> Answer: ...
 
 
 def require(objects: ClusterObjects, caller: Caller, name: str, first: bool) -> None:
-    """Fail where kubeadm would on this machine, or where the first machine would write over somebody's data.
+    """Refuse an external etcd that is unusable or holds other data.
+
+    Unusable: kubeadm would fail on this machine. Other data: the first machine would overwrite it.
 
     Nothing where etcd runs on the control plane machines. ``first``: the machine is to run kubeadm init.
     """
@@ -47,7 +49,7 @@ def require(objects: ClusterObjects, caller: Caller, name: str, first: bool) -> 
 
 
 def obstacle(objects: ClusterObjects, ask: Ask, who: str) -> t.Optional[Object]:
-    """Return what will keep the first machine from being started on an external etcd, None where nothing will.
+    """Return what keeps the first machine from an external etcd, else None.
 
     Asked on a host that such a machine can be made of, before anything is made; ``who`` is what messages call it.
     """

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the user's maintenance window is open, by a cron expression, a duration and a time zone."""
+"""Maintenance window of the user: cron expression, duration and time zone."""
 
 from __future__ import annotations
 
@@ -28,13 +28,15 @@ _LONGEST_CHAIN = 1000
 
 
 def maintenance(control_plane: t.Optional[Object], now: str) -> t.Optional[Object]:
-    """Return ``{open, message, opensAt, closesAt}``, None where no window is set.
+    """Return the maintenance window's state, None where no window is set.
 
-    ``open`` is None where the annotation can't be read; ``message`` says why. ``opensAt`` and ``closesAt`` (RFC 3339 in
-    UTC) are of the window that is open, else of the next one; None where there is none.
+    ``{open, message, opensAt, closesAt}``.
+
+    ``open`` is None where the annotation can't be read; ``message`` states why. ``opensAt`` and ``closesAt`` (RFC
+    3339 in UTC) are of the window that is open, else of the next one; None where there is none.
 
     A window lasts its duration of elapsed time from each time that the cron expression names on the zone's clock. Where
-    that clock is put forward, a time that is left out opens the window when the clock goes on; where it is put back, a
+    that clock is put forward, a time that is left out opens the window when the clock resumes; where it is put back, a
     time that comes twice opens it once, at the first (Debian's cron, for expressions with a fixed hour and minute).
 
     Args:

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Observe: one document, the snapshot, from the store and from one healthy machine in one call (docs/reference/snapshot.md)."""
+"""Observation of a cluster as one document, the snapshot (docs/reference/snapshot.md).
+
+From the store and from one healthy machine in one call.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,11 @@ import ssl
 import typing as t
 from datetime import datetime
 
+from ...module_utils.common import settings
 from ...module_utils.common.values import now_rfc3339, parse_time
 from ...module_utils.workload_api.wanted import MAX_OBJECTS
 from ..calls.machine_connection import Answer, Machine
-from ..decision.names import BOOTSTRAP_BOUND, CLOCK_SKEW_LIMIT, RUNNING
+from ..decision.names import RUNNING
 from ..decision.removal.left_behind import removed_machines
 from ..objects import actions as operator
 from ..objects import origin
@@ -39,7 +43,7 @@ SETTLE_SECONDS = 10
 
 
 class Caller(t.Protocol):
-    """What observation needs of :class:`MachineCaller`."""
+    """Interface of :class:`MachineCaller` that observation needs."""
 
     def call(self, machine: Machine, module: str, arguments: dict[str, t.Any]) -> Answer:
         """Run a module of this collection on a machine."""
@@ -60,9 +64,9 @@ def observe(
         objects: the cluster's objects, just read.
         caller: reaches the machines.
         now: the controller's time; the workload API's own takes its place where that answers.
-        look_again: whether the node looks again (three times over five seconds) at what seems dead.
+        look_again: whether the node checks again (three times over five seconds) at what seems dead.
         policy: the run's own ``{replace, approved}``, put into the snapshot as it is.
-        settle: whether a machine that has only just joined is given a few seconds to come up before it is looked at.
+        settle: whether a machine that has only just joined is given a few seconds to come up before it is observed.
         detached: whether TaskGroups and Tasks that stand by themselves are asked for, which are in the way of steps only; where not,
             :func:`add_detached` is called before one is taken.
     """
@@ -110,7 +114,10 @@ def observe(
 
 
 def _bootstrap_unit(objects: ClusterObjects, caller: Caller, machine: Object) -> Object:
-    """What a machine says of a bootstrap whose end nobody has noted: ``bootstrapUnit``, and nothing for any other machine."""
+    """Return ``bootstrapUnit`` of a machine whose bootstrap is Running, else {}.
+
+    Its end is not recorded yet, so the machine is asked.
+    """
     if ((machine.get("status") or {}).get("bootstrap") or {}).get("state") != RUNNING:
         return {}
     answer = caller.call(objects.reach(str(machine["metadata"]["name"])), "node_observe", {"look_again": False})
@@ -121,14 +128,20 @@ def _bootstrap_unit(objects: ClusterObjects, caller: Caller, machine: Object) ->
 
 
 def add_detached(objects: ClusterObjects, snapshot: Object) -> bool:
-    """Add to a snapshot that was made without them a TaskGroup or Task that stands by itself and has begun; tell whether there is one."""
+    """Add an unfinished standalone TaskGroup or Task to a snapshot.
+
+    For a snapshot that was made without them. Returns whether there is one.
+    """
     found = {} if snapshot.get("unfinishedAction") else _under_way(objects, (operator.TASK_GROUP, operator.TASK))
     snapshot.update(found)
     return bool(found)
 
 
 def _unfinished(objects: ClusterObjects, of_kinds: t.Sequence[str]) -> Object:
-    """What has begun and not ended, and the rotation of certificate authorities that is not over, where there are such."""
+    """Return the unfinished operations and the unfinished rotation of authorities.
+
+    Authorities are certificate authorities; {} where there is neither.
+    """
     rotation = unfinished_rotation(objects)
     return {**({} if rotation is None else {"unfinishedRotation": rotation}), **_under_way(objects, of_kinds)}
 
@@ -147,7 +160,11 @@ def _under_way(objects: ClusterObjects, of_kinds: t.Sequence[str]) -> Object:
 
 
 def _itself(objects: ClusterObjects) -> list[Object]:
-    """What to ask the cluster's own API for where it is to be deleted: its own Cluster, which is there where it keeps its objects."""
+    """Return the query for the cluster's own Cluster object, else [].
+
+    Asked of the cluster's own API where the cluster is to be deleted: the object is there where the cluster keeps its
+    own objects.
+    """
     if not objects.going or not objects.store.host():
         return []
     return [
@@ -161,7 +178,10 @@ def _itself(objects: ClusterObjects) -> list[Object]:
 
 
 def _keeps_itself(objects: ClusterObjects, answers: t.Optional[t.Sequence[Object]]) -> bool:
-    """Whether the objects are in the cluster's own API: by its address, or by what that API has, whatever the store calls it."""
+    """Return whether the cluster's objects are in its own API.
+
+    By its address, or by what that API has, whatever the store calls it.
+    """
     found = (answers[-1].get("object") or {}) if answers and _itself(objects) else {}
     uid = (found.get("metadata") or {}).get("uid") if found.get("kind") == "Cluster" else None
     return opening.keeps_itself(objects.store, objects.cluster) or uid == objects.cluster["metadata"].get("uid", "")
@@ -181,14 +201,14 @@ def _last_action(objects: ClusterObjects) -> t.Optional[Object]:
 
 
 def _not_before(now: str, last_action: t.Optional[Object]) -> str:
-    """The time of an observation that begins now, knowing of an action.
+    """Return an observation's start time, not before the last action's.
 
-    It begins after that action, whatever two controllers' clocks say; only where they differ by more than is tolerated
-    anywhere it stays as it is, and the snapshot is refused for it.
+    It starts after that action, whatever two controllers' clocks state; only where they differ by more than is
+    tolerated anywhere it stays as it is, and the snapshot is refused for it.
     """
     then = str((last_action or {}).get("at") or now)
     ahead = (parse_time(then) or 0) - (parse_time(now) or 0)
-    return then if 0 < ahead <= CLOCK_SKEW_LIMIT else now
+    return then if 0 < ahead <= settings.CLOCK_SKEW_SECONDS else now
 
 
 def _workload(
@@ -238,7 +258,9 @@ def _ask(
     ends: t.Optional[dict[str, Object]] = None,
     settle: int = 0,
 ) -> tuple[t.Optional[Object], list[str]]:
-    """Ask one candidate after another until an API server answers; returns the best answer and what failed.
+    """Ask candidates in turn until an API server answers.
+
+    Returns the best answer and what failed.
 
     The first one is given ``settle`` seconds to come up. ``ends`` is given when the certificates of each machine that answered end, by file.
     """
@@ -266,16 +288,19 @@ def _ask(
 
 
 def _settle_seconds(objects: ClusterObjects, name: str, now: str) -> int:
-    """How long a machine may come up: nothing where it is known to have worked, or should have come up long ago."""
+    """Return the seconds to wait for a newly joined machine.
+
+    0 where it is known to have worked, or should have come up long ago.
+    """
     machine = objects.machine(name) or {}
     started = parse_time(((machine.get("status") or {}).get("bootstrap") or {}).get("startedAt"))
     if started is None or is_true(machine, "Ready"):
         return 0
-    return SETTLE_SECONDS if (parse_time(now) or 0) - started < BOOTSTRAP_BOUND else 0
+    return SETTLE_SECONDS if (parse_time(now) or 0) - started < settings.BOOTSTRAP_BOUND else 0
 
 
 def _whole(workload: Object) -> bool:
-    """Whether nothing in an answer seems dead."""
+    """Return whether an answer shows API server, endpoint and etcd healthy."""
     etcd = workload.get("etcd")
     members = all(each.get("healthy") for each in (etcd.get("statuses") or {}).values()) if etcd else True
     return bool(
@@ -295,7 +320,10 @@ def _parsed(objects: ClusterObjects, name: str, answer: Answer, failures: list[s
 
 
 def unreachable(message: str, endpoint: t.Optional[Object] = None) -> Object:
-    """Return the workload part of a snapshot for which no machine could be asked; the endpoint is probed from here."""
+    """Return the workload part for a cluster without a machine to ask.
+
+    The endpoint is probed from here.
+    """
     answers, said = probe_endpoint(str(endpoint["host"]), int(endpoint["port"])) if endpoint else (None, "not asked")
     return {
         "reachable": False,
@@ -315,10 +343,13 @@ def unreachable(message: str, endpoint: t.Optional[Object] = None) -> Object:
 
 
 def probe_endpoint(host: str, port: int) -> tuple[t.Optional[bool], str]:
-    """Ask whether a Kubernetes API answers at an address, without any trust or credential.
+    """Check whether a Kubernetes API answers at an address, without credentials.
+
+    Nor with any trust.
 
     Used only before there is a machine to ask: an answering endpoint then means that the store is not this cluster's
-    (DESIGN.md, "An empty store"). Returns (True, what answered), (False, why not) or (None, not to be told from here).
+    (docs/reference/invariants.md, "An empty store proves nothing"). Returns (True, what answered), (False, why not) or
+    (None, not to be told from here).
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False

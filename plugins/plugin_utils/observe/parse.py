@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An observation (collect.py) read into the snapshot's ``workload`` part: pure, on the controller.
+"""Parser of an observation into the snapshot's ``workload`` part.
+
+Pure, on the controller; the observation is collect.py's.
 
 What a node sent is not trusted to be well-formed: a field of another type than expected counts as missing, and no text
 of it is ever taken for anything but text.
@@ -30,7 +32,9 @@ _MAX_INFO = 256
 
 
 def parse(observation: t.Any, via: t.Optional[str]) -> Object:
-    """Return the ``workload`` part of a snapshot, with ``now``, ``wanted`` and ``machine`` beside what the schema names.
+    """Return the ``workload`` part of a snapshot, with some additional facts.
+
+    ``now``, ``wanted`` and ``machine`` are not in the schema.
 
     Args:
         observation: what node_observe returned.
@@ -122,7 +126,7 @@ def machine_facts(observation: t.Any) -> Object:
 
 
 def described_node(item: t.Any) -> Object:
-    """Return a Node of an API, whole or cut, as the snapshot has it."""
+    """Return an API's Node, whole or cut, in the snapshot's form."""
     return _node(trim.node(_mapping(item)))
 
 
@@ -157,7 +161,10 @@ def _node(item: Object) -> Object:
 
 
 def _node_info(info: Object) -> Object:
-    """What the kubelet told of its machine, {} where it told nothing: all of it, as Cluster API's schema of a Machine asks for every text."""
+    """Return a Node's nodeInfo, {} where the kubelet reported nothing.
+
+    Every text is there, as Cluster API's schema of a Machine requires.
+    """
     if not info:
         return {}
     told: Object = {name: _text(info.get(name), _MAX_INFO) for name in trim.NODE_INFO}
@@ -166,7 +173,10 @@ def _node_info(info: Object) -> Object:
 
 
 def _conditions(raw: t.Any) -> list[Object]:
-    """Every condition that is one; a time that is none counts as missing, so that nothing is counted from it."""
+    """Return the valid conditions of an object.
+
+    A time that is none counts as missing, so that nothing is counted from it.
+    """
     return [
         {
             "type": _text(item.get("type")),
@@ -192,7 +202,9 @@ def _pods(items: list[Object]) -> Object:
 
 
 def _with_answers(pods: Object, raw: Object, etcd: t.Optional[Object]) -> Object:
-    """Put what components answered themselves beside what the kubelet has written of their pods so far.
+    """Add the components' own answers to the pods' recorded state.
+
+    The kubelet writes that state, possibly late.
 
     The components of the machine that was asked, and every etcd member. A component that answers has a place here even
     before its mirror pod exists: the kubelet registers that only after its Node.
@@ -272,13 +284,16 @@ def _addons(objects: Object, reachable: bool) -> Object:
 
 
 def _corefile_key(dns: t.Any) -> str:
-    """The key of ConfigMap coredns that CoreDNS reads as its Corefile; "" where the Deployment doesn't say it."""
+    """Return the ConfigMap key that CoreDNS reads as Corefile, else "".
+
+    Of ConfigMap coredns; "" where the Deployment doesn't state it.
+    """
     files = _mappings(_mapping(_mapping(dns).get("spec")).get("files"))
     found = [each.get("key") for each in files if (each.get("name"), each.get("path")) == ("coredns", "Corefile")]
     return found[0] if len(found) == 1 and isinstance(found[0], str) else ""
 
 
-# What each object must bind, for a Node that kubeadm joins to be able to register (kubeadm.md B4).
+# What each object must bind, for a Node that kubeadm joins to be able to register (docs/reference/kubeadm.md, "RBAC").
 _BINDINGS = {
     "clusterInfoRoleBinding": ("RoleBinding kube-public/kubeadm:bootstrap-signer-clusterinfo", "system:anonymous"),
     "kubeletBootstrap": (
@@ -314,7 +329,10 @@ def _bootstrap_objects(raw: Object) -> Object:
 
 
 def _updated(item: t.Any, field: str) -> int:
-    """How many pods are of the newest template; none where its controller has not seen that template yet."""
+    """Return the number of pods of the newest template.
+
+    0 where its controller has not seen that template yet.
+    """
     status, metadata = _mapping(_mapping(item).get("status")), _mapping(_mapping(item).get("metadata"))
     seen = _integer(status.get("observedGeneration")) >= _integer(metadata.get("generation"))
     return _integer(status.get(field)) if seen else 0

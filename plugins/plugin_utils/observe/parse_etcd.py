@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an observation tells of etcd, read into the snapshot's form: pure, on the controller (see parse.py)."""
+"""Parser of an observation's etcd part into the snapshot's form.
+
+Pure, on the controller (see parse.py).
+"""
 
 from __future__ import annotations
 
@@ -64,7 +67,7 @@ def etcd(raw: t.Any) -> t.Optional[Object]:
 
 
 def stored_members(observation: t.Any) -> t.Optional[list[Object]]:
-    """Return ``workload.storedMembers``, None where there are none to tell."""
+    """Return ``workload.storedMembers``, None without any."""
     listed = mapping(mapping(observation).get("machine")).get("storedMembers")
     if not isinstance(listed, list):
         return None
@@ -73,7 +76,7 @@ def stored_members(observation: t.Any) -> t.Optional[list[Object]]:
 
 
 def recovery(observation: t.Any) -> t.Optional[Object]:
-    """Return ``workload.recovery``, None where there is none."""
+    """Return ``workload.recovery`` of a single-voter recovery, None without one."""
     record = mapping(mapping(mapping(observation).get("machine")).get("recovery"))
     if record.get("state") not in ("Running", "Interrupted", "Succeeded", "Failed"):
         return None

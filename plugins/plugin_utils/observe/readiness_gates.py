@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The user's readiness gates: which objects they need, and what their expressions say of them."""
+"""Readiness gates of the user: objects they need and their results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ UNREADABLE = "readiness-gates"
 
 
 class Gates:
-    """The gates of one KubeadmControlPlane, as its annotation ``kubeadm.control-plane/readiness-gates`` says.
+    """Readiness gates of one KubeadmControlPlane, from its annotation.
+
+    ``kubeadm.control-plane/readiness-gates``.
 
     Args:
         control_plane: the stored object, or None while there is none.
@@ -46,7 +48,10 @@ class Gates:
             self._fault = "; ".join(violation.text() for violation in report.violations)
 
     def wanted(self) -> list[Object]:
-        """Return the objects that the gates need, in the gates' order, as node_observe takes them."""
+        """Return the objects that the gates need, as node_observe takes them.
+
+        In the gates' order.
+        """
         return [
             {
                 "apiVersion": gate.api_version,

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The second machine's own view of etcd, asked for when the first one's gives cause (DESIGN.md, "Two witnesses")."""
+"""Second machine's view of etcd, asked when needed (docs/architecture.md, "Two witnesses").
+
+Needed: the first machine's view gives cause.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,13 @@ _HEALTH_CHECK = "HealthCheckSucceeded"
 
 
 class Ask(t.Protocol):
-    """Asks one machine: ``(workload part or None, why not)``."""
+    """Call to one machine, returning ``(workload part or None, why not)``."""
 
     def __call__(self, name: str, look_again: bool) -> tuple[t.Optional[Object], str]: ...
 
 
 def witnesses(objects: ClusterObjects, found: Object, ask: Ask) -> list[Object]:
-    """Return what other joined machines say of etcd, [] where nothing calls for it.
+    """Return other joined machines' views of etcd, [] where none is needed.
 
     Args:
         objects: the cluster's objects.
@@ -74,7 +77,7 @@ def _all_count(etcd: Object) -> bool:
 
 
 def _dead(objects: ClusterObjects, etcd: Object) -> set[str]:
-    """The joined machines whose member does not count as healthy, or is not listed."""
+    """Return the joined machines whose member is unhealthy or not listed."""
     if not etcd.get("reachable"):
         return set()
     healthy = {member.name for member in member_states(etcd) if member.counts}

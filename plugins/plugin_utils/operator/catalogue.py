@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every command that a Task may have, by its name, and what an object's command descriptors must be (kubeadm.md A1.4, A3.1 #12)."""
+"""Every command that a Task may have, by its name, and what an object's command descriptors must be.
+
+Source: docs/reference/kubeadm_operator.md, "Commands", "Defects".
+"""
 
 from __future__ import annotations
 

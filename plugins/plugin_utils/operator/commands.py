@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a command of a Task is: its name, its parameters, and the lines that a person would type for it (kubeadm.md A1.4)."""
+"""What a command of a Task is: its name, its parameters, and the lines that a person would type for it.
+
+Source: docs/reference/kubeadm_operator.md, "Commands".
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What comes next of an Action: pure, from its objects alone (kubeadm.md A3)."""
+"""What comes next of an Action: pure, from its objects alone (docs/reference/kubeadm_operator.md, "Flow")."""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan of an Action, frozen with a hash when it starts, and the objects that are made from it (kubeadm.md A3.1 #4 to #7, #11)."""
+"""The plan of an Action, frozen with a hash when it starts, and the objects that are made from it.
+
+Source: docs/reference/kubeadm_operator.md, "Defects".
+"""
 
 from __future__ import annotations
 
@@ -161,7 +164,7 @@ def _hash(value: Any) -> str:
 
 
 def task_name(root: Mapping[str, Any], group: Mapping[str, Any], node: str) -> str:
-    """The name of a group's Task on a Node (kubeadm.md A1.7)."""
+    """The name of a group's Task on a Node (docs/reference/kubeadm_operator.md, "Names")."""
     return str(root["metadata"]["name"]) if root["kind"] == actions.TASK else f"{group['name']}-{node}"
 
 

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is not as the frozen plan has it: why an Action pauses instead of going on (seed 004 "Risks"; kubeadm.md A3.1 #7, #8, #11)."""
+"""What is not as the frozen plan has it: why an Action pauses instead of going on.
+
+Sources: the kubeadm operator's proposal, "Risks and Mitigations"; docs/reference/kubeadm_operator.md, "Defects".
+"""
 
 from __future__ import annotations
 

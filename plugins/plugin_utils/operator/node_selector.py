@@ -10,7 +10,8 @@ from typing import Any
 
 from ..objects.actions import FieldError
 
-# kubeadm called it master up to 1.23, both up to 1.24, control-plane since (kubeadm.md A3.1 #16): either name means both.
+# kubeadm calls it master up to 1.19, both from 1.20 to 1.23, control-plane since: either name means both.
+# Source: docs/reference/kubeadm.md, "Labels and taints".
 ROLE_LABELS = ("node-role.kubernetes.io/master", "node-role.kubernetes.io/control-plane")
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Phases, counters and reasons of Actions, TaskGroups and Tasks, for people (kubeadm.md A1.1 to A1.6, A3.1 #1, #14)."""
+"""Phases, counters and reasons of Actions, TaskGroups and Tasks, for people.
+
+Source: docs/reference/kubeadm_operator.md, "Status and phases", "Defects".
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ INDEX_OUT_OF_RANGE = "IndexOutOfRange"
 
 
 def phase(obj: Mapping[str, Any]) -> str:
-    """The phase of an object: the first that holds (A1.5), with one more for what a person gave up."""
+    """The phase of an object: the first that holds, with one more for what a person gave up."""
     status = obj.get("status") or {}
     if obj["metadata"].get("deletionTimestamp"):
         return DELETED
@@ -56,7 +59,7 @@ def task_error(obj: Mapping[str, Any]) -> str:
 
 
 def group_status(execution: Execution, group: Mapping[str, Any], step: Step, now: str) -> Object:
-    """A TaskGroup's status, with what its Tasks say (A1.2)."""
+    """A TaskGroup's status, with what its Tasks say."""
     obj = execution.group_object(group) or {}
     status: Object = {**(obj.get("status") or {})}
     tasks = execution.tasks_of(group)
@@ -72,7 +75,7 @@ def group_status(execution: Execution, group: Mapping[str, Any], step: Step, now
 
 
 def root_status(execution: Execution, step: Step, now: str) -> Object:
-    """The status of an Action or a detached TaskGroup, with what its groups say (A1.1)."""
+    """The status of an Action or a detached TaskGroup, with what its groups say."""
     root = execution.root
     status: Object = {**(root.get("status") or {})}
     if root["kind"] == actions.TASK:

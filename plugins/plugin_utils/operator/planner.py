@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a planner is given, what it returns, and how it refuses (seed 004; kubeadm.md A1 to A3)."""
+"""What a planner is given, what it returns, and how it refuses (docs/reference/kubeadm_operator.md, "Flow").
+
+Source: the kubeadm operator's proposal.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Certificate authorities, service account keys and client certificates, as kubeadm makes them (kcp-behaviour.md §1.3).
+"""Certificate authorities, service account keys and client certificates, as kubeadm makes them.
+
+Source: docs/reference/cluster_api.md, "Certificates".
 
 Runs on the controller with ``cryptography``. PEM goes in and out as text, times as RFC 3339 in UTC. Nothing here
 writes a file or prints; errors never hold key material.
@@ -28,7 +30,7 @@ try:
 except ImportError as _error:
     CRYPTOGRAPHY_IMPORT_ERROR = _error
 
-# kubeadm's encryptionAlgorithm (kubeadm.md, v1beta4); the first is the default.
+# kubeadm's encryptionAlgorithm (docs/reference/kubeadm.md, "Encryption algorithms"); the first is the default.
 ALGORITHMS = ("RSA-2048", "RSA-3072", "RSA-4096", "ECDSA-P256", "ECDSA-P384")
 # The names that kubeadm gives its authorities, by the purpose in the Secret's name.
 CA_COMMON_NAMES = {"ca": "kubernetes", "etcd": "etcd-ca", "proxy": "front-proxy-ca"}

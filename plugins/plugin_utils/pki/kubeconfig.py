@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A cluster's admin kubeconfig: made when missing, renewed in time, a user's own never touched (kcp-behaviour.md §1.3)."""
+"""A cluster's admin kubeconfig: made when missing, renewed in time, a user's own never touched.
+
+Source: docs/reference/cluster_api.md, "Certificates".
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,8 @@ def ensure_kubeconfig(
     """Make ``<cluster>-kubeconfig`` where it is missing; renew it when less than half a year is left (``renew_before``).
 
     One of Cluster API's type becomes this control plane's, whoever had it; a user's own stays (:func:`secrets.is_users_own`).
-    A renewed one keeps its server's URL (kcp-behaviour.md §1.3). ``endpoint`` is the Cluster's ``{host, port}``.
+    A renewed one keeps its server's URL
+    (docs/reference/cluster_api.md, "Certificates"). ``endpoint`` is the Cluster's ``{host, port}``.
     """
     certificates.need_cryptography()
     name = secrets.secret_name(cluster, secrets.KUBECONFIG)

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Certificates signed anew by another authority, with the names and uses that they have (kubeadm.md A6, A7).
+"""Certificates signed anew by another authority, with the names and uses that they have.
+
+Source: docs/reference/kubeadm.md, "Certificates", "Authorities".
 
 Runs on the controller with ``cryptography``. PEM goes in and out as text; nothing here writes a file or prints.
 """

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A cluster's certificate Secrets: made once before the first machine, looked up ever after (kcp-behaviour.md §1.3)."""
+"""A cluster's certificate Secrets: made once before the first machine, looked up ever after.
+
+Source: docs/reference/cluster_api.md, "Certificates".
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,8 @@ def ensure_certificates(
 
     ``initialized`` None (it can't be told) counts as initialized: a CA made anew would cut off every machine there is.
     A user's own Secrets (see :func:`is_users_own`) are checked and never touched; others get this control plane as their controller,
-    whoever was it before (kcp-behaviour.md §1.3). Before initialization the first fault stops everything: raises :class:`PkiError` that
+    whoever was it before (docs/reference/cluster_api.md, "Certificates").
+    Before initialization the first fault stops everything: raises :class:`PkiError` that
     lists all of them, with nothing generated.
     """
     certificates.need_cryptography()

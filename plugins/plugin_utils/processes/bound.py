@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A Python program on the controller that ends with the process that started it, and as soon as that may not go on.
+"""Program on the controller that ends with the process that started it.
+
+It is a Python program, and is ended, too, as soon as it may not continue.
 
 Run as a file, ``bound.py PID MODULE ARGUMENT...``, this is the program itself: it asks the kernel to be ended with its parent
 ``PID``, then becomes ``python -m MODULE``. Only the standard library is at hand then.
@@ -31,7 +33,10 @@ _PR_SET_PDEATHSIG = 1
 
 
 class Ended(t.NamedTuple):
-    """How it ended: its exit status, TIMED_OUT where it took too long, and all of its output."""
+    """End of a program: exit status or TIMED_OUT, and all output.
+
+    TIMED_OUT where it took too long.
+    """
 
     status: int
     output: bytes
@@ -44,7 +49,9 @@ def run(
     timeout_seconds: float,
     may_go_on: t.Callable[[], None],
 ) -> Ended:
-    """Run ``python -m module`` to its end. It is ended, with all that it started, when the time is over or ``may_go_on`` raises.
+    """Run ``python -m module`` to its end.
+
+    It is ended, with all that it started, when the time is over or ``may_go_on`` raises.
 
     Raises:
         whatever ``may_go_on`` raises, once it has been ended.
@@ -74,7 +81,7 @@ def run(
 
 
 def _ended(process: subprocess.Popen[bytes]) -> bytes:
-    """End a process and what it started; returns what it had said."""
+    """End a process and what it started; return its output."""
     started = _descendants(process.pid)
     process.terminate()
     output = None
@@ -93,7 +100,10 @@ def _ended(process: subprocess.Popen[bytes]) -> bytes:
 
 
 def _await_end(started: list[tuple[int, str]]) -> None:
-    """Until none of them does anything any more: the kernel ends what was killed a moment after it was told to."""
+    """Wait until none of the processes runs any more.
+
+    The kernel ends a killed process a moment after the signal.
+    """
     end = time.monotonic() + GRACE_SECONDS
     while any(_start_time(pid) == begun and _stat(pid, 0) not in "ZX" for pid, begun in started):
         if time.monotonic() >= end:
@@ -102,7 +112,10 @@ def _await_end(started: list[tuple[int, str]]) -> None:
 
 
 def _descendants(pid: int) -> list[tuple[int, str]]:
-    """What a process has started, with the start times that tell each from a later one of its number; nothing where /proc is not."""
+    """Return a process's descendants with their start times.
+
+    Start times tell each from a later process of its number; nothing is returned where /proc is not.
+    """
     children: dict[int, list[int]] = {}
     with contextlib.suppress(OSError):
         for name in os.listdir("/proc"):
@@ -121,7 +134,10 @@ def _start_time(pid: int) -> str:
 
 
 def _stat(pid: int, field: int) -> str:
-    """A field of /proc/PID/stat, counted from 0 behind the program's name; "" where there is no such process."""
+    """Return a field of /proc/PID/stat, or "" for a missing process.
+
+    Fields are counted from 0 behind the program's name.
+    """
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stream:
             return stream.read().rpartition(")")[2].split()[field]

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Points at which a test stops a run dead, to see that nothing is lost (docs/development.md, "Failpoints").
+"""Failpoints: points at which a test stops a run (docs/development.md, "Failpoints").
+
+The tests check that nothing is lost.
 
 Every write of the store, journal entry, taking and release of the lock, call of a module on a node, and action passes here. Off, a point
 costs one look at the environment. ``KUBEADM_CONTROL_PLANE_FAILPOINTS`` names a JSON file that switches them on::
@@ -57,7 +59,10 @@ _STEP = re.compile(rb" after journal (intent|outcome) (\w*)")
 
 
 class _Place:
-    """Where in a run this process is: the action under way, and how often it has passed each of its points."""
+    """Place of this process in a run: its action and passed points.
+
+    Passed points are counted by name.
+    """
 
     def __init__(self) -> None:
         self.action = ""
@@ -83,7 +88,7 @@ def failpoint(name: str) -> None:
 
 @contextlib.contextmanager
 def around(what: str) -> t.Iterator[None]:
-    """Pass the point before something and the one after it, also where it failed."""
+    """Pass the points before and after an operation, also where it failed."""
     failpoint(f"before {what}")
     try:
         yield
@@ -93,7 +98,10 @@ def around(what: str) -> t.Iterator[None]:
 
 @contextlib.contextmanager
 def within(action: str) -> t.Iterator[None]:
-    """The same for an action, whose name is part of its points' names."""
+    """Pass the points before and after an action.
+
+    The action's name is part of its points' names.
+    """
     outer, outer_passed = _place.action, _place.passed
     _place.action, _place.passed = action, {}
     try:
@@ -104,7 +112,10 @@ def within(action: str) -> t.Iterator[None]:
 
 
 def site_of(name: str) -> tuple[str, str]:
-    """Return (``before`` or ``after``, site) of a point's name, as it is passed or as a trace has it; ValueError where it is none."""
+    """Return (``before`` or ``after``, site) of a point's name.
+
+    The name is as it is passed or as a trace has it; ValueError where it is no point's.
+    """
     found = _NAME.match(name)
     rest = found.group("rest") if found else ""
     site = next((each for each in SITES if rest == each or rest.startswith(f"{each} ")), None)
@@ -160,7 +171,12 @@ def _is_meant(stop: Setting, number: int, name: str) -> bool:
 
 
 def _is_first(trace: str, name: str) -> bool:
-    """Note where the run is stopped, unless it was already: what goes on after that is not stopped again."""
+    """Return whether this is a run's first stop, and record it.
+
+    What continues after a stop is not stopped again.
+
+    What continues after a stop is not stopped again.
+    """
     try:
         descriptor = os.open(f"{trace}.stopped", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
@@ -193,7 +209,10 @@ def _stop(stop: Setting) -> None:
 
 
 def _stop_all(members: t.Callable[[], set[int]]) -> None:
-    """Stop processes (SIGSTOP), this one as the last: as a machine that is suspended does. They go on where they are when they are woken."""
+    """Stop processes (SIGSTOP), this one as the last.
+
+    A machine that is suspended does so, too. The processes continue where they are when they are woken.
+    """
     own = os.getpid()
     # Again until nobody runs: a process may have forked between the reading and the stopping.
     while others := {pid for pid in members() if pid != own and not identity.is_stopped(pid)}:
@@ -205,7 +224,9 @@ def _stop_all(members: t.Callable[[], set[int]]) -> None:
 
 
 def kill_group(folder: str, spare: t.Collection[str] = ()) -> None:
-    """Kill every process of a control group (v2 or v1), this one, where it is in it, as the last.
+    """Kill every process of a control group (v2 or v1).
+
+    This process, where it is in the group, is the last.
 
     ``spare`` names commands that are moved to the group above instead: what the host would run as services of its own.
     Raises OSError where the group can't be read or written.

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Processes of this machine, told apart beyond their numbers: a number is given again, number and start time are not."""
+"""Identity of processes of this machine: number and start time.
+
+A number is given again; number and start time together are not.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,10 @@ _FLAG = re.compile(
 
 @dataclass(frozen=True)
 class Process:
-    """A process: its number and its start time in clock ticks since boot (None where the system doesn't tell)."""
+    """Process: its number and its start time in clock ticks since boot.
+
+    The start time is None where the system doesn't tell.
+    """
 
     pid: int
     start_time: int | None
@@ -39,12 +45,15 @@ class _Entry:
 
 
 def this_boot() -> str | None:
-    """Return the id of this boot of this machine, or None where there is none (not Linux)."""
+    """Return the id of this machine's boot, or None (not Linux)."""
     return _read(os.path.join(PROC, "sys/kernel/random/boot_id")) or None
 
 
 def this_pid_namespace() -> str | None:
-    """Return the namespace in which this process's numbers count: containers on one machine share the boot, not these."""
+    """Return the namespace in which this process's number counts.
+
+    Containers on one machine share the boot, but not the namespace.
+    """
     try:
         return os.readlink(os.path.join(PROC, "self/ns/pid"))
     except OSError:
@@ -52,12 +61,15 @@ def this_pid_namespace() -> str | None:
 
 
 def this_host() -> str:
-    """Return this machine's name, for people."""
+    """Return this machine's name, for display."""
     return socket.gethostname()
 
 
 def this_user() -> str:
-    """Return who runs this, for people: the system's user, and who became it by sudo."""
+    """Return the user that runs this process, for display.
+
+    It is the system's user, and the user that became it by sudo.
+    """
     try:
         name = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
@@ -67,7 +79,7 @@ def this_user() -> str:
 
 
 def this_awx_job() -> str:
-    """Return the AWX (or automation controller) job that this runs in, or an empty text."""
+    """Return the AWX (or automation controller) job of this process, or ""."""
     job = os.environ.get("JOB_ID", "")
     awx = any(name.startswith(("AWX_", "TOWER_")) for name in os.environ)
     return job if awx and job.isdigit() else ""
@@ -80,7 +92,10 @@ def identify(pid: int) -> Process:
 
 
 def is_alive(process: Process) -> bool:
-    """Tell whether that very process runs. Where it can't be told it counts as running."""
+    """Return whether that very process runs.
+
+    Where it can't be told it counts as running.
+    """
     if process.pid <= 0:
         return False
     try:
@@ -96,13 +111,18 @@ def is_alive(process: Process) -> bool:
 
 
 def is_stopped(pid: int) -> bool:
-    """Tell whether a process does nothing until it is woken, or nothing any more: stopped, a zombie, or gone."""
+    """Return whether a process is stopped, a zombie, or gone.
+
+    It does nothing until it is woken, or nothing any more.
+    """
     entry = _entry(pid)
     return entry is None or entry.state in "TtZX"
 
 
 def find_run_process(pid: int | None = None) -> Process:
-    """Return the process whose life is the run's: the ``ansible-playbook`` that this one works for.
+    """Return the run's process: the ``ansible-playbook`` above this process.
+
+    The run lives as long as that process.
 
     From this process upwards, the nearest one that is an ansible command, and from there on upwards while the parent
     has the very same command line: workers are forks of the main process. Not simply the outermost: a playbook that
@@ -126,7 +146,10 @@ def find_run_process(pid: int | None = None) -> Process:
 
 
 def descendants(pid: int) -> list[int]:
-    """Return a running process and everything below it, parents first. What was made a child of no one is not among them."""
+    """Return a running process and all its descendants, parents first.
+
+    A process whose parent has ended is not among them.
+    """
     children: dict[int, list[int]] = {}
     with contextlib.suppress(OSError):
         for each in filter(str.isdigit, os.listdir(PROC)):
@@ -140,17 +163,26 @@ def descendants(pid: int) -> list[int]:
 
 
 def name_of(pid: int) -> str:
-    """Return the name of a process's command, cut to 15 characters as the system does; empty where it is gone."""
+    """Return the name of a process's command, "" where it is gone.
+
+    The system cuts it to 15 characters.
+    """
     return _read(os.path.join(PROC, str(pid), "comm"))
 
 
 def is_ansible_command(arguments: t.Sequence[str]) -> bool:
-    """Tell whether these arguments of a process start an ansible command, directly or by its interpreter."""
+    """Return whether these arguments of a process start an ansible command.
+
+    It is started directly or by its interpreter.
+    """
     return any(_ANSIBLE_COMMAND.match(os.path.basename(each)) for each in arguments[:3] if not each.startswith("-"))
 
 
 def describe_command(pid: int) -> str:
-    """Return the program and the playbooks of a process. No other argument: ``-e`` may carry a secret."""
+    """Return the program and the playbooks of a process.
+
+    No other argument is returned: ``-e`` may carry a secret.
+    """
     arguments = _arguments(pid)
     if not arguments:
         return "unknown command"

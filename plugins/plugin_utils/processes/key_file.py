@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Private files that programs read by a path and that no killed run leaves on a disk: they are in memory, and go with their process."""
+"""Private files in memory, for programs that read them by a path.
+
+They end with their process: no killed run leaves one on a disk.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import weakref
 
 
 class KeyFile:
-    """A key under a path, for as long as this object lives.
+    """Key under a path, for as long as this object lives.
 
     On Linux the path leads to memory of this process. Elsewhere it is a file in ``folder``, which only its owner reads and Ansible
     removes with its temporary folder at a run's end.
@@ -21,7 +24,9 @@ class KeyFile:
 
 
 def in_memory(owner: object, content: bytes) -> str:
-    """Return the path of a file in memory that lives as long as its owner.
+    """Return the path of a file in memory, bound to its owner.
+
+    The file lives as long as its owner.
 
     "" where the system has no such files, or does not open them by a path.
     """

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What passes between the pass and an infrastructure provider's role (docs/provider_contract.md)."""
+"""Contract variables between a pass and an infrastructure provider's role (docs/provider_contract.md)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from ..records.objects import ClusterObjects, Object
 
 
 def provider_role(kind: str, providers: t.Mapping[str, str]) -> str:
-    """Return the role that serves an infrastructure kind; its name is looked up by the template's and the cluster's kind."""
+    """Return the role that serves an infrastructure kind.
+
+    Its name is looked up by the template's and the cluster's kind.
+    """
     role = providers.get(kind)
     if not role:
         raise ControlPlaneFailure(
@@ -25,7 +28,7 @@ def provider_role(kind: str, providers: t.Mapping[str, str]) -> str:
 
 
 def machine_for_provider(infrastructure: Object, machine: t.Optional[Object]) -> Object:
-    """Return the contract variable infrastructure_machine: what a provider needs to know of one machine."""
+    """Return the contract variable infrastructure_machine of one machine."""
     spec = machine["spec"] if machine else infrastructure.get("metadata", {}).get("annotations", {})
     return {
         "name": infrastructure["metadata"]["name"],
@@ -38,7 +41,10 @@ def machine_for_provider(infrastructure: Object, machine: t.Optional[Object]) ->
 
 
 def endpoint_servers(objects: ClusterObjects) -> list[dict[str, str]]:
-    """Return the machines behind the endpoint: every one that has an address and whose deletion has not begun."""
+    """Return the machines behind the endpoint.
+
+    Every one that has an address and whose deletion has not started.
+    """
     servers = []
     for machine in objects.all_machines:
         name = machine["metadata"]["name"]
@@ -51,14 +57,17 @@ def endpoint_servers(objects: ClusterObjects) -> list[dict[str, str]]:
 
 
 def first_address(infrastructure: t.Optional[Object]) -> str:
-    """Return an infrastructure machine's internal address, or an empty text while it has none."""
+    """Return an infrastructure machine's internal address, "" while it has none."""
     addresses = (infrastructure or {}).get("status", {}).get("addresses") or []
     internal = [each["address"] for each in addresses if each.get("type") == "InternalIP"]
     return str(internal[0]) if internal else ""
 
 
 def is_provisioned(infrastructure: Object) -> bool:
-    """Tell whether a machine was made and, as far as its provider knows, is still there."""
+    """Return whether a machine was made and is still there.
+
+    As far as its provider knows.
+    """
     status = infrastructure.get("status", {})
     return bool(status.get("initialization", {}).get("provisioned")) and status.get("state") not in (
         "missing",

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Table of the hosts that machines may be made of: what each of them lacks, and what to do. Pure."""
+"""Table of candidate hosts: what each lacks, with the remedy. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST = 600
 
 
 def hosts_text(title: str, snapshot: Object, verdict: t.Sequence[Object]) -> str:
-    """Return the table as text of many lines, without a newline at its end.
+    """Return the host table as text, without a newline at its end.
 
     Args:
         title: the cluster as messages name it.

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Inventory hosts of clusters and machines: their names, and the groups and variables of a machine."""
+"""Inventory hosts of clusters and machines, with groups and variables."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ _SHARED = frozenset(("all", "ungrouped", CLUSTERS_GROUP, MACHINES_GROUP, *GROUPS
 def chosen_clusters(
     clusters: t.Mapping[tuple[str, str], Labels], watch_filter: t.Any, selector: t.Any
 ) -> list[tuple[str, str]]:
-    """Return the clusters that are to be hosts, by namespace and name. Whose a cluster is that can't be read nobody can tell: all get it.
+    """Return the clusters that become hosts, by namespace and name.
+
+    A cluster that can't be read is never left out, since its labels are not known.
 
     Args:
         clusters: the labels of all of them.
@@ -64,14 +66,19 @@ def chosen_clusters(
 
 
 class ClusterHost(t.NamedTuple):
-    """The inventory host of a cluster: its name, and why no playbook may work on it, "" where one may."""
+    """Inventory host of a cluster: its name, and its refusal.
+
+    ``refused`` states why no playbook may run for it, "" where one may.
+    """
 
     name: str
     refused: str = ""
 
 
 def taken_names(inventory: t.Any, more_groups: t.Iterable[str]) -> dict[str, str]:
-    """Return the names that no cluster and no machine of ours may have in an inventory, each with what has it.
+    """Return the inventory names that are taken, each with its holder.
+
+    No cluster and no machine of ours may have one of them.
 
     Args:
         inventory: Ansible's, as it is before anything of ours is in it. Hosts that are clusters are left out (:func:`refuse_taken`).
@@ -84,7 +91,10 @@ def taken_names(inventory: t.Any, more_groups: t.Iterable[str]) -> dict[str, str
 
 
 def foreign_groups(inventory: t.Any) -> frozenset[str]:
-    """Return the groups that have hosts of the user's own, in an inventory as it is before anything of ours is in it."""
+    """Return the inventory groups that have hosts of the user's own.
+
+    The inventory is as it was before anything of ours was added.
+    """
     return frozenset(
         name
         for name, group in inventory.groups.items()
@@ -95,10 +105,10 @@ def foreign_groups(inventory: t.Any) -> frozenset[str]:
 
 @contextlib.contextmanager
 def apart(inventory: t.Any, name: str, foreign: t.AbstractSet[str], warn: t.Callable[[str], t.Any]) -> t.Iterator[None]:
-    """Take a host of ours out of groups that it enters meanwhile and that have hosts of the user's own, with a warning for each.
+    """Remove a host of ours from the user's own groups.
 
-    Labels and other texts of other people's name these groups. The user's playbooks for such a group would else run for that host,
-    for a cluster on the controller.
+    From those that it enters meanwhile, with a warning for each. Labels and other texts of other users name these
+    groups. The user's playbooks for such a group would else run for that host, for a cluster on the controller.
 
     Args:
         inventory: Ansible's.
@@ -121,7 +131,7 @@ def apart(inventory: t.Any, name: str, foreign: t.AbstractSet[str], warn: t.Call
 def cluster_hosts(
     clusters: t.Sequence[tuple[str, str]], taken: t.Mapping[str, str]
 ) -> dict[tuple[str, str], ClusterHost]:
-    """Return the host of each cluster, a namespace and a name.
+    """Return the inventory host of each cluster, by namespace and name.
 
     It is called by the cluster's name; by NAMESPACE.NAME where another cluster has the same name, or where that name is another one's
     host. A cluster that can't have that name gets a host all the same, so that its playbooks end with the reason.
@@ -159,7 +169,7 @@ def _refused(key: tuple[str, str], name: str, taken: t.Mapping[str, str]) -> str
 
 
 def _other_name(full: str, used: t.Container[str]) -> str:
-    """Return the name of a host that nothing else has: NAMESPACE.NAME, or what is left of it with a hash."""
+    """Return an unused host name: NAMESPACE.NAME, else a hashed form."""
     plain = re.sub(r"[^a-z0-9]+", "-", full[:200].lower()).strip("-") or "cluster"
     name, digest = full, full
     while not is_dns_subdomain(name) or name in used:
@@ -171,7 +181,9 @@ def _other_name(full: str, used: t.Container[str]) -> str:
 def refuse_taken(
     clusters: t.Mapping[tuple[str, str], ClusterHost], store: Object, hosts: t.Mapping[str, t.Any]
 ) -> None:
-    """Raise AnsibleParserError where another inventory of this run has another cluster under the name of one's host: one of them would be lost.
+    """Refuse clusters whose host name another inventory's cluster has.
+
+    One of the two would be lost. Raises AnsibleParserError.
 
     Args:
         clusters: the hosts of the clusters, by namespace and name.
@@ -190,7 +202,7 @@ def refuse_taken(
 
 
 def machine_groups(objects: ClusterObjects, machine: Object) -> list[str]:
-    """Return the groups that describe a machine, from the conditions that the last pass wrote."""
+    """Return a machine's groups, from the conditions that the last pass wrote."""
     conditions = {each["type"]: each["status"] for each in machine.get("status", {}).get("conditions", [])}
     groups = []
     if any(conditions.get(each, "True") != "True" for each in HEALTH_CONDITIONS):
@@ -208,7 +220,10 @@ def machine_groups(objects: ClusterObjects, machine: Object) -> list[str]:
 
 
 class MachineHost(t.NamedTuple):
-    """The inventory host of a machine, and why it can't be one, "" where it can."""
+    """Inventory host of a machine, with the reason where it is refused.
+
+    ``refused`` is "" where the machine can be a host.
+    """
 
     name: str
     variables: dict[str, t.Any]
@@ -219,7 +234,7 @@ class MachineHost(t.NamedTuple):
 def machine_hosts(
     objects: ClusterObjects, hosts: t.Mapping[str, t.Any], taken: t.Mapping[str, str]
 ) -> t.Iterator[MachineHost]:
-    """Yield the host of each machine of a cluster.
+    """Yield the inventory host of each machine of a cluster.
 
     Args:
         objects: the cluster's.
@@ -255,7 +270,7 @@ def _machine_refused(
 
 
 def machine_variables(objects: ClusterObjects, machine: Object) -> dict[str, t.Any]:
-    """Return a machine's inventory variables: what the store knows, without the path of any key."""
+    """Return a machine's inventory variables from the store, without key paths."""
     name = machine["metadata"]["name"]
     infrastructure = objects.infrastructure_machines.get(name)
     connection = (infrastructure or {}).get("status", {}).get("connection") or {}

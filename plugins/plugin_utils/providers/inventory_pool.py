@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The pool of existing hosts behind an InventoryMachineTemplate: who is in it, where each is, and which of them are taken."""
+"""Pool of existing hosts behind an InventoryMachineTemplate.
+
+Its hosts, their failure domains, and which of them are taken.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,10 @@ CLAIMING, CLAIMED, RELEASING, RELEASED = "Claiming", "Claimed", "Releasing", "Re
 
 
 class PoolError(Exception):
-    """The inventory is not what the template asks for: ``what`` is wrong, and what to do (``fix``)."""
+    """Error of an inventory that doesn't match the machine template.
+
+    ``what`` is wrong, and the remedy (``fix``).
+    """
 
     def __init__(self, what: str, fix: str) -> None:
         super().__init__(f"{what}. Nothing was done. {fix}")
@@ -42,7 +48,7 @@ class PoolError(Exception):
 
 @dataclass(frozen=True)
 class Pool:
-    """The hosts of a group that a machine may be made of.
+    """Hosts of a group that a machine may be made of.
 
     ``hosts`` are those that the selector takes, by name; ``left_out`` names the others of the group, each with the reason.
     """
@@ -54,11 +60,11 @@ class Pool:
 
     @property
     def failure_domains(self) -> list[str]:
-        """The failure domains of the pool's hosts, by name."""
+        """Failure domains of the pool's hosts, by name."""
         return sorted({domain for domain in self.domains.values() if domain})
 
     def in_domain(self, failure_domain: str) -> list[str]:
-        """The hosts of a failure domain, or all where the machine has none."""
+        """Return the hosts of a failure domain, all without a domain."""
         return [each for each in self.hosts if not failure_domain or self.domains.get(each) == failure_domain]
 
 
@@ -68,9 +74,9 @@ def read_pool(
     hostvars: t.Mapping[str, t.Any],
     permitted: t.Sequence[str] = (),
 ) -> Pool:
-    """Return the pool that an InventoryMachine's spec (or its template's) describes.
+    """Return the host pool that an InventoryMachine's or template's spec describes.
 
-    Whoever writes a template may not be the operator: no value of a host's variable is in a message.
+    The author of a template may not be the operator: no value of a host's variable is in a message.
 
     Args:
         spec: ``group``, ``selector``, ``failureDomainVariable``, ``addressVariable``.
@@ -120,7 +126,10 @@ def read_pool(
 
 
 def _require_readable(spec: t.Mapping[str, t.Any]) -> None:
-    """Refuse variables that no template may read: an object in an API may not have come from a manifest that was validated."""
+    """Refuse variables that no template may read.
+
+    An object in an API may not have come from a manifest that was validated.
+    """
     named = {each: spec[each] for each in ("failureDomainVariable", "addressVariable") if spec.get(each)}
     named.update(
         {f"selector.matchVariables.{each}": each for each in (spec.get("selector") or {}).get("matchVariables") or {}}
@@ -134,7 +143,9 @@ def _require_readable(spec: t.Mapping[str, t.Any]) -> None:
 
 
 def address_of(spec: t.Mapping[str, t.Any], variables: t.Mapping[str, t.Any]) -> tuple[str, str]:
-    """Return the address that a host is to have in the cluster, "" where it is to choose, and what is wrong with it.
+    """Return a host's address in the cluster and the fault found.
+
+    "" where the host is to choose its address.
 
     Args:
         spec: as for :func:`read_pool`, which has accepted it.
@@ -165,7 +176,10 @@ def _text(value: t.Any) -> str:
 
 
 def host_of(infrastructure: t.Mapping[str, t.Any]) -> str:
-    """Return the inventory host that an InventoryMachine has or is about to have, "" where it has none."""
+    """Return an InventoryMachine's inventory host, had or about to be claimed.
+
+    "" where it has none.
+    """
     status = infrastructure.get("status") or {}
     claim = status.get("claim") or {}
     if claim.get("state") == RELEASED:
@@ -174,7 +188,10 @@ def host_of(infrastructure: t.Mapping[str, t.Any]) -> str:
 
 
 def is_claimed(infrastructure: t.Mapping[str, t.Any]) -> bool:
-    """Tell whether the store knows that the host was claimed, and not only that somebody was about to."""
+    """Return whether the store records the host as claimed.
+
+    Not only that a run was about to claim it.
+    """
     status = infrastructure.get("status") or {}
     state = (status.get("claim") or {}).get("state")
     return bool(host_of(infrastructure)) and state != CLAIMING
@@ -191,12 +208,18 @@ def _machines_of_everybody(store: Store, besides: t.Mapping[str, t.Any]) -> list
 
 
 def no_machine(namespace: str) -> Object:
-    """Return what :func:`taken` and :func:`known_machine_ids` leave out where no machine of theirs is left out."""
+    """Return a placeholder that excludes no machine.
+
+    For the argument ``besides`` of :func:`taken` and :func:`known_machine_ids`.
+    """
     return {"metadata": {"uid": None, "namespace": namespace}}
 
 
 def taken(store: Store, besides: t.Mapping[str, t.Any]) -> dict[str, str]:
-    """Return the hosts that this store has claimed for other machines, of whatever cluster, each with that machine's name."""
+    """Return the hosts claimed for other machines, with those machines' names.
+
+    Claimed in this store, for whatever cluster.
+    """
     found = {}
     for each in _machines_of_everybody(store, besides):
         if each["metadata"].get("uid") != besides["metadata"].get("uid") and is_claimed(each):
@@ -208,7 +231,7 @@ def taken(store: Store, besides: t.Mapping[str, t.Any]) -> dict[str, str]:
 
 
 def known_machine_ids(store: Store, besides: t.Mapping[str, t.Any]) -> dict[str, str]:
-    """Return the machine-ids of the hosts that other machines of this store have, each with the host's name."""
+    """Return the machine-ids of other machines' hosts, with the hosts' names."""
     found = {}
     for each in _machines_of_everybody(store, besides):
         status = each.get("status") or {}
@@ -219,7 +242,10 @@ def known_machine_ids(store: Store, besides: t.Mapping[str, t.Any]) -> dict[str,
 
 
 def none_fits(name: str, version: str, pool: Pool, failure_domain: str, reasons: t.Mapping[str, str]) -> str:
-    """Return the message of a pool too small: every host of the group with what keeps it from being used."""
+    """Return the message of a pool without a fitting host.
+
+    It names every host of the group with what keeps it from being used.
+    """
     where = f" in the failure domain {failure_domain}" if failure_domain else ""
     everything = {**pool.left_out, **reasons}
     lines = "".join(f"\n  {host}: {everything[host]}" for host in sorted(everything))
@@ -233,7 +259,7 @@ def none_fits(name: str, version: str, pool: Pool, failure_domain: str, reasons:
 def question(
     objects: ClusterObjects, spec: t.Mapping[str, t.Any], version: str, configuration: t.Mapping[str, t.Any], kind: str
 ) -> dict[str, t.Any]:
-    """Return the arguments of host_claim that are the same for every host that a machine may be made of.
+    """Return the arguments of host_claim that all candidate hosts share.
 
     Args:
         objects: the cluster's objects.
@@ -265,7 +291,7 @@ def ask(
     spec: t.Mapping[str, t.Any],
     variables: t.Mapping[str, t.Any],
 ) -> Answer:
-    """Ask a host whether it fits, or claim it.
+    """Call host_claim on a host: check whether it fits, or claim it.
 
     Args:
         call: calls host_claim on the host.
@@ -283,7 +309,7 @@ def ask(
 
 @contextlib.contextmanager
 def in_check_mode(task: t.Any, check: bool) -> t.Iterator[None]:
-    """Have the calls of an action's task be in check mode meanwhile, or not, whatever the run is."""
+    """Set the check mode of a task's calls meanwhile, whatever the run's."""
     before, task.check_mode = task.check_mode, check
     try:
         yield
@@ -292,7 +318,10 @@ def in_check_mode(task: t.Any, check: bool) -> t.Iterator[None]:
 
 
 def call_host(caller: MachineCaller, machine: Machine, module: str, call: dict[str, t.Any]) -> Answer:
-    """Call a host; what Ansible itself finds wrong with its connection (a missing become password, say) is that host's answer."""
+    """Call a module on a host; connection errors become its answer.
+
+    Errors that Ansible itself finds, a missing become password say.
+    """
     try:
         return caller.call(machine, module, call)
     except AnsibleError as error:

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The existing hosts that machines are about to be made of, asked beforehand: what each of them lacks (docs/machine_inventory.md).
+"""Preflight check of the existing hosts for new machines (docs/machine_inventory.md).
+
+The hosts are asked beforehand what each of them lacks.
 
 Only existing hosts can be asked: a machine that a provider makes has what the provider gives it.
 """
@@ -30,14 +32,14 @@ _OF_ITS_CLUSTER = (CLAIM, "ForeignCluster", "Port-")
 
 
 class Ask(t.Protocol):
-    """Calls a module on a host in check mode, which changes nothing there."""
+    """Call of a module on a host in check mode, changing nothing."""
 
     def __call__(self, machine: Machine, module: str, call: dict[str, t.Any]) -> Answer: ...
 
 
 @dataclass
 class Survey:
-    """Who is asked, and what came of it.
+    """Survey of hosts: those to be asked, and their answers.
 
     ``domains`` are the failure domains ("" for any) of the machines for which a host is still to be found; ``every``: also hosts that
     are not needed are asked.
@@ -54,7 +56,7 @@ class Survey:
     found: list[Object] = field(default_factory=list)
 
     def free(self, host: str) -> None:
-        """Ask a free host, unless as many were found as are needed."""
+        """Ask a free host, unless enough were found."""
         domain = self.pool.domains.get(host, "")
         fitting = next((each for each in self.domains if each in ("", domain)), None)
         if fitting is None and not self.every:
@@ -65,17 +67,20 @@ class Survey:
             self.domains.remove(fitting)
 
     def used(self, host: str, machine: str) -> None:
-        """Ask the host of a machine of this cluster what it will lack once it was given back."""
+        """Ask the host of a machine what it will lack once released.
+
+        Of a machine of this cluster; released: given back.
+        """
         missing = [each for each in self._missing(host) if not each["check"].startswith(_OF_ITS_CLUSTER)]
         self.note(host, missing, machine)
 
     def note(self, host: str, missing: list[Object], machine: str = "") -> None:
-        """Keep what a host lacks."""
+        """Record what a host lacks."""
         domain = self.pool.domains.get(host, "")
         self.found.append({"name": host, "failureDomain": domain, "machine": machine, "missing": missing})
 
     def first_fit(self) -> str:
-        """Return the first host that lacks nothing, "" where there is none."""
+        """Return the first host that lacks nothing, "" without one."""
         return next((each["name"] for each in self.found if not each["missing"] and not each["machine"]), "")
 
     def _missing(self, host: str) -> list[Object]:
@@ -110,7 +115,9 @@ def survey(
     whole: bool = False,
     every: bool = False,
 ) -> Object:
-    """Return what a snapshot gets of existing hosts: ``pool``, ``hosts``, ``obstacles``; {} where machines are not made of any.
+    """Return a snapshot's ``pool``, ``hosts`` and ``obstacles`` of existing hosts.
+
+    {} where machines are not made of existing hosts.
 
     Hosts are asked in their order until as many as are needed lack nothing.
 
@@ -188,7 +195,10 @@ def _hosts_of_machines(objects: ClusterObjects) -> dict[str, str]:
 
 
 def _note_others(run: Survey, pool: Pool, held: t.Mapping[str, str]) -> None:
-    """Hosts that no machine of this cluster can be made of: that they are no help is to be seen where hosts are missing."""
+    """Record the hosts that can't become a machine of this cluster.
+
+    So that the user sees, where hosts are missing, why these are no help.
+    """
     for host in pool.hosts:
         if host in held:
             fix = "Take another host, or delete that machine in its own cluster."
@@ -199,7 +209,10 @@ def _note_others(run: Survey, pool: Pool, held: t.Mapping[str, str]) -> None:
 
 
 def _external_etcd(objects: ClusterObjects, run: Survey) -> t.Optional[Object]:
-    """What keeps the first machine from using an external etcd, as a host that fits sees it; None where none fits, or nothing does."""
+    """Return what keeps the first machine from an external etcd, else None.
+
+    As a host that fits sees it; None, too, where no host fits.
+    """
     host = run.first_fit()
     if not host:
         return None

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is checked before machines are made: hosts, provider roles, endpoint, external etcd; by plan, check mode, reconcile, check_hosts."""
+"""Preflight checks before machines are made.
+
+Of hosts, provider roles, endpoint and external etcd; used by plan, check mode, reconcile and check_hosts.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,9 @@ def look_beforehand(
     whole: bool = False,
     every: bool = False,
 ) -> bool:
-    """Add to a snapshot what keeps machines from being made; tell whether one is to be made at all.
+    """Run the preflight checks of new machines and add their results.
+
+    The snapshot gets what keeps machines from being made. Returns whether one is to be made at all.
 
     Args:
         action: the action at work; its task's variables are read.
@@ -79,7 +84,10 @@ def look_beforehand(
 def _roles(
     action: ControlPlaneAction, objects: ClusterObjects, providers: t.Mapping[str, str], endpoint_role: str
 ) -> t.Iterator[Object]:
-    """Roles that are not there, or lack a task file; the local machines' where this run may not do what they need."""
+    """Yield obstacles from missing provider roles, task files or root rights.
+
+    Root is needed by local machines only.
+    """
     wanted: dict[str, tuple[str, ...]] = {}
     cluster_kind = str((objects.infrastructure_cluster or {}).get("kind") or "")
     for kind in (cluster_kind, str(objects.template_reference().get("kind") or "")):
@@ -127,7 +135,10 @@ def _becomes_root(action: ControlPlaneAction) -> bool:
 
 
 def _endpoint(objects: ClusterObjects, snapshot: Object, endpoint_role: str) -> t.Iterator[Object]:
-    """An endpoint that nobody makes and that is not there; or one of which nobody knows whether a control plane is behind it already."""
+    """Yield obstacles from a missing or unknown control plane endpoint.
+
+    Missing: no role makes it. Unknown: it can't be told whether a control plane is behind it already.
+    """
     cluster = objects.infrastructure_cluster or {}
     provisioned = ((cluster.get("status") or {}).get("initialization") or {}).get("provisioned")
     if cluster.get("kind") != kinds.INVENTORY_CLUSTER or endpoint_role or provisioned:

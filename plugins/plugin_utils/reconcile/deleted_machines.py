@@ -1,10 +1,11 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Objects of machines that somebody deleted from the store: made anew from what is left, so that nothing is removed unseen.
+"""Restore of machine objects deleted from the store.
 
-A Machine that is gone from the store is a wish to have the machine gone. Only the removal that every machine gets fulfils it safely: with the
-quorum's check, a drain and a snapshot. Without the Machine its infrastructure would look like one prepared ahead, and be thrown away.
+A Machine that is deleted from the store is a request to remove the machine. Only the removal that every machine gets
+fulfils it safely: with the quorum's check, a drain and a snapshot. Without the Machine its infrastructure would count
+as prepared ahead, and be deleted.
 """
 
 from __future__ import annotations
@@ -37,15 +38,20 @@ from ..store import opening
 
 
 def restore(objects: ClusterObjects) -> list[str]:
-    """Make anew what was deleted of machines on which kubeadm may have been started; return what was done, in words.
+    """Restore deleted objects of started machines; return the changes in words.
+
+    Started: kubeadm may have been started on the machine.
 
     A Machine is made from its InfraMachine and its KubeadmConfig and is marked for deletion at once. An InfraMachine is made from its
-    Machine, which stays. A KubeadmConfig is not made anew: what is not known of a machine counts as up to date (kcp-behaviour.md §1.4).
-    Finalizers that were taken off are put back. Of a cluster that goes as a whole only InfraMachines are made, so that the machines can go.
+    Machine, which stays. A KubeadmConfig is not made again: what is not known of a machine counts as up to date
+    (docs/reference/cluster_api.md, "Up to date or not").
+    Finalizers that were taken off are put back. Of a cluster that is deleted as a whole only InfraMachines
+    are made, so that the machines can be deleted.
     ``objects`` is brought up to date. Machines get what can't be told any more once their InfraMachine is gone.
 
     Raises:
-        ControlPlaneFailure: of an initialized cluster no Machine is left that would stay. That is a lost store, not a wish.
+        ControlPlaneFailure: of an initialized cluster no Machine is left that would stay. That is a lost store, not a
+            request.
     """
     if objects.control_plane is None or objects.paused:
         return []
@@ -72,7 +78,10 @@ def restore(objects: ClusterObjects) -> list[str]:
 
 
 def _of_a_cascade(objects: ClusterObjects) -> list[str]:
-    """InfraMachines have no finalizer: ``kubectl delete --cascade=foreground`` takes them before their machines, which nobody could delete then.
+    """Restore the InfraMachines of a cluster that is being deleted.
+
+    InfraMachines have no finalizer: ``kubectl delete --cascade=foreground`` deletes them before their machines, which
+    no provider could delete then.
 
     A cluster that keeps its own objects is not deleted (``decision/removal/whole_control_plane.py``).
     """
@@ -82,7 +91,10 @@ def _of_a_cascade(objects: ClusterObjects) -> list[str]:
 
 
 def _keep_until_removed(objects: ClusterObjects) -> list[str]:
-    """Put back finalizers that somebody took off: without its own, an object that is deleted is gone before its machine is."""
+    """Restore removed finalizers; return the changes in words.
+
+    Without its finalizer, an object that is deleted is gone before its machine is.
+    """
     changes = []
 
     def kept(reference: tuple[str, str], current: Object) -> Object:
@@ -131,7 +143,10 @@ def _stays(machine: Object) -> bool:
 
 
 def _lost(objects: ClusterObjects) -> list[str]:
-    """The names of machines that have no Machine and on which kubeadm may have been started."""
+    """Return the names of started machines without a Machine.
+
+    Started: kubeadm may have been started on the machine.
+    """
     prepared = {each["metadata"]["name"] for each in objects.prepared_machines()}
     names = {each["metadata"]["name"] for each in objects.unowned_machines()} - prepared
     for name, config in objects.kubeadm_configs.items():
@@ -142,7 +157,10 @@ def _lost(objects: ClusterObjects) -> list[str]:
 
 
 def _bare(objects: ClusterObjects) -> list[str]:
-    """The names of Machines whose infrastructure was made and has no object any more, or that go without ever having had one."""
+    """Return the names of Machines whose infrastructure may lack its object.
+
+    Their infrastructure was made, or they are being deleted without ever having had one.
+    """
     found = []
     for machine in objects.machines:
         status = machine.get("status") or {}
@@ -217,7 +235,7 @@ def _machine(objects: ClusterObjects, name: str) -> Object:
 
 
 def _bootstrap(objects: ClusterObjects, name: str) -> Object:
-    """What is to be taken for the state of the bootstrap of a machine whose Machine is gone, and the record of it with that."""
+    """Return the bootstrap status to record for a restored Machine."""
     made = {"message": "its Machine was deleted from the store"}
     if not objects.initialized:
         # Before there was a control plane it is removed on evidence alone.

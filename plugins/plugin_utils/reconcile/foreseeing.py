@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Observation of a cluster as if its manifest were stored, with what keeps machines from being made. Writes nothing."""
+"""Observation of a cluster as if its manifest were stored.
+
+With what keeps machines from being made. Writes nothing.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +26,14 @@ from .beforehand import look_beforehand
 
 
 class ForeseeingAction(ControlPlaneAction):
-    """An action that tells what a run would find and do."""
+    """Action that predicts what a run would find and do."""
 
     ONE_VIEW = True
 
     def foresee(
         self, arguments: dict[str, t.Any], policy: t.Optional[Object] = None, every: bool = False
     ) -> tuple[ClusterObjects, Object]:
-        """Return the cluster's objects and its snapshot, with the manifest taken as stored.
+        """Return the cluster's objects and snapshot, with the manifest taken as stored.
 
         Args:
             arguments: the action's, with ``store``, ``manifests`` and ``providers``.
@@ -68,7 +71,10 @@ class ForeseeingAction(ControlPlaneAction):
         return objects, self.observed_beforehand(arguments, objects, policy, whole=True, every=every)
 
     def observed_as_if(self, arguments: dict[str, t.Any], store: Store, manifest: ClusterManifest) -> Object:
-        """Return the snapshot of a cluster that the store doesn't have yet, with its manifest taken as stored."""
+        """Return the snapshot of a cluster that is not stored yet.
+
+        Its manifest is taken as stored.
+        """
         as_if = OverlayStore(store, now_rfc3339())
         cluster.apply_manifest(as_if, manifest)
         return self.observed_beforehand(arguments, self.open_objects(arguments, as_if))
@@ -81,7 +87,10 @@ class ForeseeingAction(ControlPlaneAction):
         whole: bool = False,
         every: bool = False,
     ) -> Object:
-        """Observe a cluster and check what its machines are to be made of; ``whole`` and ``every`` as of look_beforehand()."""
+        """Observe a cluster and run the preflight checks for new machines.
+
+        ``whole`` and ``every`` are those of look_beforehand().
+        """
         caller = self.machine_caller(arguments, objects)
         snapshot = observe(objects, caller, now_rfc3339(), policy=policy)
         planning.refuse_contradictions(check_snapshot(snapshot))

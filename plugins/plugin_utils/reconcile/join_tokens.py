@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The bootstrap token of each join: made on the controller, written to the workload cluster through a machine, deleted when it was used."""
+"""Bootstrap tokens of joins: created, written to the workload cluster, deleted.
+
+Made on the controller, written through a machine, deleted once used.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,9 @@ SIGNED_SECONDS = 20
 
 
 def mint(objects: ClusterObjects, caller: Caller, name: str) -> str:
-    """Make the token for a machine's join, noted by its ID on the machine's KubeadmConfig; return it. It is secret.
+    """Create and return the bootstrap token for a machine's join. Secret.
+
+    Its ID is recorded on the machine's KubeadmConfig.
 
     Made here and handed over: what a module returns, -vvv shows as it came over the connection.
 
@@ -44,9 +49,12 @@ def mint(objects: ClusterObjects, caller: Caller, name: str) -> str:
 
 
 def delete_used(objects: ClusterObjects, caller: Caller) -> None:
-    """Delete the tokens of machines that have joined. For a moment in which nothing waits for it: nobody needs them gone at once.
+    """Delete the bootstrap tokens of machines that have joined.
 
-    One that no machine can delete is forgotten: it ends by itself within minutes. Nothing is done while the cluster is paused or goes.
+    Called at a moment in which nothing waits for it: their deletion is not urgent.
+
+    One that no machine can delete is forgotten: it expires by itself within minutes. Nothing is done while the
+    cluster is paused or deleted.
     """
     if objects.paused or objects.going:
         return
@@ -61,7 +69,7 @@ def delete_used(objects: ClusterObjects, caller: Caller) -> None:
 
 
 def _call_one(objects: ClusterObjects, caller: Caller, call: dict[str, t.Any]) -> t.Optional[list[str]]:
-    """Have one machine after another do it; None where one did, else what each of them said."""
+    """Call machines in turn until one succeeds; return the failures, else None."""
     failures = []
     for each in objects.bootstrapped_machines():
         answer = caller.call(objects.reach(each["metadata"]["name"]), "bootstrap_token", call)

@@ -1,13 +1,19 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Taking one machine out of a control plane that goes on living, in the Machine controller's order (kcp-behaviour.md §1.10)."""
+"""Removal of one machine from a control plane, in Cluster API's order.
+
+The order is the Machine controller's; the control plane stays.
+
+Source: docs/reference/cluster_api.md, "Removing a machine".
+"""
 
 from __future__ import annotations
 
 import time
 import typing as t
 
+from ...module_utils.common import settings
 from ...module_utils.common.redact import redact
 from ...module_utils.common.values import now_rfc3339
 from ..base_classes.control_plane_action import Waiting
@@ -21,38 +27,27 @@ from ..observe.observation import Caller
 from ..records.objects import MACHINE, ClusterObjects, Object, delete_finally
 from ..store.base import kind_ref_of
 
-# Seconds where the Machine sets none: Cluster API waits for ever there, which nobody sees at night (kcp-behaviour.md §4 #10).
-DRAIN_SECONDS = 600
-VOLUME_DETACH_SECONDS = 300
-NODE_DELETION_SECONDS = 10
-CALL_SECONDS = 12
-# What a removal was decided on is not older than this when a member is taken out.
-FRESH_SECONDS = 60.0
-SNAPSHOTS_KEPT = 5
-# A removal that is begun again so soon is served by the snapshot that it took before.
-SNAPSHOT_SECONDS = 300
-
 
 class Action(t.Protocol):
-    """What a removal needs of :class:`ControlPlaneAction`."""
+    """Interface of :class:`ControlPlaneAction` that a removal needs."""
 
     def check_lock(self, arguments: t.Mapping[str, t.Any]) -> None:
         """Fail where this run doesn't hold the lock any more."""
 
     def progress(self, cluster: str, text: str) -> None:
-        """Show a line for people."""
+        """Show a progress line to the user."""
 
     def waiting(self, cluster: str, bound_seconds: float) -> Waiting:
         """Start a bounded wait."""
 
 
 def snapshot_name(objects: ClusterObjects) -> str:
-    """What the names of a cluster's etcd snapshots begin with that are taken before a change of its membership."""
+    """Return the name prefix of etcd snapshots before membership changes."""
     return f"{objects.name}-before-change"
 
 
 class Removal:
-    """One removal: of a machine, of an etcd member without a machine, or of a Node without one.
+    """Removal of a machine, an orphaned etcd member or an orphaned Node.
 
     Args:
         action: the running action, which shows progress, bounds waits and checks the lock.
@@ -80,11 +75,14 @@ class Removal:
         self._done: list[str] = []
 
     def take_out(self) -> dict[str, t.Any]:
-        """Bring a marked machine to where its provider may delete it, and tell whether it is there.
+        """Prepare a marked machine for deletion by its provider.
 
-        Not ready means that a deletion hook holds it, which the next decision waits for, or that its drain took long: the next
-        decision looks at the other machines anew. A machine of a control plane that is deleted as a whole is ready at once
-        (kcp-behaviour.md §1.16), and so is one beside which there is no other and that never carried the control plane.
+        Returns whether it is ready for that.
+
+        Not ready means that a deletion hook holds it, which the next decision waits for, or that its drain took long:
+        the next decision observes the other machines again. A machine of a control plane that is deleted as a whole
+        is ready at once (docs/reference/cluster_api.md, "Deletion"), and so is one beside which there is no other and
+        that never carried the control plane.
         """
         if not self._machine.get("metadata", {}).get("deletionTimestamp"):
             raise ControlPlaneFailure(
@@ -100,8 +98,9 @@ class Removal:
         begun = self._clock()
         self._move_leadership()
         self._drain()
-        if self._clock() - begun >= FRESH_SECONDS:
-            # Upstream checks the others' components again, too (kcp-behaviour.md §1.10 step 6): the next decision does.
+        if self._clock() - begun >= settings.EVIDENCE_SECONDS:
+            # Upstream checks the others' components again, too
+            # (docs/reference/cluster_api.md, "Removing etcd members", step 2): the next decision does.
             self._done.append("its drain took a while: what it was decided on is looked at again")
             return {**self._result(False), "node": self._node()}
         if self._held(kinds.HOOK_PRE_TERMINATE, self._stage() != names.WAITING_FOR_INFRASTRUCTURE):
@@ -113,7 +112,7 @@ class Removal:
         return {**self._result(True), "node": self._node()}
 
     def _require_nothing_to_lose(self) -> None:
-        """Refuse the end of the only machine that is known to carry the control plane."""
+        """Refuse to remove the only machine known to carry the control plane."""
         if ((self._machine.get("status") or {}).get("bootstrap") or {}).get("state") == "Succeeded":
             raise ControlPlaneFailure(
                 f"machine {self._name} is the only one in the store that carries the control plane of {self._objects.title}: it was not taken "
@@ -121,7 +120,10 @@ class Removal:
             )
 
     def remove_member(self) -> dict[str, t.Any]:
-        """Take the etcd member out, after a verified snapshot on a machine that stays; nothing where there is none to take out."""
+        """Remove the etcd member after a verified snapshot; nothing without a member.
+
+        The snapshot is taken on a machine that stays.
+        """
         identity = self._arguments["member_id"]
         if not identity:
             return self._result(True)
@@ -134,14 +136,17 @@ class Removal:
         return self._result(True)
 
     def finish(self) -> dict[str, t.Any]:
-        """Delete the Node and then the objects of a machine whose infrastructure is gone; the InfraMachine last."""
+        """Delete a removed machine's Node and objects, the InfraMachine last.
+
+        Its infrastructure is gone already.
+        """
         # A kubelet may have registered a Node for a machine that never joined, and nobody has seen it: that is called as the machine.
         state = ((self._machine.get("status") or {}).get("bootstrap") or {}).get("state")
         node = self._node() or (self._name if state in (names.RUNNING, names.FAILED) else "")
         if node and not self._whole_cluster() and self._others():
             self.delete_node(
                 node,
-                self._seconds("nodeDeletionTimeoutSeconds", NODE_DELETION_SECONDS),
+                self._seconds("nodeDeletionTimeoutSeconds", settings.NODE_DELETION_SECONDS),
                 machine_gone=bool(self._node()),
             )
         config = self._objects.kubeadm_configs.get(self._name)
@@ -154,7 +159,9 @@ class Removal:
         return {"changed": bool(gone), "ready": True, "msg": "; ".join(self._done) or f"machine {self._name} is gone"}
 
     def delete_node(self, node: str, seconds: int, machine_gone: bool = False) -> dict[str, t.Any]:
-        """Delete a Node object through a machine that stays; given up after `seconds` (0: after the run's own bound).
+        """Delete a Node through a remaining machine, within `seconds`.
+
+        0 seconds: within the run's own bound.
 
         `machine_gone`: its provider has deleted the machine, so that what its components held can be taken from them.
         """
@@ -181,7 +188,10 @@ class Removal:
         return any(each.get("metadata", {}).get("deletionTimestamp") for each in marked)
 
     def _others(self, newest_first: bool = False) -> list[str]:
-        """The machines to ask: those that carry the control plane and stay, the ready ones first, those that go as well last."""
+        """Return the other machines to ask, in order of preference.
+
+        Those that carry the control plane; ready ones first, those that are being deleted last.
+        """
         machines = [each for each in self._objects.bootstrapped_machines() if each["metadata"]["name"] != self._name]
         if newest_first:
             machines.reverse()
@@ -229,15 +239,15 @@ class Removal:
         self._say(names.WAITING_FOR_PRE_TERMINATE, "")
 
     def _drain_node(self, node: str, drains: bool, detaches: bool) -> None:
-        drain = self._seconds("nodeDrainTimeoutSeconds", DRAIN_SECONDS)
-        volumes = self._seconds("nodeVolumeDetachTimeoutSeconds", VOLUME_DETACH_SECONDS)
+        drain = self._seconds("nodeDrainTimeoutSeconds", settings.DRAIN_SECONDS)
+        volumes = self._seconds("nodeVolumeDetachTimeoutSeconds", settings.VOLUME_DETACH_SECONDS)
         call = {
             "name": node,
             "skip_drain": not drains,
             "timeout": drain,
             "wait_for_volumes": detaches,
             "volumes_timeout": volumes,
-            "wait": CALL_SECONDS,
+            "wait": settings.WAITING_CALL_SECONDS,
         }
         self._say(names.DRAINING, f"Draining Node {node}")
         self._progress(f"Node {node} is cordoned, and its pods are asked to go")
@@ -275,11 +285,11 @@ class Removal:
         self._progress("an etcd snapshot is taken and verified")
         call = {
             "name": snapshot_name(self._objects),
-            "keep": SNAPSHOTS_KEPT,
+            "keep": settings.SNAPSHOTS_KEPT,
             # Each try's own snapshot would push those of other removals out of the few that are kept; another
             # removal's will not do, however young: it lacks what was written before this one.
             "purpose": f"removal of etcd member {self._arguments['member_id']}",
-            "max_age": SNAPSHOT_SECONDS,
+            "max_age": settings.SNAPSHOT_AGE_SECONDS,
         }
         # A snapshot goes with its machine: the oldest that stays is the one that a rollout takes out next.
         answer = self._ask_each("etcd_snapshot", call, newest_first=True)
@@ -314,7 +324,12 @@ class Removal:
         newest_first: bool = False,
         accepted: t.Collection[str] = (),
     ) -> t.Union[Answer, str]:
-        """The first answer of a machine that stays, or in words why there is none; refusals for ``accepted`` reasons are answers."""
+        """Return the first answer of a remaining machine, or its failures.
+
+        Failures are in words.
+
+        Refusals for ``accepted`` reasons are answers.
+        """
         if self._arguments["fencing"] is not None:
             call = dict(call, fencing=self._arguments["fencing"])
         failures = []

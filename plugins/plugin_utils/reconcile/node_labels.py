@@ -1,10 +1,13 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Labels of a Machine that are its Node's, too, as Cluster API's core syncs them (seed 003, "Label Sync Between Machines and Nodes").
+"""Sync of Machine labels to Nodes, as Cluster API's core does it.
 
-Three domains are a Machine's to set; every other label of a Node is somebody else's. The Node's own annotation remembers which came
-from the Machine: what leaves the Machine leaves the Node, and what kubeadm or a person has set there stays.
+Source: docs/reference/cluster_api.md, "Propagation".
+
+Three domains are a Machine's to set; every other label of a Node is another writer's. The Node's own annotation
+remembers which came from the Machine: what leaves the Machine leaves the Node, and what kubeadm or a user has set
+there stays.
 """
 
 from __future__ import annotations
@@ -25,10 +28,11 @@ _KEEP = ("metadata.labels", "metadata.annotations")
 
 
 def sync(objects: ClusterObjects, caller: Caller, snapshot: Object) -> list[str]:
-    """Bring the labels of the machines' Nodes to what the Machines say; return what was done, in words, never values.
+    """Sync the Machines' labels to their Nodes; return the changes, never values.
 
-    Nothing is asked where what was just observed says that nothing differs. What can't be written now is left to the next run, and so
-    is a Node that somebody else changes meanwhile. Nothing is done while the cluster is paused or goes.
+    Nothing is asked where what was just observed shows no difference. What can't be written now is left to the next
+    run, and so is a Node that another writer changes meanwhile. Nothing is done while the cluster is paused or
+    deleted.
 
     Args:
         objects: the cluster's objects.
@@ -61,12 +65,12 @@ def sync(objects: ClusterObjects, caller: Caller, snapshot: Object) -> list[str]
 
 
 def managed(labels: t.Mapping[str, str]) -> dict[str, str]:
-    """Return those of a Machine's labels that are its Node's as well."""
+    """Return the Machine labels that are synced to its Node."""
     return {key: value for key, value in labels.items() if _is_managed(key)}
 
 
 def patch(labels: t.Mapping[str, str], node: t.Mapping[str, t.Any]) -> t.Optional[Object]:
-    """Return the merge patch that brings a Node to these labels, None where it is there already.
+    """Return the merge patch for a Node's labels, None without a difference.
 
     Args:
         labels: the Machine's, of the three domains.
@@ -96,7 +100,7 @@ def _path(node: str) -> str:
 
 
 def _ask(objects: ClusterObjects, caller: Caller, call: Object) -> t.Optional[Object]:
-    """The first answer of a machine that carries the control plane; None where none gives one."""
+    """Return the first answer of a control plane machine, else None."""
     for each in objects.bootstrapped_machines():
         answer: Answer = caller.call(objects.reach(str(each["metadata"]["name"])), MODULE, call)
         if not answer.failed:

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Plans and snapshots as files: JSON, readable for their owner alone, refused with the path of the field that is wrong."""
+"""Plan and snapshot files: JSON, private to their owner, checked when read.
+
+A wrong field is refused with its path.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,10 @@ _SHOWN = 12
 
 
 def read_plan_file(path: str, namespace: str, cluster: str) -> Object:
-    """Return the plan document of a file; fails where it isn't a plan that can be followed, or is another cluster's."""
+    """Return the plan document of a file.
+
+    Fails where it isn't a plan that can be followed, or is another cluster's.
+    """
     document = _read_json(path, "the plan file", NEW_PLAN)
     problems = check_plan(document)
     if not problems and (document["namespace"], document["cluster"]) != (namespace, cluster):
@@ -33,7 +39,10 @@ def read_plan_file(path: str, namespace: str, cluster: str) -> Object:
 
 
 def read_snapshot_file(path: str, namespace: str, cluster: str) -> Object:
-    """Return the snapshot of a file; fails where it breaks its schema, contradicts itself, or is another cluster's."""
+    """Return the snapshot of a file.
+
+    Fails where it breaks its schema, contradicts itself, or is another cluster's.
+    """
     document = _read_json(path, "the snapshot file", NEW_SNAPSHOT)
     problems = check_snapshot(document)
     if not problems:
@@ -47,7 +56,10 @@ def read_snapshot_file(path: str, namespace: str, cluster: str) -> Object:
 
 
 def write_plan_file(path: str, document: Object) -> str:
-    """Write a plan, 0600 and whole or not at all, and return its absolute path. Another cluster's plan is never overwritten."""
+    """Write a plan file (mode 0600) and return its absolute path.
+
+    Whole or not at all; another cluster's plan is never overwritten.
+    """
 
     def same(stored: t.Any) -> bool:
         return isinstance(stored, dict) and "planVersion" in stored and _of(stored) == _of(document)
@@ -56,7 +68,10 @@ def write_plan_file(path: str, document: Object) -> str:
 
 
 def write_snapshot_file(path: str, snapshot: Object) -> str:
-    """Write a snapshot, 0600 and whole or not at all, and return its absolute path. Another cluster's is never overwritten."""
+    """Write a snapshot file (mode 0600) and return its absolute path.
+
+    Whole or not at all; another cluster's is never overwritten.
+    """
 
     def of(document: Object) -> t.Any:
         metadata = (document.get("cluster") or {}).get("metadata") or {}

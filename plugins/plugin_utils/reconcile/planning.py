@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What plan and reconcile share: a plan made and shown, a plan followed, a manifest taken as if it were applied."""
+"""Planning functions that plan and reconcile share.
+
+A plan made and shown, a plan followed, a manifest taken as if it were applied.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,10 @@ _SHOWN = 20
 
 
 def policy(arguments: t.Mapping[str, t.Any], approved: bool) -> Object:
-    """Return the run's own rules, in the snapshot's form. Fails where a consent names nothing that can be consented to."""
+    """Return the run's policy in the snapshot's form.
+
+    Fails where a consent names nothing that can be consented to.
+    """
     consent = [each.strip() for each in arguments["consent"] if each.strip()]
     for each in consent:
         action, colon, name = each.partition(":")
@@ -49,7 +55,10 @@ def policy(arguments: t.Mapping[str, t.Any], approved: bool) -> Object:
 
 
 def wanted_parts(objects: ClusterObjects) -> dict[str, str]:
-    """Return the hashes of what is wanted of a cluster, by path; the same for a live cluster and for a saved snapshot."""
+    """Return the hashes of a cluster's desired state, by path.
+
+    The same for a live cluster and for a saved snapshot.
+    """
     wanted: Object = {
         "cluster": objects.cluster,
         "controlPlane": objects.control_plane,
@@ -61,7 +70,7 @@ def wanted_parts(objects: ClusterObjects) -> dict[str, str]:
 
 
 def check_spec(document: Object, parts: t.Mapping[str, str], file: str) -> None:
-    """Fail where the manifest is not the one that the plan was made for."""
+    """Refuse a plan that was made for another manifest."""
     if document["specHash"] == fingerprint(dict(parts)):
         return
     paths = changed_spec(document["spec"], parts)
@@ -74,7 +83,9 @@ def check_spec(document: Object, parts: t.Mapping[str, str], file: str) -> None:
 
 
 def with_manifest(snapshot: Object, manifest: ClusterManifest) -> Object:
-    """Return a saved snapshot as it would be with this manifest applied; nothing else of it changes.
+    """Return a saved snapshot with this manifest applied.
+
+    Nothing else of it changes.
 
     What hosts had been asked for the other manifest is left out: this one may want more of them, or other versions.
     """
@@ -120,7 +131,10 @@ def _gates_of(control_plane: t.Optional[Object]) -> t.Any:
 
 
 class NewNames:
-    """Names for the machines that a plan makes: those prepared ahead that fit, else new ones by the naming template."""
+    """Names for a plan's new machines: fitting prepared ones, else generated.
+
+    New names follow the naming template.
+    """
 
     def __init__(self, snapshot: Object) -> None:
         machines = snapshot["machines"]
@@ -154,14 +168,17 @@ class NewNames:
 
 
 class FollowedPlan:
-    """A plan that is being carried out."""
+    """Plan that is being carried out."""
 
     def __init__(self, document: Object, file: str) -> None:
         self.document = document
         self.file = file
 
     def where(self, objects: ClusterObjects, snapshot: Object, decision: Object) -> Position:
-        """Return where in the plan the cluster is; fails where it has left it, and shows the difference."""
+        """Return the cluster's position in the plan.
+
+        Fails where the cluster has left the plan, and shows the difference.
+        """
         check_spec(self.document, wanted_parts(objects), self.file)
         found = position(self.document, snapshot, decision)
         if found.step is None and not found.ended and decision["action"] not in stable.ENDINGS:
@@ -194,7 +211,7 @@ def _line(each: t.Mapping[str, t.Any]) -> str:
 
 
 def refuse_contradictions(problems: t.Sequence[Problem]) -> None:
-    """Fail where a snapshot that was just observed can't be decided on."""
+    """Refuse a fresh snapshot that contradicts itself."""
     if problems:
         raise ControlPlaneFailure(
             "the snapshot contradicts itself, so nothing is decided on it: " + "; ".join(map(str, problems))

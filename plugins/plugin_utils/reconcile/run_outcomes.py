@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What came of each cluster of one run, kept until the last one is done, and the summary for people.
+"""Outcomes of each cluster of one run, and their summary.
 
 Ansible's workers are processes of their own, and a play after one in which every host failed is never run. So each cluster's outcome
-is a file in the run's own temporary folder, and whoever notes the last one sums up.
+is a file in the run's own temporary folder, and the process that records the last one sums up.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ Outcome = dict[str, str]
 
 
 class Outcomes:
-    """The outcomes of one play.
+    """Outcomes of the clusters of one play.
 
     Args:
         folder: a folder that no other play of this run has.
-        hosts: the clusters' hosts that the play was begun with.
+        hosts: the clusters' hosts that the play was started with.
     """
 
     def __init__(self, folder: str, hosts: t.Sequence[str]) -> None:
@@ -47,7 +47,9 @@ class Outcomes:
         self._hosts = list(hosts)
 
     def note(self, host: str, outcome: Outcome, batch: t.Collection[str] = ()) -> dict[str, Outcome] | None:
-        """Keep a cluster's outcome; once all clusters have one all of them, and then they are forgotten.
+        """Record a cluster's outcome; return all once every cluster has one.
+
+        They are forgotten then.
 
         Args:
             host: the cluster's host.
@@ -67,7 +69,7 @@ class Outcomes:
         return found
 
     def _ends(self, batch: t.Collection[str]) -> bool:
-        """Whether a cluster of this batch failed, and all of them are done."""
+        """Return whether this batch is finished and a cluster failed."""
         results = [self._read(self._hosts.index(each))["result"] for each in batch if each in self._hosts]
         return FAILED in results and NOT_REACHED not in results
 
@@ -81,7 +83,7 @@ class Outcomes:
 
 
 def summary_text(playbook: str, outcomes: t.Mapping[str, Outcome]) -> str:
-    """Return the summary: how many of which outcome, and a line for every cluster of which there is something to say."""
+    """Return the summary: counts of outcomes and a line per notable cluster."""
     by_result: dict[str, list[str]] = {}
     for host, outcome in outcomes.items():
         by_result.setdefault(outcome["result"], []).append(host)
@@ -98,7 +100,7 @@ def summary_text(playbook: str, outcomes: t.Mapping[str, Outcome]) -> str:
 
 
 def counts(outcomes: t.Mapping[str, Outcome]) -> dict[str, int]:
-    """Return how many clusters had each result, results that none had left out."""
+    """Return the count of clusters by result, without results that none had."""
     found: dict[str, int] = {}
     for outcome in outcomes.values():
         found[outcome["result"].replace(" ", "_")] = found.get(outcome["result"].replace(" ", "_"), 0) + 1

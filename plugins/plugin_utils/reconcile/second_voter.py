@@ -1,12 +1,16 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""etcd goes on without the second voter that was lost: on the machine that is left, and in the store."""
+"""Recovery of etcd as a single voter after the second was lost.
+
+On the machine that is left, and in the store.
+"""
 
 from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.common import settings
 from ...module_utils.common.redact import redact
 from ...module_utils.common.values import now_rfc3339
 from ..base_classes.control_plane_action import Waiting
@@ -17,14 +21,13 @@ from ..observe.observation import Caller
 from ..records.objects import MACHINE, ClusterObjects, Object
 
 MODULE = "etcd_recover_single_voter"
-CALL_SECONDS = 12
 
 
 class Action(t.Protocol):
-    """What a recovery needs of :class:`ControlPlaneAction`."""
+    """Interface of :class:`ControlPlaneAction` that a recovery needs."""
 
     def progress(self, cluster: str, text: str) -> None:
-        """Show a line for people."""
+        """Show a progress line to the user."""
 
     def waiting(self, cluster: str, bound_seconds: float) -> Waiting:
         """Start a bounded wait."""
@@ -33,7 +36,9 @@ class Action(t.Protocol):
 def recover(
     action: Action, caller: Caller, objects: ClusterObjects, arguments: t.Mapping[str, t.Any]
 ) -> dict[str, t.Any]:
-    """Start the recovery or find the one that was begun, give the lost machine up, wait for the end and take note of it.
+    """Run or resume the single-voter recovery and give the lost machine up.
+
+    Waits for its end and records it.
 
     Args:
         action: the running action, which shows progress and bounds waits.
@@ -56,7 +61,7 @@ def recover(
                 f"the recovery of etcd on machine {name} did not end within {arguments['timeout']} s and goes on there (now: {stage}). "
                 "Nothing else was done. Run reconcile again to wait for it further."
             )
-        answer = _call(caller, objects, arguments, wait=CALL_SECONDS)
+        answer = _call(caller, objects, arguments, wait=settings.WAITING_CALL_SECONDS)
     _call(caller, objects, arguments, wait=0, settle=True)
     kept = answer.result.get("snapshot") or {}
     said = f"etcd on machine {name} goes on as the only voter"
@@ -82,7 +87,9 @@ def _call(
 
 
 def give_up(objects: ClusterObjects, lost: str, survivor: str) -> None:
-    """Note in the store that a machine can never be a part of the cluster again; nothing where the store has no such machine.
+    """Record in the store that a lost machine can't rejoin the cluster.
+
+    Nothing where the store has no such machine.
 
     One that had not joined counts as failed, one that had is marked for remediation: both are removed and replaced next.
     """

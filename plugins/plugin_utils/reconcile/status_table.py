@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A cluster's state as data and as one table that a person reads at a glance. Pure; every text in it is one legible line."""
+"""Status of a cluster as data and as a table. Pure.
+
+Every text in it is one legible line.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,10 @@ MARKS = ("HealthCheckSucceeded", "OwnerRemediated")
 
 
 def status_data(snapshot: Object, decision: Object) -> Object:
-    """Lay a snapshot that ``check_snapshot`` accepts, and its decision, out as the data of the status table."""
+    """Return the status data of a valid snapshot and its decision.
+
+    Valid: ``check_snapshot`` accepts it.
+    """
     view = read_snapshot(snapshot)
     left, drift = ([each["message"] for each in found(view)] for found in (left_behind, static_pod_drift))
     snapshot = _without_nulls(snapshot)
@@ -89,14 +95,17 @@ def status_data(snapshot: Object, decision: Object) -> Object:
 
 
 def _without_nulls(value: t.Any) -> t.Any:
-    """A copy without the fields that are null, which count as absent."""
+    """Return a copy without null fields, which count as absent."""
     if isinstance(value, dict):
         return {key: _without_nulls(each) for key, each in value.items() if each is not None}
     return [_without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
 def _count(value: t.Any) -> int:
-    """A number of a stored status, whose fields no schema bounds."""
+    """Return a count of a stored status, 0 where it isn't one.
+
+    No schema bounds the status's fields.
+    """
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
@@ -194,7 +203,7 @@ def _addons(addons: Object, reachable: bool) -> Object:
 
 
 def status_table(data: Object) -> str:
-    """Return the table as text, without a trailing newline."""
+    """Return the status table as text, without a trailing newline."""
     replicas, version, etcd = data["replicas"], data["version"], data["etcd"]
     running = ", ".join(version["running"]) or "nothing yet"
     lines = [

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How Actions and reconcile keep out of each other's way: a rollout under way refuses an Action (and decide the other way round)."""
+"""Mutual exclusion of Actions and reconcile's operations.
+
+A rollout under way refuses an Action, and the decision refuses the reverse.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,10 @@ _UNDO_A_ROTATION = ("upgrade", "renewCertificates", "changeConfiguration")
 
 
 def unfinished_rotation(objects: ClusterObjects) -> t.Optional[Object]:
-    """The rotation of certificate authorities that is not over: {action: who began it, authorities}; None where there is none."""
+    """Return the unfinished rotation of certificate authorities, None without one.
+
+    {action: who started it, authorities}.
+    """
     name = kinds.secret_name(objects.name, kinds.PURPOSE_AUTHORITY_ROTATION)
     secret = objects.store.get(SECRET, objects.namespace, name)
     if secret is None:
@@ -35,7 +41,10 @@ def unfinished_rotation(objects: ClusterObjects) -> t.Optional[Object]:
 
 
 def amid_rotation(objects: ClusterObjects, what: str) -> str:
-    """Why an Action may not be carried out in the middle of a rotation that was given up, and what to do; "" where it may."""
+    """Return why an unfinished rotation refuses an Action, else "".
+
+    The rotation was given up in the middle; the text ends with the remedy.
+    """
     rotation = unfinished_rotation(objects)
     if rotation is None or what not in _UNDO_A_ROTATION:
         return ""
@@ -46,7 +55,7 @@ def amid_rotation(objects: ClusterObjects, what: str) -> str:
 
 
 def left_behind(objects: ClusterObjects) -> str:
-    """What an aborted rotation leaves to be done, as a sentence of its own; "" where none is under way."""
+    """Return the sentence on an unfinished rotation and its remedy, else ""."""
     rotation = unfinished_rotation(objects)
     if rotation is None:
         return ""
@@ -57,7 +66,9 @@ def left_behind(objects: ClusterObjects) -> str:
 
 
 def under_way(objects: ClusterObjects, what: str = "") -> str:
-    """What reconcile has begun and not ended with this cluster's machines, in words; "" where nothing.
+    """Return what reconcile has under way with the machines, else "".
+
+    Started and not finished, in words.
 
     A rollout or a remediation that waits for a rotation to be completed is not in the way of ``what`` completes it.
     """

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Machines without a controller taken over by a KubeadmControlPlane: all of them or nobody (kcp-behaviour.md §1.15, §1.3)."""
+"""Adoption of Machines without a controller: all of them or none.
+
+Source: docs/reference/cluster_api.md, "Adoption", "Certificates".
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ _NOTHING_DONE = "No machine is adopted and nothing was written."
 
 
 def adopt(objects: ClusterObjects, machines: t.Sequence[str]) -> list[str]:
-    """Make the KubeadmControlPlane the controller of these machines; returns what was done, in words.
+    """Adopt these Machines for the KubeadmControlPlane; return the changes in words.
 
     Everything is checked before the first write. A run killed in the middle leaves machines without a controller, for which
     the next pass decides the same again; each machine's ownerReference is the last that is written of it.
@@ -126,7 +129,10 @@ def _rebuild_spec(objects: ClusterObjects, control_plane: Object) -> list[str]:
 
 
 def _own_secrets(objects: ClusterObjects, control_plane: Object, machines: t.Sequence[str]) -> list[str]:
-    """Certificates and kubeconfig that a machine's KubeadmConfig owns go to the control plane: with it they would be deleted."""
+    """Transfer Secrets owned by KubeadmConfigs to the KubeadmControlPlane.
+
+    They hold certificates and kubeconfig, and would be deleted with the KubeadmConfig.
+    """
     changes = []
     configs = {
         str(config["metadata"]["name"]) for name in machines for config in [_config_of_name(objects, name)] if config
@@ -202,7 +208,9 @@ def _label(objects: ClusterObjects, control_plane: Object, stored: Object) -> No
 
 
 def with_rebuilt_spec(store: Store, manifest: ClusterManifest) -> ClusterManifest:
-    """The manifest with the KubeadmConfigSpec that was made at adoption, where it gives none of its own.
+    """Return the manifest with the KubeadmConfigSpec rebuilt at adoption.
+
+    Only where the manifest gives none of its own.
 
     Without it, a manifest that leaves kubeadmConfigSpec out would take away at the next run what was rebuilt, and every
     machine would count as outdated. A manifest that gives one is taken as it is.

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The stored objects of a cluster as a whole: applied from a manifest, marked as deleting, deleted."""
+"""Stored objects of a cluster: applied from a manifest, marked, deleted."""
 
 from __future__ import annotations
 
@@ -57,13 +57,14 @@ __all__ = [
 
 
 def apply_manifest(store: Store, manifest: ClusterManifest) -> list[str]:
-    """Bring the manifest's objects into the store and return what was done, in words.
+    """Apply the manifest's objects to the store; return the changes in words.
 
     What a controller fills in and the manifest leaves out is kept: status, finalizers, the endpoint that the
-    infrastructure gave; so are the fields that others may set (``manifest.left_out``). What means the same as what is stored is
-    no change. A user's Secret replaces a stored one only where their contents differ. What the machine template says of the machines
-    without replacing them goes to their objects (propagation.py). Raises ManifestError with every violation, and has then written
-    nothing, where the manifest changes what can't be changed (kcp-behaviour.md §1.18).
+    infrastructure gave; so are the fields that others may set (``manifest.left_out``). What means the same as what is
+    stored is no change. A user's Secret replaces a stored one only where their contents differ. What the machine
+    template states of the machines without replacing them is propagated to their objects (propagation.py). Raises
+    ManifestError with every violation, and has then written nothing, where the manifest changes what can't be changed
+    (docs/reference/cluster_api.md, "Admission rules").
     """
     manifest = with_rebuilt_spec(store, manifest)
     manifest = _with_stored_values(store, manifest)
@@ -103,7 +104,10 @@ def apply_manifest(store: Store, manifest: ClusterManifest) -> list[str]:
 
 
 def _label(obj: Object, manifest: ClusterManifest) -> Object:
-    """Put the cluster's name on what is the cluster's alone, in place: by it everybody finds it (Cluster API's core does so)."""
+    """Set the cluster name label on the cluster's own objects, in place.
+
+    Controllers find the objects by it; Cluster API's core does the same.
+    """
     if obj["kind"] in (manifest.control_plane["kind"], manifest.infrastructure_cluster["kind"]):
         labels = obj["metadata"].get("labels") or {}
         obj["metadata"]["labels"] = {**labels, CLUSTER_LABEL: str(manifest.cluster["metadata"]["name"])}
@@ -117,7 +121,7 @@ def _in_place(store: Store, manifest: ClusterManifest, before: t.Optional[Object
 
 
 def update_violations(store: Store, manifest: ClusterManifest) -> list[Violation]:
-    """What the manifest changes of the stored objects that can't be changed, in the manifest's own terms."""
+    """Return violations for changes of immutable fields, in the manifest's own terms."""
     manifest = _with_stored_values(store, manifest)
     control_plane = _stored(store, manifest.control_plane)
     cluster = _stored(store, manifest.cluster)
@@ -153,7 +157,10 @@ def update_violations(store: Store, manifest: ClusterManifest) -> list[Violation
 
 
 def _with_stored_values(store: Store, manifest: ClusterManifest) -> ClusterManifest:
-    """The manifest with the stored values of the fields that it leaves out: they may be somebody else's, and are never reverted."""
+    """Return the manifest with stored values for the fields it leaves out.
+
+    Another controller or the user may have set them; they are never reverted.
+    """
     stored = _stored(store, manifest.control_plane) if manifest.left_out else None
     if stored is None:
         return manifest
@@ -168,7 +175,7 @@ def _with_stored_values(store: Store, manifest: ClusterManifest) -> ClusterManif
 
 
 def update_warnings(store: Store, manifest: ClusterManifest) -> list[str]:
-    """What people should know of the manifest's changes, in sentences."""
+    """Return warnings about the manifest's changes, in sentences."""
     stored = _stored(store, manifest.machine_template)
     return update.template_warnings(stored, manifest.machine_template) if stored is not None else []
 
@@ -212,13 +219,18 @@ def _merged(stored: Object, desired: Object, cluster: t.Optional[Object] = None)
 
 
 def _with_pause(stored: Object, desired: Object, recorded: t.Mapping[str, list[str]]) -> Object:
-    """A Cluster's spec with the stored pause where its manifest neither says whether it is paused, nor began the pause."""
+    """Return a Cluster's spec, with the stored pause where unstated.
+
+    Unstated: the manifest neither states whether the Cluster is paused nor started the pause.
+    """
     silent = desired.get(_PAUSED) is None and _PAUSED not in recorded.get(_SPEC, ())
     return {**desired, _PAUSED: stored[_PAUSED]} if silent and stored.get(_PAUSED) else desired
 
 
 def _with_record(desired: Object) -> Object:
-    """The object of a manifest with a note of which labels and annotations it gives, and whether it pauses its cluster.
+    """Return a manifest's object with the record of the fields it gives.
+
+    Recorded are its labels and annotations, and whether it pauses its Cluster.
 
     A Secret of Cluster API's type has the note in any case: without it, it would be taken for one that a controller made.
     """
@@ -236,7 +248,10 @@ def _with_record(desired: Object) -> Object:
 
 
 def _given_before(stored: Object) -> dict[str, list[str]]:
-    """What of a stored object its manifest gave, as :func:`_with_record` notes it; nothing where the note is missing or damaged."""
+    """Return what the manifest gave of a stored object.
+
+    As :func:`_with_record` records it; nothing where the record is missing or damaged.
+    """
     try:
         record = read_json((stored["metadata"].get("annotations") or {}).get(FROM_MANIFEST, "{}"))
         return {key: [str(name) for name in record[key]] for key in (*_METADATA, _SPEC) if key in record}
@@ -245,7 +260,10 @@ def _given_before(stored: Object) -> dict[str, list[str]]:
 
 
 def mark_deleting(objects: ClusterObjects, ignore_worker_nodes: bool) -> list[str]:
-    """Set deletionTimestamp on the Cluster and its KubeadmControlPlane, as deleting the Cluster does (kcp-behaviour.md §1.16)."""
+    """Set deletionTimestamp on the Cluster and its KubeadmControlPlane, as Cluster API does.
+
+    Source: docs/reference/cluster_api.md, "Deletion".
+    """
     changes = []
     for reference, current in ((CLUSTER, objects.cluster), (CONTROL_PLANE, objects.control_plane)):
         if current is None:
@@ -267,9 +285,12 @@ def mark_deleting(objects: ClusterObjects, ignore_worker_nodes: bool) -> list[st
 
 
 def delete_marked(objects: ClusterObjects) -> list[str]:
-    """Delete the objects of a deletion that has come to its end: all of them, or the KubeadmControlPlane where it alone was marked.
+    """Delete the objects marked for deletion once their machines are gone.
 
-    `kubectl delete kcp` marks no Cluster: that stays, and its infrastructure, of which only their objects know (kcp-behaviour.md §1.16). So do
+    All objects where the Cluster is marked, else the KubeadmControlPlane alone.
+
+    `kubectl delete kcp` marks no Cluster: that stays, and its infrastructure, of which only their objects know
+    (docs/reference/cluster_api.md, "Deletion"). So do
     the keys, without which no backup of etcd could be restored any more.
     """
     if objects.cluster["metadata"].get("deletionTimestamp"):
@@ -285,7 +306,9 @@ def delete_marked(objects: ClusterObjects) -> list[str]:
 
 
 def _record_deletion(objects: ClusterObjects, control_plane: Object) -> list[str]:
-    """Note on the Cluster whose deletion has ended: without that, the Cluster's word that it was initialized once is a loss to everybody.
+    """Record the deleted control plane on its Cluster; return the changes.
+
+    Otherwise the next run finds an initialized Cluster without a control plane and takes that for a loss.
 
     One that was never initialized itself leaves the note on the one before it as it is; and where machines of another one are there, nothing
     was lost with it.
@@ -309,7 +332,9 @@ def _record_deletion(objects: ClusterObjects, control_plane: Object) -> list[str
 
 
 def delete_records(objects: ClusterObjects) -> list[str]:
-    """Delete every object of a cluster whose machines and infrastructure are gone; the Cluster last, so that a rerun finishes.
+    """Delete all objects of a deleted cluster, the Cluster last.
+
+    Its machines and infrastructure are gone already. With the Cluster last, a rerun finishes the deletion.
 
     A Secret that neither the Cluster nor its control plane owns is a user's own, whatever its labels are, and is left (docs/contract.md).
     """
@@ -336,7 +361,10 @@ def delete_records(objects: ClusterObjects) -> list[str]:
 
 
 def _owned(objects: ClusterObjects, secret: Object) -> bool:
-    """Tell whether the Cluster or a KubeadmControlPlane owns a Secret, or only an Action's rotation of authorities can have made it."""
+    """Return whether a Secret is this cluster's own.
+
+    The Cluster or a KubeadmControlPlane owns it, or only an Action's rotation of authorities can have made it.
+    """
     if secret["metadata"]["name"] == kinds.secret_name(objects.name, kinds.PURPOSE_AUTHORITY_ROTATION):
         return True
     listed = secret["metadata"].get("ownerReferences") or []
@@ -348,7 +376,10 @@ def _owned(objects: ClusterObjects, secret: Object) -> bool:
 
 
 def is_last_record(objects: ClusterObjects) -> bool:
-    """Tell whether only the Cluster itself is left of a deletion: a run ended while it deleted the records, the infrastructure was gone before."""
+    """Return whether only the Cluster object is left of a deletion.
+
+    A run ended while it deleted the records; the infrastructure was deleted before.
+    """
     if not objects.cluster["metadata"].get("deletionTimestamp"):
         return False
     return objects.control_plane is None and objects.infrastructure_cluster is None and not objects.all_machines

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a field of a control plane is kept: in the manifest that states it, else in the store; and how it is changed there."""
+"""Fields of a control plane, read and changed where they are stated.
+
+A field is kept in the manifest that states it, else in the store.
+"""
 
 from __future__ import annotations
 
@@ -36,14 +39,17 @@ _WORK_TREES = {".git": "git", ".hg": "hg", ".svn": "svn", ".bzr": "bzr", ".jj": 
 
 @dataclass(frozen=True)
 class WorkTree:
-    """A folder under version control, and by what."""
+    """Work tree: a folder under version control, with its system."""
 
     root: str
     system: str
 
 
 def control_plane_document(paths: t.Sequence[str], namespace: str, cluster: str) -> t.Optional[Document]:
-    """The KubeadmControlPlane's document of a cluster as it is written, None where the files have none; ManifestError for bad YAML."""
+    """Return the KubeadmControlPlane's document of a cluster, None without one.
+
+    Raises ManifestError for bad YAML.
+    """
     documents, problems = read_files(list(dict.fromkeys(paths)))
     if problems:
         raise ManifestError(problems)
@@ -55,7 +61,10 @@ def control_plane_document(paths: t.Sequence[str], namespace: str, cluster: str)
 
 
 def refuse_template(document: Document, field: str) -> None:
-    """Fail where what is written in the field is to be filled in by something else, which would write over any edit."""
+    """Refuse a field whose value is a template.
+
+    What fills it in later would overwrite any edit.
+    """
     for keys in (*_HUB[field], *_CLASSIC[field]):
         value = _value(document.data, keys)
         if is_template(value):
@@ -66,7 +75,7 @@ def refuse_template(document: Document, field: str) -> None:
 
 
 def stated_at(document: Document, field: str) -> t.Optional[Keys]:
-    """Where a document states the field; None where it doesn't."""
+    """Return the keys at which a document states the field, else None."""
     forms = _HUB if document.api_version.endswith("/v1beta2") else _CLASSIC
     return next((keys for keys in forms[field] if _value(document.data, keys) is not None), None)
 
@@ -78,7 +87,10 @@ def _value(data: t.Any, keys: Keys) -> t.Any:
 
 
 def edited(document: Document, field: str, value: t.Union[int, str]) -> tuple[Edit, bytes]:
-    """The edit of the manifest's file that sets the field, not written yet, and the bytes of the file that it was made to."""
+    """Return the manifest edit that sets the field, and the file's bytes.
+
+    Nothing is written yet; the bytes are those the edit was made to.
+    """
     with open(document.file, "rb") as stream:
         raw = stream.read()
     text = raw.decode("utf-8-sig")
@@ -96,7 +108,10 @@ def edited(document: Document, field: str, value: t.Union[int, str]) -> tuple[Ed
 
 
 def write(edit: Edit, raw: bytes) -> None:
-    """Put the edited text in the place of the file, whole, with its mode and owner; fails where the file is not the one that was read."""
+    """Write the edited manifest file whole, with its mode and owner.
+
+    Fails where the file is not the one that was read.
+    """
     path = os.path.realpath(edit.file)
     current = os.stat(path)
     with open(path, "rb") as stream:
@@ -109,7 +124,7 @@ def write(edit: Edit, raw: bytes) -> None:
 
 
 def work_tree(file: str) -> t.Optional[WorkTree]:
-    """The version control work tree that a file lies in, None where there is none."""
+    """Return the version control work tree of a file, None without one."""
     folder = os.path.dirname(os.path.realpath(file))
     while True:
         for name, system in _WORK_TREES.items():

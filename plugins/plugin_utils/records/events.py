@@ -1,7 +1,12 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which Events explain a decision and its end: reasons are Cluster API's, where it has one (kcp-behaviour.md §1.0)."""
+"""Events that explain a decision and its end.
+
+Reasons are Cluster API's, where it has one.
+
+Source: docs/reference/cluster_api.md, "Names and markers".
+"""
 
 from __future__ import annotations
 
@@ -42,7 +47,10 @@ _REPLACES = ("Remediating", "RollingOut")
 
 
 def record_decision(objects: ClusterObjects, decision: Object, said: str) -> None:
-    """Explain a step that begins, or what the cluster is held back by; a cluster that wants nothing needs no explanation."""
+    """Record Events for a started step or for what blocks the cluster.
+
+    A cluster with nothing to do needs no explanation.
+    """
     action = decision["action"]
     if action in (names.NONE, names.WAIT):
         return
@@ -55,7 +63,7 @@ def record_decision(objects: ClusterObjects, decision: Object, said: str) -> Non
 
 
 def record_failure(objects: ClusterObjects, intent: t.Mapping[str, t.Any], error: str) -> None:
-    """Explain that a step failed.
+    """Record Events for a failed step.
 
     Args:
         objects: the cluster's objects.

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The stored MachineHealthChecks of a cluster: kept as the manifest says, evaluated, and their marks written."""
+"""Stored MachineHealthChecks of a cluster: applied, evaluated, and their marks written."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ HEALTH_CHECK = (kinds.GROUP_CLUSTER, kinds.MACHINE_HEALTH_CHECK)
 
 
 def of_cluster(store: Store, namespace: str, cluster: str) -> list[Object]:
-    """The MachineHealthChecks of a cluster, by name."""
+    """Return the MachineHealthChecks of a cluster, sorted by name."""
     found = store.list(HEALTH_CHECK, namespace, {CLUSTER_LABEL: cluster})
     return sorted(found, key=lambda each: str(each["metadata"]["name"]))
 
 
 def update_violations(store: Store, manifest: ClusterManifest) -> list[Violation]:
-    """What the manifest changes of stored MachineHealthChecks that can't be changed: the cluster."""
+    """Return violations for MachineHealthChecks that belong to another cluster."""
     violations: list[Violation] = []
     for desired in manifest.health_checks:
         metadata = desired["metadata"]
@@ -43,7 +43,10 @@ def update_violations(store: Store, manifest: ClusterManifest) -> list[Violation
 
 
 def delete_others(store: Store, manifest: ClusterManifest) -> list[str]:
-    """Delete the cluster's MachineHealthChecks that the manifest no longer has, and say so. Nothing is rolled out or removed by it."""
+    """Delete MachineHealthChecks that left the manifest; return the changes in words.
+
+    This causes no rollout and no removal.
+    """
     metadata = manifest.cluster["metadata"]
     namespace = str(metadata.get("namespace") or "default")
     wanted = {str(each["metadata"]["name"]) for each in manifest.health_checks}
@@ -57,7 +60,10 @@ def delete_others(store: Store, manifest: ClusterManifest) -> list[str]:
 
 
 def annotate(objects: ClusterObjects, names: t.Iterable[str]) -> list[str]:
-    """Put the annotation that asks for remediation on these Machines, which exist; returns those that did not have it."""
+    """Set the remediation annotation on Machines; return those newly annotated.
+
+    The Machines must exist.
+    """
     new = []
     for name in names:
 
@@ -75,7 +81,7 @@ def annotate(objects: ClusterObjects, names: t.Iterable[str]) -> list[str]:
 
 
 def check_health(objects: ClusterObjects, snapshot: Object) -> Evaluation:
-    """Evaluate the cluster's MachineHealthChecks on a snapshot of these objects and write what follows.
+    """Evaluate the cluster's MachineHealthChecks and write the results to the store.
 
     Written are the conditions and the status that were observed, as every pass writes them, the marks of Machines, and the status of
     the MachineHealthChecks; nothing else. Returns the evaluation.
@@ -116,7 +122,10 @@ def check_health(objects: ClusterObjects, snapshot: Object) -> Evaluation:
 
 
 def _explain(objects: ClusterObjects, name: str, marked: Object) -> None:
-    """As Cluster API's MachineHealthCheck does: once, when a machine begins to be one that is to be remediated."""
+    """Record an Event when a Machine is newly marked for remediation.
+
+    Cluster API's MachineHealthCheck does so too, once for each mark.
+    """
     before, now = get_condition(objects.machine(name) or {}, REMEDIATED), get_condition(marked, REMEDIATED)
     if (now or {}).get("status") == "False" and (before or {}).get("status") != "False":
         said = (get_condition(marked, "HealthCheckSucceeded") or {}).get("message") or (now or {}).get("message") or ""
@@ -128,7 +137,10 @@ def with_conditions(
     conditions: t.Mapping[str, t.Sequence[Object]],
     removed: t.Optional[t.Mapping[str, t.Sequence[str]]] = None,
 ) -> Object:
-    """The snapshot as it would be with these conditions stored on the Machines, by name; the snapshot itself is not changed."""
+    """Return a copy of the snapshot with conditions set on its Machines.
+
+    Conditions and removals are by Machine name; the snapshot itself is not changed.
+    """
     machines = []
     for entry in snapshot["machines"]:
         machine = copy.deepcopy(entry["machine"])
@@ -144,7 +156,10 @@ def with_conditions(
 
 
 def _without_intentions(decision: Object) -> Object:
-    """A decision that is not carried out says nothing of a remediation: the next reconcile decides that for itself."""
+    """Return the decision without its OwnerRemediated conditions.
+
+    It is not carried out; the next reconcile decides on remediation itself.
+    """
     conditions = dict(decision.get("conditions") or {})
     conditions["machines"] = {
         name: [each for each in listed if each["type"] != REMEDIATED]

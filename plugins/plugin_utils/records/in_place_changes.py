@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an Action changed on running machines: recorded on their objects, in the control plane's spec and in its manifest, so that no rollout follows."""
+"""Records of in-place changes by Actions, so that no rollout follows.
+
+On the machines' objects, in the control plane's spec and in its manifest.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,10 @@ _PATH = "spec.kubeadmConfigSpec.clusterConfiguration"
 def record_on_machine(
     objects: ClusterObjects, machine: str, version: t.Optional[str], patch: t.Optional[Object], certificates: bool
 ) -> list[str]:
-    """Write on a Machine and its KubeadmConfig what is true of it now; returns what was changed, in words."""
+    """Record an Action's change on a Machine and its KubeadmConfig.
+
+    Returns what was changed, in words.
+    """
     changed: list[str] = []
     stored = objects.machine(machine)
     if version and stored is not None and stored["spec"].get("version") != version:
@@ -54,7 +60,10 @@ def record_on_machine(
 def record_on_control_plane(
     objects: ClusterObjects, version: t.Optional[str], patch: t.Optional[Object], action: str
 ) -> list[str]:
-    """Write the same into the stored KubeadmControlPlane's spec; returns what was changed, in words."""
+    """Record an Action's change in the KubeadmControlPlane's spec.
+
+    Returns what was changed, in words.
+    """
     if objects.control_plane is None:
         return []
     stored = objects.control_plane
@@ -88,7 +97,10 @@ def record_on_control_plane(
 
 
 def violations(stored: t.Optional[Object], manifest: ClusterManifest) -> list[Violation]:
-    """A manifest that still says what an Action has replaced on the running machines: it would replace every machine to take that back."""
+    """Return violations where the manifest still states what an Action replaced.
+
+    Reconcile would replace every machine to revert that.
+    """
     if stored is None or ANNOTATION not in (stored["metadata"].get("annotations") or {}):
         return []
     note = _note(stored)
@@ -106,7 +118,10 @@ def violations(stored: t.Optional[Object], manifest: ClusterManifest) -> list[Vi
 
 
 def settle(store: Store, stored: t.Optional[Object], manifest: ClusterManifest) -> None:
-    """Forget what was replaced once the manifest says what the machines have, or something new."""
+    """Remove the record of an Action's change once the manifest follows.
+
+    The manifest states what the machines have, or something new.
+    """
     if stored is None or ANNOTATION not in (stored["metadata"].get("annotations") or {}):
         return
     if _digest(_configuration(manifest.control_plane)) in _note(stored)["configurations"]:
@@ -148,7 +163,7 @@ def _digest(value: t.Any) -> str:
 
 
 def _trimmed(value: t.Any) -> t.Any:
-    """Without what means the same as its absence."""
+    """Return a value without empty fields and kubernetesVersion, for comparison."""
     if isinstance(value, dict):
         kept = {key: _trimmed(each) for key, each in value.items() if key != "kubernetesVersion"}
         return {key: each for key, each in kept.items() if each not in (None, "", {}, [])}

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Closing what the journal shows as under way."""
+"""Journal entries of a run: open steps, changes, closing of steps."""
 
 from __future__ import annotations
 
@@ -13,18 +13,24 @@ INTERRUPTED = "the run that began this ended before it did; what it left was fou
 
 
 def open_intents_of(journal: Journal, run: str) -> list[dict[str, t.Any]]:
-    """Return the steps that this run has begun and not ended; a run without the lock has none."""
+    """Return the run's started and unfinished steps; none without the lock."""
     return [entry for entry in journal.open_intents() if run and entry.get("run") == run]
 
 
 def steps_of(journal: Journal, run: str, limit: t.Optional[int] = None) -> list[dict[str, t.Any]]:
-    """Return the steps that this run has begun, ended or not, oldest first, of the journal's last ``limit`` entries."""
+    """Return the run's started steps, oldest first.
+
+    Finished or not, of the journal's last ``limit`` entries.
+    """
     entries = journal.entries(limit)
     return [each for each in entries if run and each["event"] == "intent" and each.get("run") == run]
 
 
 def changes_of(journal: Journal, run: str) -> list[str]:
-    """Return what this run has changed, in words, oldest first: what its actions noted, and the steps that succeeded."""
+    """Return the run's changes in words, oldest first.
+
+    What its actions noted, and the steps that succeeded.
+    """
     entries = journal.entries()
     succeeded = {each["id"] for each in entries if each["event"] == "outcome" and each.get("result") == "succeeded"}
     changes: list[str] = []
@@ -39,7 +45,9 @@ def changes_of(journal: Journal, run: str) -> list[str]:
 
 
 def close_intents(journal: Journal, run: str, result: str, message: str) -> None:
-    """Record the outcome of every open step: of this run's as given, of a killed run's as interrupted.
+    """Record the outcome of every open step in the journal.
+
+    A step of this run gets the given result, a killed run's step ``interrupted``.
 
     Only the holder of the cluster's lock may call this: another run's open step is then a dead run's.
     """

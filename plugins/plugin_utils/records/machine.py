@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The objects of one machine: InfraMachine, KubeadmConfig, Machine, in this order (kcp-behaviour.md §1.2)."""
+"""Objects of one machine: InfraMachine, KubeadmConfig, Machine, created in this order.
+
+Source: docs/reference/cluster_api.md, "Creating a machine".
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ INFRASTRUCTURE_VERSION = "v1beta1"
 
 
 def create_machine(objects: ClusterObjects, kind: str, name: t.Optional[str], failure_domain: str) -> str:
-    """Create what is missing of a machine's three objects and return the machine's name.
+    """Create a machine's missing objects and return the machine's name.
 
     Args:
         objects: the cluster's objects.
@@ -43,7 +46,8 @@ def create_machine(objects: ClusterObjects, kind: str, name: t.Optional[str], fa
 
     The order leaves nothing behind that a later run would not complete: an InfraMachine without a Machine that says so is a
     prepared machine, a KubeadmConfig without one is taken over by the Machine of its name. A remediation in progress is handed on to
-    the machine that replaces the removed one, and only then taken off the control plane (kcp-behaviour.md §1.9).
+    the machine that replaces the removed one, and only then taken off the control plane
+    (docs/reference/cluster_api.md, "Remediation").
     """
     if name is None:
         prepared = [each for each in objects.prepared_machines() if prepared_matches(objects, each, failure_domain)]
@@ -70,9 +74,10 @@ def _hand_over_remediation(objects: ClusterObjects, control_plane: Object) -> No
 
 
 def note_start(objects: ClusterObjects, name: str) -> None:
-    """Note on a machine's InfraMachine and KubeadmConfig that kubeadm is about to be started there.
+    """Record that kubeadm is about to start on a machine.
 
-    Before it is, and never taken back: whoever finds them without their Machine must not take them for unused.
+    On its InfraMachine and KubeadmConfig, before the start, and never reverted: a run that finds them without their
+    Machine must not take them for unused.
     """
     infrastructure = objects.infrastructure_machines.get(name)
     if infrastructure is not None:
@@ -91,7 +96,9 @@ def note_start(objects: ClusterObjects, name: str) -> None:
 
 
 def record_remediation(objects: ClusterObjects, remediation: t.Mapping[str, t.Any]) -> None:
-    """Record on the KubeadmControlPlane that a machine goes because of a remediation (kcp-behaviour.md §1.9).
+    """Record on the KubeadmControlPlane that a remediation removes a machine.
+
+    Source: docs/reference/cluster_api.md, "Remediation".
 
     Args:
         objects: the cluster's objects.
@@ -124,7 +131,10 @@ def new_name(objects: ClusterObjects) -> str:
 
 
 def stale_prepared(objects: ClusterObjects) -> list[Object]:
-    """Return the machines prepared ahead that no new machine will use: they don't match any more, or are too many."""
+    """Return prepared machines that no new machine will use.
+
+    They don't match any more, or are too many.
+    """
     if objects.control_plane is None or objects.paused or objects.going:
         return []
     wanted = int(objects.control_plane["spec"]["replicas"]) - len(objects.all_machines)
@@ -133,7 +143,10 @@ def stale_prepared(objects: ClusterObjects) -> list[Object]:
 
 
 def prepared_matches(objects: ClusterObjects, infrastructure: Object, failure_domain: t.Optional[str] = None) -> bool:
-    """Tell whether a machine prepared ahead is still what a new machine (in that failure domain, where given) would be."""
+    """Return whether a prepared machine still has the desired template and version.
+
+    In that failure domain, where one is given.
+    """
     annotations = infrastructure["metadata"].get("annotations", {})
     control_plane = t.cast(Object, objects.control_plane)
     reference = objects.template_reference()
@@ -147,7 +160,7 @@ def prepared_matches(objects: ClusterObjects, infrastructure: Object, failure_do
 
 
 def create_infrastructure_machine(objects: ClusterObjects, name: str, failure_domain: str) -> Object:
-    """Clone the machine template into an InfraMachine of that name and store it."""
+    """Clone the machine template into a named InfraMachine and store it."""
     control_plane = t.cast(Object, objects.control_plane)
     template = t.cast(Object, objects.machine_template)
     reference = objects.template_reference()
@@ -176,7 +189,7 @@ def create_infrastructure_machine(objects: ClusterObjects, name: str, failure_do
 
 
 def machine_metadata(objects: ClusterObjects, control_plane: Object, name: str) -> Object:
-    """Return the metadata that every object of a machine has."""
+    """Return the metadata of each object of a machine."""
     labels = {
         CLUSTER_LABEL: objects.name,
         CONTROL_PLANE_LABEL: "",
@@ -203,7 +216,7 @@ def _kubeadm_config(objects: ClusterObjects, control_plane: Object, kind: str, n
 
 
 def machine_object(objects: ClusterObjects, control_plane: Object, name: str, failure_domain: str) -> Object:
-    """Return the Machine of that name as it is when it is made; it is not stored."""
+    """Return a new Machine object of that name; it is not stored."""
     reference = objects.template_reference()
     group, kind = machine_kind_of_template(reference)
     metadata = machine_metadata(objects, control_plane, name)

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One cluster's objects, read from the store together."""
+"""Objects of one cluster, read from the store together."""
 
 from __future__ import annotations
 
@@ -48,18 +48,24 @@ def kind_of(reference: t.Mapping[str, t.Any]) -> tuple[str, str]:
 
 
 def machine_kind_of_template(reference: t.Mapping[str, t.Any]) -> tuple[str, str]:
-    """Return the (apiGroup, kind) of the machines that a machine template makes (seed 003: the kind less ``Template``)."""
+    """Return the (apiGroup, kind) of the machines that a machine template makes.
+
+    The kind less ``Template``: the InfraMachine contract (docs/reference/cluster_api.md, "Proposals and contract").
+    """
     group, kind = kind_of(reference)
     return group, kind[: -len("Template")] if kind.endswith("Template") else kind
 
 
 @dataclass
 class ClusterObjects:
-    """What the store holds of one cluster. ``control_plane`` may be missing only while a deletion is finishing.
+    """Stored objects of one cluster.
 
-    ``machines`` are those of this control plane: it controls them, or may adopt them. ``others`` carry the labels of the cluster's control
-    plane, and something else controls them: they are looked at, and nothing is ever written to them. ``infrastructure_machines`` and
-    ``kubeadm_configs`` are those of both, and go by their Machine's name, whatever their own is.
+    ``control_plane`` may be missing only while a deletion is finishing.
+
+    ``machines`` are those of this control plane: it controls them, or may adopt them. ``others`` carry the labels of
+    the cluster's control plane, and something else controls them: they are observed, and nothing is ever written to
+    them. ``infrastructure_machines`` and ``kubeadm_configs`` are those of both, and go by their Machine's name,
+    whatever their own is.
     """
 
     store: Store
@@ -121,35 +127,41 @@ class ClusterObjects:
         return reference
 
     def endpoint(self) -> t.Optional[Object]:
-        """Return the cluster's control plane endpoint ``{host, port}``, or None while it has none."""
+        """Return the cluster's control plane endpoint ``{host, port}``, None without one."""
         endpoint: t.Optional[Object] = self.cluster.get("spec", {}).get("controlPlaneEndpoint")
         return endpoint if endpoint and endpoint.get("host") else None
 
     def wanted_endpoint(self) -> t.Optional[Object]:
-        """Return the endpoint, or the one that the infrastructure cluster asks for while the cluster has none; None where neither is."""
+        """Return the recorded endpoint, else the infrastructure cluster's, else None."""
         wanted = ((self.infrastructure_cluster or {}).get("spec") or {}).get("controlPlaneEndpoint") or {}
         asked = {"port": kubernetes_facts.DEFAULT_BIND_PORT, **wanted} if wanted.get("host") else None
         return self.endpoint() or asked
 
     @property
     def initialized(self) -> bool:
-        """Whether there has ever been a control plane, as the Cluster or its KubeadmControlPlane has recorded."""
+        """Initialization of the control plane, as recorded once it succeeded.
+
+        On the Cluster or its KubeadmControlPlane.
+        """
         statuses = [each.get("status") or {} for each in (self.cluster, self.control_plane) if each]
         return any((each.get("initialization") or {}).get("controlPlaneInitialized") for each in statuses)
 
     @property
     def title(self) -> str:
-        """How messages name the cluster: another namespace may have one of the same name."""
+        """Name of the cluster in messages: NAMESPACE/NAME.
+
+        Another namespace may have a cluster of the same name.
+        """
         return f"{self.namespace}/{self.name}"
 
     @property
     def going(self) -> bool:
-        """Whether the whole cluster is marked for deletion."""
+        """Deletion mark of the Cluster or its KubeadmControlPlane."""
         return any(each["metadata"].get("deletionTimestamp") for each in (self.cluster, self.control_plane) if each)
 
     @property
     def paused(self) -> bool:
-        """Whether one of the two switches says that nothing is to be done."""
+        """Pause of the cluster: spec.paused, or the annotation on either object."""
         paused = bool((self.cluster.get("spec") or {}).get("paused"))
         return paused or any(
             kinds.is_flagged(each, kinds.ANNOTATION_PAUSED) for each in (self.cluster, self.control_plane)
@@ -157,11 +169,14 @@ class ClusterObjects:
 
     @property
     def all_machines(self) -> list[Object]:
-        """Every control plane machine of the cluster, whosever it is, by name: who can be asked, and what has a name already."""
+        """All control plane Machines of the cluster, whoever controls them, by name.
+
+        They can all be asked, and all their names are taken.
+        """
         return sorted([*self.machines, *self.others], key=lambda each: str(each["metadata"]["name"]))
 
     def unowned_machines(self) -> list[Object]:
-        """Return infrastructure machines that have no Machine, whatever the reason, and may be this control plane's."""
+        """Return InfraMachines without a Machine that may be this control plane's."""
         return [
             each
             for name, each in sorted(self.infrastructure_machines.items())
@@ -169,15 +184,17 @@ class ClusterObjects:
         ]
 
     def controls(self, machine: Object) -> bool:
-        """Tell whether the cluster's control plane is the controller of a Machine."""
+        """Return whether the cluster's control plane controls a Machine."""
         owner = ownership.controller(machine)
         name = ownership.control_plane_name(self.cluster, self.control_plane)
         return owner is not None and ownership.is_own(owner, name)
 
     def may_be_own(self, obj: Object) -> bool:
-        """Tell whether an object of a machine that has no Machine may be this control plane's: its labels say so and no other controls it.
+        """Return whether an object without a Machine may be this control plane's.
 
-        Where the Cluster goes, everything of its control planes goes with it.
+        Its labels state so and nothing else controls it.
+
+        Where the Cluster is deleted, everything of its control planes is deleted with it.
         """
         labels = obj["metadata"].get("labels") or {}
         if CONTROL_PLANE_LABEL not in labels:
@@ -192,7 +209,9 @@ class ClusterObjects:
         return bool(labels.get(kinds.LABEL_CONTROL_PLANE_NAME, names.label_value(name)) == names.label_value(name))
 
     def prepared_machines(self) -> list[Object]:
-        """Return the machines prepared ahead, unseen by decide: infrastructure without a Machine on which kubeadm was never started.
+        """Return the InfraMachines prepared ahead: without a Machine, kubeadm never started.
+
+        The decision does not see them.
 
         Missing evidence counts as started: the Machine may have been deleted from the store. Where the whole cluster
         goes, its infrastructure goes with it, started or not.
@@ -204,7 +223,10 @@ class ClusterObjects:
         ]
 
     def may_have_started(self, name: str) -> bool:
-        """Tell whether kubeadm was started on a machine, or nothing is known that says it was not."""
+        """Return whether kubeadm may have been started on a machine.
+
+        True unless something recorded states that it was not.
+        """
         config = self.kubeadm_configs.get(name)
         secret = ((config or {}).get("status") or {}).get("initialization", {}).get("dataSecretCreated")
         infrastructure = self.infrastructure_machines.get(name) or {"metadata": {}}
@@ -217,15 +239,18 @@ class ClusterObjects:
         return self.initialized or config is not None
 
     def machine(self, name: str) -> t.Optional[Object]:
-        """Return this control plane's Machine of that name."""
+        """Return this control plane's Machine of that name, None without one."""
         return next((each for each in self.machines if each["metadata"]["name"] == name), None)
 
     def has_machine(self, name: str) -> bool:
-        """Tell whether the cluster has a Machine of that name, whosever it is."""
+        """Return whether the cluster has a Machine of that name.
+
+        It may be this control plane's or another controller's.
+        """
         return any(each["metadata"]["name"] == name for each in self.all_machines)
 
     def reach(self, name: str) -> Machine:
-        """Return what is needed to call a machine."""
+        """Return the connection details of a machine."""
         status = self.infrastructure_machines.get(name, {}).get("status", {})
         claim = status.get("claim") or {}
         # One that is being given up may have gone already.
@@ -233,22 +258,31 @@ class ClusterObjects:
         return Machine(name, status.get("machineID"), status.get("connection") or {}, identity)
 
     def ask_for_secrets(self) -> None:
-        """Have the store read the cluster's Secrets at once where each would be a question of its own."""
+        """Read the cluster's Secrets ahead, in one request.
+
+        Only for a store where each Secret would be a request of its own.
+        """
         self.store.ahead(SECRET, self.namespace, {CLUSTER_LABEL: self.name})
 
     def ssh_private_key(self) -> t.Optional[bytes]:
-        """Return the cluster's SSH private key for machines, or None where it has none. Secret."""
+        """Return the cluster's SSH private key (secret), None without one."""
         secret = self.store.get(SECRET, self.namespace, f"{self.name}-ssh")
         if secret is None:
             return None
         return base64.b64decode(secret["data"]["ssh-privatekey"])
 
     def bootstrapped_machines(self) -> list[Object]:
-        """Return the machines whose bootstrap succeeded, oldest first: those that can be asked about the cluster."""
+        """Return the machines whose bootstrap succeeded, oldest first.
+
+        They can be asked about the cluster.
+        """
         return self._with_bootstrap("Succeeded")
 
     def failed_machines(self) -> list[Object]:
-        """Return the machines whose bootstrap failed, oldest first: an API server may answer on them all the same."""
+        """Return the machines whose bootstrap failed, oldest first.
+
+        An API server may answer on them all the same.
+        """
         return self._with_bootstrap("Failed")
 
     def _with_bootstrap(self, state: str) -> list[Object]:
@@ -259,7 +293,10 @@ class ClusterObjects:
 
 
 def follow_infrastructure(machine: Object, infrastructure: Object) -> None:
-    """Write on a Machine, in place, what its InfraMachine says of it. How to reach it outlives the loss of the InfraMachine then."""
+    """Copy status and providerID of an InfraMachine to its Machine, in place.
+
+    The Machine stays reachable when the InfraMachine is lost later.
+    """
     status = machine.setdefault("status", {})
     if (infrastructure.get("spec") or {}).get("providerID"):
         machine["spec"]["providerID"] = infrastructure["spec"]["providerID"]
@@ -271,7 +308,10 @@ def follow_infrastructure(machine: Object, infrastructure: Object) -> None:
 
 
 def follow_provisioned(status: Object, infrastructure: Object) -> None:
-    """Note in a status, in place, that what it is about is provisioned: once so it stays so, which is Cluster API's contract."""
+    """Set infrastructureProvisioned in a status, in place, once and for good.
+
+    That it never becomes false again is Cluster API's contract.
+    """
     told = bool((infrastructure.get("initialization") or {}).get("provisioned"))
     before = status.get("initialization") or {}
     once = bool(before.get("infrastructureProvisioned"))
@@ -279,7 +319,7 @@ def follow_provisioned(status: Object, infrastructure: Object) -> None:
 
 
 def delete_finally(store: Store, reference: tuple[str, str], namespace: str, name: str) -> bool:
-    """Take an object's finalizers off and delete it; returns whether there was one."""
+    """Remove an object's finalizers and delete it; return whether it existed."""
     stored = store.get(reference, namespace, name)
     if stored is None:
         return False
@@ -298,14 +338,20 @@ def delete_finally(store: Store, reference: tuple[str, str], namespace: str, nam
 
 
 def _call_by_machine(objects: dict[str, Object], machine: str, reference: t.Optional[Object]) -> None:
-    """Cluster API may have named a Machine's KubeadmConfig and InfraMachine otherwise; here they go by the Machine's name."""
+    """Key a Machine's KubeadmConfig or InfraMachine by the Machine's name, in place.
+
+    Cluster API may have given the object another name.
+    """
     name = (reference or {}).get("name")
     if name in objects and machine not in objects:
         objects[machine] = objects.pop(name)
 
 
 def _defaulted(control_plane: t.Optional[Object]) -> t.Optional[Object]:
-    """A KubeadmControlPlane as a run completes it: whoever applies it anew to an API, while a run is under way too, means no other one."""
+    """Return a KubeadmControlPlane with defaults set, in place.
+
+    The user may apply it again to an API while a run is active; the defaults make that no change.
+    """
     if control_plane is not None:
         defaults.default_control_plane(control_plane)
     return control_plane

@@ -1,10 +1,12 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a control plane's machine template says of its machines and needs no rollout (kcp-behaviour.md §1.11).
+"""In-place propagation of machine template fields to existing machines' objects.
+
+Source: docs/reference/cluster_api.md, "Propagation".
 
 Labels, annotations, deletion timeouts and readiness gates go to the objects of the machines that exist. An annotation of each object records
-which of its keys came from the template: what leaves the template leaves the object, and what anybody else set stays.
+which of its keys came from the template: what leaves the template leaves the object, and what others set stays.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ _RESERVED = frozenset(
 
 
 def from_template(control_plane: t.Optional[Object]) -> dict[str, Object]:
-    """What a KubeadmControlPlane's machine template gives to its machines, by part and then by key."""
+    """Return the machine template fields to propagate, by part and key."""
     template = (control_plane or {}).get("spec", {}).get("machineTemplate") or {}
     metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
     deletion = spec.get("deletion") or {}
@@ -56,19 +58,27 @@ def from_template(control_plane: t.Optional[Object]) -> dict[str, Object]:
 
 
 def _min_ready(metadata: Object) -> Object:
-    """Cluster API has no such field on a KubeadmControlPlane: here an annotation asks for it (seed 003, "MinReadySeconds")."""
+    """Return minReadySeconds from the KubeadmControlPlane's annotation, {} without one.
+
+    Cluster API has no such field on a KubeadmControlPlane.
+
+    Source: the control plane contract, "MinReadySeconds and UpToDate propagation".
+    """
     text = str((metadata.get("annotations") or {}).get(kinds.ANNOTATION_MIN_READY_SECONDS, ""))
     return {MIN_READY: int(text)} if text.isdecimal() and text.isascii() else {}
 
 
 def give_new(obj: Object, control_plane: Object) -> Object:
-    """Give an object that is about to be made what the template gives it, in place, and return it."""
+    """Add the machine template's fields to a new object and return it.
+
+    The object is changed in place; it is not stored yet.
+    """
     _bring(obj, from_template(control_plane), {}, _parts_of(obj, False))
     return obj
 
 
 def propagate(objects: ClusterObjects, before: t.Optional[Object]) -> list[str]:
-    """Bring the machines' objects to what the machine template says; return what was changed, in words, never values.
+    """Propagate machine template changes in place; return the changes, never values.
 
     Args:
         objects: the cluster's objects, just read.
@@ -115,7 +125,7 @@ def _reserved(key: str) -> bool:
 
 
 def _bring(obj: Object, wanted: t.Mapping[str, Object], former: t.Mapping[str, Object], parts: tuple[str, ...]) -> None:
-    """Bring the parts of one object to what is wanted, in place, and record what was."""
+    """Set the propagated parts of an object in place and record them."""
     record = _record(obj, former, parts)
     for part in parts:
         current = applied.read_part(obj, part)
@@ -135,7 +145,7 @@ def _bring(obj: Object, wanted: t.Mapping[str, Object], former: t.Mapping[str, O
 
 
 def _record(obj: Object, former: t.Mapping[str, Object], parts: tuple[str, ...]) -> applied.Record:
-    """Which keys of an object came from the template."""
+    """Return the recorded keys that an object has from the template."""
     record = applied.read_record(obj)
     if record is not None:
         return record
@@ -148,7 +158,10 @@ def _record(obj: Object, former: t.Mapping[str, Object], parts: tuple[str, ...])
 
 
 def changed_paths(before: t.Any, after: t.Any, path: str = "") -> list[str]:
-    """The paths at which two objects differ, without any value: a Secret's data may be among them."""
+    """Return the paths at which two objects differ, without values.
+
+    A Secret's data may be among them.
+    """
     if isinstance(before, dict) and isinstance(after, dict):
         paths: list[str] = []
         for key in sorted(set(before) | set(after)):

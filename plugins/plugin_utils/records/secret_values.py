@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reading values out of the store's Secrets."""
+"""Values of the store's Secrets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from .objects import SECRET
 
 
 def secret_value(store: Store, namespace: str, name: str, key: str) -> bytes:
-    """Return the decoded value of a Secret's key; fails naming Secret and key where it doesn't exist."""
+    """Return the decoded value of a Secret's key.
+
+    Fails naming Secret and key where it doesn't exist.
+    """
     secret = store.get(SECRET, namespace, name)
     if secret is None or key not in secret.get("data", {}):
         raise ControlPlaneFailure(

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write the status and the conditions that a decision computed to the stored objects; nothing else carries state."""
+"""Status and conditions of a decision, written to the stored objects.
+
+Nothing else carries state.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +19,13 @@ ROLLOUT = "rollout"
 
 
 def write_status(objects: ClusterObjects, decision: Object, now: str, begins: bool = True) -> None:
-    """Bring status, conditions and annotations of Cluster, KubeadmControlPlane and Machines to what the decision says.
+    """Write a decision's status, conditions and annotations to the stored objects.
 
-    An object for which that is so already is not written. That a rollout is under way is recorded only with a step that is
-    taken now (``begins``): one that is only wished for must not keep anything else waiting. That a new control plane takes the place of a
-    deleted one is, too: the consent to it is this run's alone.
+    To Cluster, KubeadmControlPlane and Machines.
+
+    An object for which that is so already is not written. That a rollout is under way is recorded only with a step
+    that is taken now (``begins``): one that is only desired must not keep anything else waiting. That a new control
+    plane takes the place of a deleted one is, too: the consent to it is this run's alone.
     """
     conditions = decision.get("conditions") or {}
     status = decision.get("status") or {}
@@ -96,7 +101,7 @@ def _write(
 
 
 def annotate(stored: Object, annotations: t.Mapping[str, t.Optional[str]]) -> None:
-    """Set annotations of an object in place; None takes one away."""
+    """Set annotations of an object in place; None removes one."""
     for key, value in annotations.items():
         if value is not None:
             stored["metadata"].setdefault("annotations", {})[key] = value

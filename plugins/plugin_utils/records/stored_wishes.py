@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A cluster whose wishes are in the store alone: its objects were applied there with kubectl or by GitOps, and no manifest names it.
+"""Desired state in the store only, applied with kubectl or GitOps.
+
+No manifest names such a cluster.
 
 Cluster API's webhooks would have defaulted and refused; its core would have put labels and finalizers on them. Here a run does, before it
 does anything else. What the API server itself refuses (``crds/rules.py``) never comes this far.
@@ -39,7 +41,9 @@ _SAID = 1024
 
 
 def settle_in_api(store: Store, arguments: t.Mapping[str, t.Any]) -> t.Optional[list[str]]:
-    """Settle the cluster of an action's arguments where its objects are in an API, in which anybody may apply them; see :func:`settle`.
+    """Default and validate an action's cluster where its store is an API.
+
+    The user may apply objects there without a manifest; see :func:`settle`.
 
     None in a store of files, too: what is there was a manifest's.
     """
@@ -51,14 +55,15 @@ def settle_in_api(store: Store, arguments: t.Mapping[str, t.Any]) -> t.Optional[
 def settle(
     store: Store, namespace: str, name: str, providers: t.Optional[t.Mapping[str, str]] = None
 ) -> t.Optional[list[str]]:
-    """Bring a stored cluster's objects to what a manifest's are when they are stored; return what was done, in words.
+    """Default and validate a stored cluster's objects; return the changes in words.
 
     None where the store has no such Cluster. What is complete already is not written, and what is being deleted is left as it is.
 
     Raises:
         ManifestError: every fault of the objects. Nothing was written then but that it is so: a terminal failure in the status of the
-            Cluster and its control plane, where whoever applied them looks (seed 003).
-        Conflict: somebody edits them all the time.
+            Cluster and its control plane, where the user who applied them checks
+            (the control plane contract, "ControlPlane: terminal failures").
+        Conflict: another writer changes them all the time.
     """
     try:
         return _settled(store, namespace, name, providers)
@@ -117,7 +122,7 @@ def _settle(
 
 
 def _refuse_without_control_plane(stored: t.Sequence[Object]) -> None:
-    """A Cluster whose control plane was deleted is no manifest with a fault: what there is to do is said."""
+    """Refuse a Cluster whose KubeadmControlPlane was deleted, with the remedy."""
     found = deleted_control_plane.recorded(stored[0])
     if found is None or any(kind_ref_of(each) == CONTROL_PLANE for each in stored):
         return
@@ -136,7 +141,10 @@ def _refuse_without_control_plane(stored: t.Sequence[Object]) -> None:
 
 
 def _tell(store: Store, namespace: str, name: str, message: str) -> None:
-    """Note on the Cluster and its control plane that they are refused; the next decision that can be made takes it away."""
+    """Record the refusal on the Cluster and its control plane.
+
+    A terminal failure in the status and an Event; the next decision that can be made removes the former.
+    """
     fields = {terminal_failure.REASON: terminal_failure.INVALID_CONFIGURATION, terminal_failure.MESSAGE: message}
 
     def note(found: Object) -> None:
@@ -154,7 +162,10 @@ def _tell(store: Store, namespace: str, name: str, message: str) -> None:
 
 
 def _objects(store: Store, namespace: str, name: str) -> list[Object]:
-    """What a manifest would hold of the cluster, the Cluster first; Secrets are read where they are needed."""
+    """Return a cluster's stored objects that a manifest would hold, Cluster first.
+
+    Secrets are read where they are needed.
+    """
     cluster = store.get(CLUSTER, namespace, name)
     if cluster is None:
         return []
@@ -176,7 +187,10 @@ def _objects(store: Store, namespace: str, name: str) -> list[Object]:
 
 
 def _as_written(stored: Object) -> Object:
-    """An object as a person would have written it: without what controllers and runs noted on it."""
+    """Return a stored object as a manifest would state it.
+
+    Without what controllers and runs recorded on it.
+    """
     metadata = stored["metadata"]
     annotations = {
         key: value

@@ -1,11 +1,12 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What every store of objects offers, whether the objects are files or live in a Kubernetes API (DESIGN.md, "Store").
+"""Interface and rules of every store, whether files or a Kubernetes API.
 
-Objects are plain dicts of JSON types in Cluster API's shapes. The rules are those of the Kubernetes API, so that the
-same code works above every store: optimistic concurrency by ``metadata.resourceVersion``, a ``generation`` that moves
-with the desired state only, and finalizers that keep a deleted object until they are gone.
+Objects are plain dicts of JSON types in Cluster API's shapes. The rules are those of the Kubernetes API
+(docs/store.md, "As in Kubernetes"), so that the same code works above every store: optimistic concurrency by
+``metadata.resourceVersion``, a ``generation`` that moves with the desired state only, and finalizers that keep a
+deleted object until they are gone.
 """
 
 from __future__ import annotations
@@ -40,7 +41,10 @@ _KIND = re.compile(r"[A-Z][A-Za-z0-9]{0,62}\Z")
 
 
 class StoreError(Exception):
-    """Something about the store that a person must know: what is wrong, where, why, and what to do."""
+    """Error of the store that the user must know.
+
+    It states what is wrong, where, why, and the remedy.
+    """
 
     def __init__(self, what: str, where: str, why: str, fix: str) -> None:
         super().__init__(visible(f"{what} ({where}): {why}. {fix}"))
@@ -55,22 +59,25 @@ class NotFound(StoreError):
 
 
 class AlreadyExists(StoreError):
-    """An object of that kind, namespace and name is in the store already."""
+    """An object of that kind, namespace and name is already stored."""
 
 
 class Conflict(StoreError):
-    """The object was changed by someone else since it was read."""
+    """The object was changed by another writer since it was read."""
 
 
 class Store(abc.ABC):
-    """The interface of every store. All methods raise :class:`StoreError` where the store itself fails."""
+    """Interface of every store.
+
+    All methods raise :class:`StoreError` where the store itself fails.
+    """
 
     _fence: Fence | None = None
 
     def fenced_by(self, fence: Fence) -> None:
-        """Have ``fence`` called right before each write, which is not made where it raises (docs/store.md, "The fencing number").
+        """Call ``fence`` before each write; where it raises, nothing is written (docs/store.md, "The fencing number").
 
-        A store of files calls it while nobody else can write, take or raise a lock; an API compares objects alone, so that a request
+        A store of files calls it while no other process can write, take or raise a lock; an API compares objects alone, so that a request
         that was sent before the lock was lost may still arrive.
         """
         self._fence = fence
@@ -80,16 +87,21 @@ class Store(abc.ABC):
             self._fence()
 
     def journal_directory(self) -> str | None:
-        """Return the directory that the journals are in, None where the store has none (yet)."""
+        """Return the directory of the journals, None where there is none (yet)."""
         return None
 
     def host(self) -> str:
-        """Return the URL of the Kubernetes API that the objects are in, "" where they are in none."""
+        """Return the URL of the objects' Kubernetes API, or "".
+
+        It is "" where the objects are in no API.
+        """
         return ""
 
     @contextlib.contextmanager
     def view(self, whole: str | None = None) -> t.Iterator[None]:
-        """Within it, a store that costs a request for each question asks once for the same thing (``view.py``); files are just read.
+        """Open a view: within it the same request is sent once (``view.py``).
+
+        Only a store that costs a request for each question does so; files are just read.
 
         Args:
             whole: ``view.OF_NAMESPACE`` or ``view.OF_ALL`` where everything of each kind that is asked for will be needed.
@@ -97,11 +109,14 @@ class Store(abc.ABC):
         yield
 
     def look_again(self) -> None:
-        """Within a view: begin it anew. Called before each of several observations."""
+        """Start the current view again, before each of several observations."""
         return
 
     def ahead(self, kind_ref: KindRef, namespace: str, labels: t.Mapping[str, str]) -> None:
-        """Within a view: ask at once for objects that will be got one by one."""
+        """Request objects at once that will be read one by one.
+
+        Only within a view.
+        """
         return
 
     @abc.abstractmethod
@@ -112,27 +127,37 @@ class Store(abc.ABC):
     def list(
         self, kind_ref: KindRef, namespace: str | None = None, labels: t.Mapping[str, str] | None = None
     ) -> Objects:
-        """Return the objects of a kind that carry all of ``labels``, ordered by namespace and name."""
+        """Return the objects of a kind that carry all of ``labels``.
+
+        They are ordered by namespace and name.
+        """
 
     def names(self, kind_ref: KindRef, namespace: str | None = None) -> t.Sequence[tuple[str, str]]:
-        """Return namespace and name of every object of a kind, also of one that can't be read."""
+        """Return namespace and name of every object of a kind.
+
+        An object that can't be read is among them.
+        """
         listed = ((each["metadata"]["namespace"], each["metadata"]["name"]) for each in self.list(kind_ref, namespace))
         return [(str(where), str(name)) for where, name in listed]
 
     @abc.abstractmethod
     def create(self, obj: Object) -> Object:
-        """Store a new object and return it with uid, resourceVersion, generation and creationTimestamp.
+        """Store a new object and return it as stored.
+
+        The result has uid, resourceVersion, generation and creationTimestamp.
 
         Raises :class:`AlreadyExists`.
         """
 
     @abc.abstractmethod
     def update(self, obj: Object) -> Object:
-        """Replace an object and return it as stored; where nothing differs nothing is written.
+        """Replace an object and return it as stored.
+
+        Where nothing differs nothing is written.
 
         ``metadata.resourceVersion`` must be that of the stored object, else :class:`Conflict`. ``generation`` moves
         when ``spec`` differs. uid, creationTimestamp and generation are the store's own. An object that is being
-        deleted is gone when its last finalizer is taken off. Raises :class:`NotFound`.
+        deleted is gone when its last finalizer is removed. Raises :class:`NotFound`.
         """
 
     @abc.abstractmethod
@@ -141,21 +166,29 @@ class Store(abc.ABC):
     ) -> Object | None:
         """Delete an object; return None when it is gone.
 
-        An object with finalizers gets a ``deletionTimestamp`` instead and is returned; it goes with its last
+        An object with finalizers gets a ``deletionTimestamp`` instead and is returned; it is gone with its last
         finalizer. With ``resource_version`` the object must not have changed since, else :class:`Conflict`.
         Raises :class:`NotFound`.
         """
 
     def scale(self, kind_ref: KindRef, namespace: str, name: str, replicas: int) -> None:
-        """Set ``spec.replicas`` and nothing else. Raises :class:`NotFound`, and :class:`Conflict` where it was changed meanwhile."""
+        """Set ``spec.replicas`` and nothing else.
+
+        Raises :class:`NotFound`, and :class:`Conflict` where it was changed meanwhile.
+        """
         self.modify(kind_ref, namespace, name, lambda stored: stored["spec"].update(replicas=replicas))
 
     def record(self, obj: Object, reason: str, message: str, warning: bool = False) -> None:
-        """Explain to people what is done to an object and why, where the store has a place for that (Events); never fails."""
+        """Record an Event about an object: what was done, and why.
+
+        It is for the operator and never fails; a store without a place for Events does nothing.
+        """
         return
 
     def modify(self, kind_ref: KindRef, namespace: str, name: str, change: Change) -> Object:
-        """Read an object, let ``change`` alter it, write it; again from the start when someone else was faster.
+        """Read an object, let ``change`` alter it, and write it.
+
+        All of it is repeated where another writer was faster.
 
         ``change`` gets a copy and alters it in place, or returns another whole object; anything else that it returns
         (a lambda always returns something) is ignored. It may run several times and must have no other effect.
@@ -181,7 +214,7 @@ class Store(abc.ABC):
 
 
 def describe(kind_ref: KindRef, namespace: str, name: str) -> str:
-    """Return how messages name an object: ``Machine default/prod-abcde``."""
+    """Return an object's name for messages: ``Machine default/prod-abcde``."""
     return f"{kind_ref[1]} {namespace}/{name}"
 
 
@@ -198,7 +231,7 @@ def not_found(kind_ref: KindRef, namespace: str, name: str) -> NotFound:
 def changed_since(
     kind_ref: KindRef, namespace: str, name: str, why: str = "it has another version than the change was made to"
 ) -> Conflict:
-    """Return the error for a change that was made to what isn't there any more."""
+    """Return the error for a change to an object's outdated version."""
     return Conflict(
         f"{describe(kind_ref, namespace, name)} was changed by someone else",
         f"group {kind_ref[0] or 'core'}",
@@ -208,7 +241,10 @@ def changed_since(
 
 
 def check_unchanged(kind_ref: KindRef, stored: Object, resource_version: str | None, uid: str | None) -> None:
-    """Raise :class:`Conflict` where a change was made to another version of an object, or to another object of its name."""
+    """Raise :class:`Conflict` where an object isn't the one that was read.
+
+    It has another version, or it is another object of the same name.
+    """
     current = stored["metadata"]
     if resource_version == current["resourceVersion"] and uid in (None, current["uid"]):
         return
@@ -221,7 +257,10 @@ def check_unchanged(kind_ref: KindRef, stored: Object, resource_version: str | N
 
 
 def check_deletion_untouched(kind_ref: KindRef, metadata: Object, current: Object) -> None:
-    """Refuse an update that sets or takes back a deletion, which is :meth:`Store.delete`'s."""
+    """Refuse an update that sets or removes a ``deletionTimestamp``.
+
+    Only :meth:`Store.delete` sets one.
+    """
     if metadata.get("deletionTimestamp") == current.get("deletionTimestamp"):
         return
     raise StoreError(
@@ -233,7 +272,7 @@ def check_deletion_untouched(kind_ref: KindRef, metadata: Object, current: Objec
 
 
 def kind_ref_of(obj: t.Mapping[str, t.Any]) -> KindRef:
-    """Return the (apiGroup, kind) of an object by its apiVersion and kind; checked."""
+    """Return the checked (apiGroup, kind) of an object."""
     version = obj.get("apiVersion")
     kind = obj.get("kind")
     if not isinstance(version, str) or not version or not isinstance(kind, str):
@@ -249,7 +288,7 @@ def kind_ref_of(obj: t.Mapping[str, t.Any]) -> KindRef:
 
 
 def check_kind_ref(kind_ref: KindRef) -> None:
-    """Refuse a group or kind that isn't one; both become part of a path."""
+    """Refuse an invalid apiGroup or kind; both become part of a path."""
     group, kind = kind_ref
     if group and not is_subdomain(group):
         raise _bad_name("apiGroup", group, "a DNS name of lower-case letters, digits, '-' and '.' (RFC 1123)")
@@ -258,7 +297,10 @@ def check_kind_ref(kind_ref: KindRef) -> None:
 
 
 def check_namespace(namespace: str) -> None:
-    """Refuse a namespace that is not an RFC 1123 label; it becomes part of a path."""
+    """Refuse a namespace that is no RFC 1123 label.
+
+    It becomes part of a path.
+    """
     if not isinstance(namespace, str) or not _LABEL.match(namespace):
         raise _bad_name(
             "metadata.namespace", namespace, "1 to 63 lower-case letters, digits and '-' (an RFC 1123 label)"
@@ -266,7 +308,10 @@ def check_namespace(namespace: str) -> None:
 
 
 def check_name(name: str) -> None:
-    """Refuse an object name that is not an RFC 1123 subdomain; it becomes part of a path."""
+    """Refuse an object name that is no RFC 1123 subdomain.
+
+    It becomes part of a path.
+    """
     if not is_subdomain(name):
         raise _bad_name(
             "metadata.name", name, "at most 253 lower-case letters, digits, '-' and '.' (an RFC 1123 subdomain)"
@@ -274,12 +319,17 @@ def check_name(name: str) -> None:
 
 
 def is_subdomain(text: t.Any) -> bool:
-    """Tell whether a text is an RFC 1123 subdomain as Kubernetes asks of object names."""
+    """Return whether a text is an RFC 1123 subdomain, like object names.
+
+    Kubernetes asks that of object names.
+    """
     return isinstance(text, str) and 0 < len(text) <= 253 and all(_PART.match(part) for part in text.split("."))
 
 
 def plain(value: t.Any, path: str = "") -> t.Any:
-    """Return a copy of ``value`` that is made of JSON types only; refuses anything else, naming its path.
+    """Return a copy of ``value`` that is made of JSON types only.
+
+    Refuses anything else, naming its path.
 
     Subclasses are reduced to the plain type: Ansible marks texts that came from a task's arguments by a class of its own.
     """
@@ -305,13 +355,16 @@ def plain(value: t.Any, path: str = "") -> t.Any:
 
 
 def plain_object(obj: t.Mapping[str, t.Any]) -> Object:
-    """Return a copy of an object that is made of JSON types only; see :func:`plain`."""
+    """Return a copy of an object in JSON types only (:func:`plain`)."""
     copied: Object = plain(obj)
     return copied
 
 
 def is_shaped(obj: Object) -> bool:
-    """Tell whether the fields that objects of all kinds have are of their types; one that is missing or null is."""
+    """Return whether the fields common to all kinds have their types.
+
+    A field that is missing or null has.
+    """
     texts = [obj["metadata"].get(field) for field in ("labels", "annotations")]
     lists = [obj["metadata"].get(field) for field in ("finalizers", "ownerReferences")]
     return (

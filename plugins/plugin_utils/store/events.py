@@ -1,19 +1,19 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Events: what a run did to an object and why, where ``kubectl describe`` shows it.
+"""Events: the record of a run's changes that ``kubectl describe`` shows.
 
-An Event explains and decides nothing: where it can't be written (no right to, nobody answers) the run goes on without.
+An Event explains and decides nothing: where it can't be written (no right to, no answer) the run continues without.
 """
 
 from __future__ import annotations
 
 import hashlib
 import socket
-from datetime import datetime, timezone
 
 from ...module_utils.common.legible import one_line
 from ...module_utils.common.redact import redact
+from ...module_utils.common.values import now_rfc3339
 from .base import Object, StoreError, plain
 from .kubernetes.requests import FIELD_MANAGER, KubernetesApi
 
@@ -24,7 +24,7 @@ _LONGEST_NAME = 230
 
 
 class Events:
-    """Writes Events beside the objects that they are about.
+    """Writer of Events about a run's objects.
 
     Args:
         api: the API that the objects are in.
@@ -35,12 +35,12 @@ class Events:
         self._given_up = False
 
     def record(self, obj: Object, reason: str, message: str, warning: bool = False) -> None:
-        """Write an Event about an object; the same one again counts on.
+        """Write an Event about an object, or count the same one again.
 
         Args:
             obj: the object, as it was read.
             reason: one word, as Cluster API's where it has one for this.
-            message: for people; what looks like a secret is taken out.
+            message: for the operator; what looks like a secret is removed.
             warning: whether something went wrong.
         """
         if self._given_up:
@@ -63,12 +63,15 @@ class Events:
 
 
 def event_of(obj: Object, reason: str, message: str, warning: bool = False) -> Object:
-    """Return the Event: its name is made of what it says, so that the same one is found again."""
+    """Return the Event about an object.
+
+    Its name is made of its content, so that the same Event is found again.
+    """
     metadata = obj["metadata"]
     text = _short(one_line(redact(" ".join(str(plain(message)).split()))))
     kind = WARNING if warning else NORMAL
     said = "\0".join((str(metadata.get("uid")), kind, reason, text))
-    now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    now = now_rfc3339()
     return {
         "apiVersion": "v1",
         "kind": "Event",

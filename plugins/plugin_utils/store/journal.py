@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The write-ahead journal of a cluster: what a run was about to do, and what came of it.
+"""Write-ahead journal of a cluster: intents, outcomes and notes of its runs.
 
-One JSON object a line in ``<store>/<namespace>/journal/<cluster>.jsonl``. It is for people, for tests and for naming
-what was under way; decisions never read it (DESIGN.md, "The journal").
+One JSON object a line in ``<store>/<namespace>/journal/<cluster>.jsonl``. It is for users, for tests and for naming
+what was under way; decisions never read it (docs/store.md, "The journal").
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import json
 import os
 import secrets
 import typing as t
-from datetime import datetime, timezone
 
 from ...module_utils.common.legible import visible
 from ...module_utils.common.redact import redact
+from ...module_utils.common.values import now_rfc3339
 from ..processes.failpoints import around
 from . import base
 from .file import disk
@@ -57,12 +57,14 @@ DETAIL_FIELDS = frozenset(
 
 
 def new_run_id() -> str:
-    """Return the name of one run: 12 random hexadecimal digits."""
+    """Return a new run's id: 12 random hexadecimal digits."""
     return secrets.token_hex(6)
 
 
 class Journal:
-    """The journal of one cluster. Every call stands by itself; several processes may write.
+    """Journal of one cluster, which several processes may write.
+
+    Every call is independent of the others.
 
     Args:
         store_dir: the file store's directory.
@@ -84,7 +86,7 @@ class Journal:
         base.check_name(cluster)
         self._store = FileStore(store_dir)
         self._folder = os.path.join(self._store.directory, namespace, JOURNAL_FOLDER)
-        self._clock = clock or _utc_now
+        self._clock = clock or now_rfc3339
         self._max_bytes = max_bytes
         self.path = os.path.join(self._folder, f"{cluster}.jsonl")
 
@@ -95,7 +97,9 @@ class Journal:
         run: str = "",
         details: t.Mapping[str, t.Any] | None = None,
     ) -> str:
-        """Record what is about to be done, durably, and return the entry's id for :meth:`outcome`.
+        """Record an intent durably and return its id for :meth:`outcome`.
+
+        It is written before the action starts.
 
         ``details`` holds only the fields of ``DETAIL_FIELDS``, scalars; texts are redacted and cut to 2,000 characters.
         """
@@ -114,21 +118,30 @@ class Journal:
         return identifier
 
     def outcome(self, identifier: str, result: str, message: str = "") -> None:
-        """Record what came of an intent: ``result`` is a word such as succeeded or failed, ``message`` says more."""
+        """Record the outcome of an intent.
+
+        ``result`` is a word such as succeeded or failed, ``message`` gives the details.
+        """
         entry = {"event": "outcome", "id": _text(identifier), "time": self._clock(), "result": _text(result)}
         entry["message"] = _text(message)
         with around(f"journal outcome {result}"):
             self._append(entry)
 
     def note(self, run: str, message: str) -> None:
-        """Record something that a run has changed, in words; what belongs to a step is also told by the step's intent."""
+        """Record a change of a run in words.
+
+        The intent of a step also records what belongs to the step.
+        """
         entry = {"event": "note", "id": secrets.token_hex(6), "time": self._clock(), "run": _text(run)}
         entry["message"] = _text(message)
         with around("journal note"):
             self._append(entry)
 
     def entries(self, limit: int | None = None) -> list[Entry]:
-        """Return the entries, oldest first, or the last ``limit`` of them; lines that can't be read are left out."""
+        """Return the entries, or the last ``limit`` of them, oldest first.
+
+        Lines that can't be read are left out.
+        """
         found = _parse(disk.read_file(f"{self.path}.1")) + _parse(disk.read_file(self.path))
         # A rotation carries open intents over: an entry that is in both files counts once.
         unique = {(entry["event"], entry["id"]): entry for entry in found}
@@ -136,16 +149,21 @@ class Journal:
         return ordered if limit is None else ordered[-limit:] if limit > 0 else []
 
     def open_intents(self) -> list[Entry]:
-        """Return the intents that have no outcome, oldest first: what was under way when a run ended."""
+        """Return the intents without an outcome, oldest first.
+
+        They are the actions that were under way when a run ended.
+        """
         return _open_intents(_parse(disk.read_file(self.path)))
 
     def last(self) -> Entry | None:
-        """Return the newest entry, or None."""
+        """Return the newest entry, None where there is none."""
         entries = self.entries(1)
         return entries[0] if entries else None
 
     def last_action(self) -> Entry | None:
-        """Return the newest step as ``{at, action, target, outcome}``, or None where the journal has none.
+        """Return the newest step as ``{at, action, target, outcome}``.
+
+        None where the journal has none.
 
         ``at`` is when its outcome was written, or its intent where there is no outcome yet (``outcome`` is then None).
         Reads the end of the file only: it is read with every observation.
@@ -182,7 +200,10 @@ class Journal:
 
 
 def _tail(path: str, size: int) -> bytes | None:
-    """Return the last ``size`` bytes of a file, without the line that they begin in; None where there is no such file."""
+    """Return the last ``size`` bytes of a file, from a line's start.
+
+    The line that they begin in is left out. None where there is no such file.
+    """
     try:
         with open(path, "rb") as stream:
             length = stream.seek(0, os.SEEK_END)
@@ -252,7 +273,3 @@ def _refused(field: str, why: str) -> base.StoreError:
         f"{why}; so nothing secret can get into the journal",
         f"Nothing was written. Use a scalar under one of: {', '.join(sorted(DETAIL_FIELDS))}.",
     )
-
-
-def _utc_now() -> str:
-    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

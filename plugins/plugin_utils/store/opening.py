@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The store that a task or an inventory names by its options: its objects, its locks, its journals (docs/store.md)."""
+"""Opening of the store that options name: objects, locks and journals (docs/store.md)."""
 
 from __future__ import annotations
 
@@ -67,17 +67,13 @@ _NOT_WRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQ
 _ROOM = 16 * 1024
 
 
-# For how long a run asks an API again that doesn't answer: its own machines may be the ones that are replaced.
-PATIENCE_SECONDS = 30.0
-
-
 def open_store(
     options: Options,
     encrypt: t.Optional[Cipher] = None,
     decrypt: t.Optional[Cipher] = None,
     patience_seconds: float = 0.0,
 ) -> Store:
-    """Open the store.
+    """Return the store that the options name.
 
     Args:
         options: as STORE_SPEC has them.
@@ -97,7 +93,10 @@ def open_store(
 
 
 def open_locks(options: Options, patience_seconds: float = 0.0) -> Locks:
-    """Return the locks of the store's clusters; ``patience_seconds`` as of :func:`open_store`."""
+    """Return the locks of the store's clusters.
+
+    ``patience_seconds`` is as of :func:`open_store`.
+    """
     check(options)
     if not is_kubernetes(options):
         return FileLocks(options["path"])
@@ -105,14 +104,20 @@ def open_locks(options: Options, patience_seconds: float = 0.0) -> Locks:
 
 
 def refuse_others(options: Options, patience_seconds: float = 0.0) -> None:
-    """Raise StoreError where somebody else manages the same objects in the store's API, Cluster API's controllers; for a run that begins."""
+    """Raise StoreError where Cluster API's controllers manage the same objects.
+
+    They run in the store's API. Called when a run starts.
+    """
     if is_kubernetes(options):
         package = "ansible_collections.kubeadm.control_plane.plugins.plugin_utils.management.recognition"
         importlib.import_module(package).refuse_cluster_api(_api(options, patience_seconds))
 
 
 def unwritable(options: Options, namespace: str) -> str:
-    """Tell why nothing can be written to the store's folder, which for objects in an API has the journals; "" where something can."""
+    """Return why the store's folder is not writable, "" where it is.
+
+    For objects in an API that folder holds the journals.
+    """
     folder = journal_directory(options)
     parent = os.path.dirname(folder)
     if not os.path.isdir(parent):
@@ -145,7 +150,10 @@ def _refuses_files(folder: str) -> str:
 
 
 def require_writable(options: Options, namespace: str, patience_seconds: float = 0.0) -> None:
-    """Raise StoreError where nothing can be written to the store, with these credentials; for whoever only tells what would be."""
+    """Raise StoreError where these credentials can't write to the store.
+
+    For callers that only report what a run would do.
+    """
     check(options)
     fix = "Nothing was done. Name another folder in the inventory's option store, or make this one writable for the user who runs Ansible."
     problem = unwritable(options, namespace)
@@ -176,9 +184,11 @@ def require_writable(options: Options, namespace: str, patience_seconds: float =
 
 
 def require_namespace(options: Options, namespace: str, patience_seconds: float = 0.0) -> None:
-    """Raise StoreError where the store's API is known not to have a namespace, in which nothing can be made; for whoever only tells what would be.
+    """Raise StoreError where the store's API is known to lack a namespace.
 
-    Whoever may not look at namespaces, as a runner with the Role of ``install`` may not, isn't told.
+    Nothing can be created there. For callers that only report what a run would do.
+
+    Credentials that may not read namespaces, such as a runner's with the Role of ``install``, get no error.
     """
     if not is_kubernetes(options):
         return
@@ -194,22 +204,28 @@ def require_namespace(options: Options, namespace: str, patience_seconds: float 
 
 
 def journal_directory(options: Options) -> str:
-    """Return the folder on this controller that the journals are in: a file store, for another store one that has nothing else."""
+    """Return the folder of the journals on this controller.
+
+    It is a file store's own folder; for another store it holds nothing else.
+    """
     return os.path.abspath(os.path.expanduser(str(options["path"])))
 
 
 def exists(options: Options) -> bool:
-    """Tell whether there may be anything to read: a folder that isn't there yet is an empty store, and reading makes none."""
+    """Return whether the store may hold anything to read.
+
+    A folder that isn't there yet is an empty store, and reading creates none.
+    """
     return is_kubernetes(options) or os.path.isdir(options["path"])
 
 
 def is_not_installed(error: StoreError) -> bool:
-    """Tell whether an error says that a Kubernetes API has no such kinds (yet)."""
+    """Return whether a Kubernetes API lacks the kinds, by its error."""
     return getattr(error, "status", None) == NOT_FOUND
 
 
 def describe(options: Options) -> str:
-    """Return how messages name the store."""
+    """Return the store's name for messages."""
     if not is_kubernetes(options):
         return str(options["path"])
     setting = _module("kubernetes.options").setting
@@ -218,7 +234,10 @@ def describe(options: Options) -> str:
 
 
 def export_directory(options: Options) -> t.Optional[str]:
-    """Return the folder in which a copy of a Kubernetes store's objects is kept as a file store, None where none is."""
+    """Return the folder of a Kubernetes store's exported copy, or None.
+
+    The copy is kept as a file store; None where none is kept.
+    """
     return os.path.abspath(os.path.expanduser(str(options["export"]))) if options.get("export") else None
 
 
@@ -228,7 +247,7 @@ def host(options: Options) -> str:
 
 
 def title(options: Options) -> str:
-    """Return the store's name that is the same in every run: its folder, or its API's URL."""
+    """Return the store's permanent name: its folder or its API's URL."""
     return (
         f"the Kubernetes API {host(options)}"
         if is_kubernetes(options)
@@ -237,7 +256,7 @@ def title(options: Options) -> str:
 
 
 def keeps_itself(store: Store, cluster: t.Mapping[str, t.Any]) -> bool:
-    """Tell whether a stored Cluster's endpoint is the very API that the store is in."""
+    """Return whether a stored Cluster's endpoint is the store's own API."""
     endpoint = (cluster.get("spec") or {}).get("controlPlaneEndpoint") or {}
     url = urllib.parse.urlsplit(store.host())
     if not url.hostname or not endpoint.get("host"):
@@ -247,17 +266,20 @@ def keeps_itself(store: Store, cluster: t.Mapping[str, t.Any]) -> bool:
 
 
 def is_kubernetes(options: Options) -> bool:
-    """Tell whether the objects live in a Kubernetes API."""
+    """Return whether the objects are in a Kubernetes API."""
     return str(options.get("type") or FILE) == KUBERNETES
 
 
 def connection(options: Options) -> dict[str, t.Any]:
-    """Return what is given of the connection options, as plain values."""
+    """Return the connection options that are given, as plain values."""
     return {name: _plain(options[name]) for name in CONNECTION_SPEC if options.get(name) not in (None, "", [], {})}
 
 
 def check(options: Options) -> None:
-    """Refuse options that are missing, or have no meaning for the type of the store. Nothing is asked."""
+    """Refuse options that are missing or meaningless for the store's type.
+
+    Nothing is asked of an API.
+    """
     if not options.get("path"):
         raise StoreError(
             "the store's path is missing",
@@ -280,11 +302,13 @@ def check(options: Options) -> None:
 
 
 def of_inventory(given: Options, folder: str) -> dict[str, t.Any]:
-    """Return the options that stand in an inventory file as tasks get them: every path absolute, and of the connection only what is given.
+    """Return an inventory file's store options in the form for tasks.
+
+    Every path is absolute, and of the connection only what is given is in it.
 
     Args:
         given: the option ``store``, aliases and all.
-        folder: the file's folder, which relative paths are meant from.
+        folder: the file's folder, to which relative paths refer.
 
     Raises:
         StoreError: an option, or the store's type, is not known, or a path is none.

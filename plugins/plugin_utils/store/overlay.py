@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A store for check mode: reads another store, keeps every write in memory."""
+"""Store for check mode: reads another store, keeps writes in memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from .base import AlreadyExists, KindRef, Object, Objects, Store, describe, kind
 
 
 class OverlayStore(Store):
-    """What would be in the store, without writing to it; ``base`` is None where there is no store yet."""
+    """Store that keeps writes in memory above the store ``base``.
+
+    ``base`` is None where there is no store yet.
+    """
 
     def __init__(self, base: t.Optional[Store], now: str) -> None:
         self._base = base
@@ -21,7 +24,7 @@ class OverlayStore(Store):
         self._written: dict[tuple[KindRef, str, str], t.Optional[Object]] = {}
 
     def journal_directory(self) -> t.Optional[str]:
-        """Return the other store's directory: what was done is read, and nothing is added."""
+        """Return the other store's journal directory, for reading only."""
         return self._base.journal_directory() if self._base is not None else None
 
     def host(self) -> str:
@@ -30,22 +33,22 @@ class OverlayStore(Store):
 
     @contextlib.contextmanager
     def view(self, whole: t.Optional[str] = None) -> t.Iterator[None]:
-        """Within it the other store is asked once for the same thing."""
+        """Open a view of the other store."""
         with self._base.view(whole) if self._base is not None else contextlib.nullcontext():
             yield
 
     def look_again(self) -> None:
-        """Have the other store begin its view anew; what is in memory stays."""
+        """Start the other store's view again; writes in memory stay."""
         if self._base is not None:
             self._base.look_again()
 
     def ahead(self, kind_ref: KindRef, namespace: str, labels: t.Mapping[str, str]) -> None:
-        """Ask the other store at once for objects that will be got one by one."""
+        """Request objects at once that the other store's view will read."""
         if self._base is not None:
             self._base.ahead(kind_ref, namespace, labels)
 
     def get(self, kind_ref: KindRef, namespace: str, name: str) -> t.Optional[Object]:
-        """Return a copy of the object as it would be."""
+        """Return a copy of the object, with the writes in memory."""
         key = (kind_ref, namespace, name)
         if key in self._written:
             return copy.deepcopy(self._written[key])
@@ -54,7 +57,7 @@ class OverlayStore(Store):
     def list(
         self, kind_ref: KindRef, namespace: t.Optional[str] = None, labels: t.Optional[t.Mapping[str, str]] = None
     ) -> Objects:
-        """Return the objects of a kind as they would be."""
+        """Return the objects of a kind, with the writes in memory."""
         found = {}
         # What a change in memory gives these labels is among the written.
         for each in self._base.list(kind_ref, namespace, labels) if self._base is not None else []:

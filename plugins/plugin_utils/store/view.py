@@ -1,10 +1,13 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What was read of a store that costs a request for every question: each object and each list once, as of when it was asked for.
+"""View of a store: each object and list is read once.
 
-A view is as old as its first question. Whoever opens one decides for how long that is good enough (one observation, as a rule). What
-is written through the same store is seen in it; where a write finds that somebody else was faster, all of it is forgotten.
+It is for a store that costs a request for every question.
+
+A view is as old as its first question. Its caller decides for how long that is good enough (one observation, as a
+rule). What is written through the same store is seen in it; where a write finds that another writer was faster, all of
+it is forgotten.
 """
 
 from __future__ import annotations
@@ -23,10 +26,10 @@ OF_NAMESPACE, OF_ALL = "namespace", "all"
 
 
 class View:
-    """One view.
+    """View of a store: the objects and lists that were read.
 
     Args:
-        whole: None, ``OF_NAMESPACE`` or ``OF_ALL``: for who reads many clusters one after another.
+        whole: None, ``OF_NAMESPACE`` or ``OF_ALL``: for callers that read many clusters one after another.
     """
 
     def __init__(self, whole: str | None = None) -> None:
@@ -39,22 +42,22 @@ class View:
         self._labelled: dict[tuple[_Listed, str], dict[t.Any, _Places]] = {}
 
     def widened(self, namespace: str | None, labels: Labels) -> tuple[str | None, Labels]:
-        """Return what to ask for where this namespace and these labels are wanted."""
+        """Return the namespace and labels to request in place of these."""
         if self._whole is None:
             return namespace, labels
         return (None if self._whole == OF_ALL else namespace), None
 
     @property
     def reads_whole_kinds(self) -> bool:
-        """Whether an object is to be asked for with all others of its kind."""
+        """Flag of a view that reads each kind as a whole."""
         return self._whole is not None
 
     def lists(self, kind_ref: KindRef, namespace: str | None) -> bool:
-        """Tell whether all objects of a kind are known."""
+        """Return whether all objects of a kind are known."""
         return any((kind_ref, each, ()) in self._lists for each in (namespace, None))
 
     def knows(self, kind_ref: KindRef, namespace: str, name: str) -> bool:
-        """Tell whether it is known that an object is there, or that it isn't."""
+        """Return whether an object is known, as present or as missing."""
         return (kind_ref, namespace, name) in self._objects or self.lists(kind_ref, namespace)
 
     def get(self, kind_ref: KindRef, namespace: str, name: str) -> Object | None:
@@ -62,7 +65,10 @@ class View:
         return copy.deepcopy(self._objects.get((kind_ref, namespace, name)))
 
     def list(self, kind_ref: KindRef, namespace: str | None, labels: Labels) -> Objects | None:
-        """Return the objects of a kind, ordered by namespace and name; None where they were not asked for."""
+        """Return the known objects of a kind, None if never requested.
+
+        They are ordered by namespace and name.
+        """
         wanted = _sorted(labels)
         for key in ((kind_ref, namespace, wanted), (kind_ref, namespace, ()), (kind_ref, None, ())):
             if key in self._lists:
@@ -83,7 +89,10 @@ class View:
         return self._labelled[(key, name)].get(value, [])
 
     def keep(self, kind_ref: KindRef, obj: Object, written: bool = False) -> None:
-        """Take in an object as it is in the store now; ``written`` by this store itself, so that lists may have changed."""
+        """Record an object's current state in the view.
+
+        ``written``: this store itself wrote it, so that lists may have changed.
+        """
         metadata = obj["metadata"]
         place = (kind_ref, str(metadata["namespace"]), str(metadata["name"]))
         before = self._objects.get(place)
@@ -97,14 +106,14 @@ class View:
                 self._drop_lists(kind_ref)
 
     def keep_missing(self, kind_ref: KindRef, namespace: str, name: str) -> None:
-        """Take in that there is no such object."""
+        """Record in the view that an object does not exist."""
         place = (kind_ref, namespace, name)
         if self._objects.get(place) is not None:
             self._drop_lists(kind_ref)
         self._objects[place] = None
 
     def keep_list(self, kind_ref: KindRef, namespace: str | None, labels: Labels, found: Objects) -> None:
-        """Take in all objects of a kind."""
+        """Record all objects of a kind in the view."""
         places = []
         for each in found:
             place = (kind_ref, str(each["metadata"]["namespace"]), str(each["metadata"]["name"]))
@@ -114,7 +123,7 @@ class View:
         self._lists[(kind_ref, namespace, _sorted(labels))] = places
 
     def forget(self) -> None:
-        """Forget everything: somebody else changes the same objects."""
+        """Forget everything, because another writer changes the same objects."""
         self._objects.clear()
         self._lists.clear()
         self._labelled.clear()

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Objects as YAML that people read, and back, with JSON types only."""
+"""YAML of objects for users to read, with JSON types only."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ _MOST_BITS = 8192
 
 
 class NoYaml(ValueError):
-    """A text that is no YAML, or too much of it. ``line`` is where, 0 where that isn't known; the message may quote a key."""
+    """Text that is no valid YAML, or too much of it.
+
+    ``line`` is where, 0 where that isn't known; the message may quote a key.
+    """
 
     def __init__(self, why: str, line: int = 0) -> None:
         super().__init__(why)
@@ -37,7 +40,9 @@ class NoYaml(ValueError):
 
 
 def to_yaml(obj: Object) -> str:
-    """Return an object as YAML: identity first, texts of several lines as blocks.
+    """Return an object as YAML, or as JSON where YAML is unfaithful.
+
+    Identity comes first, texts of several lines are blocks.
 
     What was written is read back and compared; what YAML can't carry faithfully (half a surrogate pair, a text of white space alone) is
     written as JSON, which :func:`from_yaml` reads too.
@@ -58,7 +63,9 @@ def to_yaml(obj: Object) -> str:
 
 
 def from_yaml(text: str) -> t.Any:
-    """Return what YAML text holds, in JSON types alone, times as texts as in Kubernetes.
+    """Return the content of YAML text in JSON types.
+
+    Times are texts, as in Kubernetes.
 
     Raises:
         NoYaml: also for what is nested or expands too far, and whatever else PyYAML raises for a value that is not of its tag.
@@ -98,7 +105,7 @@ def _need_yaml() -> None:
 
 
 def _scalars() -> t.Any:
-    """Return what reads scalars as PyYAML's SafeLoader does, but for times."""
+    """Return the reader of scalars: PyYAML's SafeLoader rules, but for times."""
     if "scalars" in _classes:
         return _classes["scalars"]
 

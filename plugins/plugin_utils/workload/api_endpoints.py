@@ -1,7 +1,11 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where kubeadm tells joining machines that API servers are: ClusterStatus before Kubernetes 1.22, and cluster-info (kubeadm.md A8, B4).
+"""API server addresses for joining machines: ClusterStatus and cluster-info.
+
+Source: docs/reference/kubeadm.md, "Stored objects".
+
+kubeadm writes them there; ClusterStatus before Kubernetes 1.22 only.
 
 kubeadm join takes the server from cluster-info, and up to 1.21 etcd's members from ClusterStatus: what names a machine that is gone there
 makes the next join fail.
@@ -26,16 +30,18 @@ READS = (*kubeadm_config.READS, compare_and_swap.Read(CLUSTER_INFO, (f"data.{KUB
 
 
 def server_url(host: str, port: int) -> str:
-    """The endpoint as kubeadm writes it into kubeconfigs."""
+    """Return the endpoint's URL as kubeadm writes it into kubeconfigs."""
     return f"https://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def plan(objects: Objects, removed_nodes: t.Sequence[str], server: t.Optional[str]) -> Plan:
-    """What to write so that ClusterStatus has no entry of these Nodes and cluster-info names ``server``.
+    """Return the plan that removes Nodes from ClusterStatus and corrects cluster-info.
+
+    cluster-info then names ``server``.
 
     Args:
         objects: what READS found.
-        removed_nodes: names of Nodes that are gone or are going.
+        removed_nodes: names of Nodes that are deleted or are being deleted.
         server: the control plane endpoint's URL; None leaves cluster-info as it is.
 
     Raises:
@@ -88,14 +94,17 @@ def _cluster_info(objects: Objects, server: str) -> Plan:
 
 
 def server_of(text: str) -> str:
-    """Return the server that a kubeconfig of cluster-info names, "" where it is not one that kubeadm wrote."""
+    """Return the server that a cluster-info kubeconfig names.
+
+    "" where kubeadm did not write the kubeconfig.
+    """
     document = _kubeconfig(text)
     server = document["clusters"][0]["cluster"].get("server") if document is not None else None
     return server if isinstance(server, str) else ""
 
 
 def _kubeconfig(text: str) -> t.Optional[dict[str, t.Any]]:
-    """The kubeconfig with its one cluster, None where it is something else."""
+    """Return the parsed kubeconfig with its one cluster, else None."""
     if len(text) > _LONGEST:
         return None
     try:

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a KubeadmControlPlane says of the objects in its workload cluster (kcp-behaviour.md §1.0, §1.5, §1.12)."""
+"""Desired state of the workload cluster's objects, from a KubeadmControlPlane.
+
+Source: docs/reference/cluster_api.md, "Names and markers", "Rollout", "Add-ons".
+"""
 
 from __future__ import annotations
 
@@ -19,22 +22,25 @@ _Object = t.Mapping[str, t.Any]
 
 
 def version(control_plane: _Object) -> str:
-    """The Kubernetes version that is wanted."""
+    """Return the desired Kubernetes version."""
     return str(control_plane["spec"]["version"])
 
 
 def skips(control_plane: _Object, annotation: str) -> bool:
-    """Whether the user keeps an add-on to themselves."""
+    """Return whether an annotation leaves an add-on to the user."""
     return kinds.is_flagged(control_plane, annotation)
 
 
 def wanted_kubeadm_config(
     cluster: _Object, control_plane: _Object, kubeadm_configs: t.Iterable[_Object] = ()
 ) -> kubeadm_config.Wanted:
-    """What a rollout writes to kubeadm-config before its first new machine; dns is CoreDNS's turn.
+    """Return what a rollout writes to kubeadm-config before its first machine.
 
-    What the spec leaves out is taken out there too, or a machine made for that would be made as before. Only a registry that no machine
-    of ``kubeadm_configs`` was made with stays: somebody else wrote it down (kcp-behaviour.md §1.5).
+    The first new machine, that is; dns is written with CoreDNS.
+
+    What the spec leaves out is removed there too, or a machine made for that would be made as before. Only a registry
+    that no machine of ``kubeadm_configs`` was made with stays: another writer set it
+    (docs/reference/cluster_api.md, "Rollout").
     """
     target = version(control_plane)
     config = control_plane["spec"].get("kubeadmConfigSpec") or {}

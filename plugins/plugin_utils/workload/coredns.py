@@ -1,11 +1,13 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""CoreDNS: its image, its Corefile and what they need (kcp-behaviour.md §1.12, kubeadm.md B5 and B6).
+"""Plan for CoreDNS: image, Corefile and dependencies.
+
+Sources: docs/reference/cluster_api.md, "Add-ons"; docs/reference/kubeadm.md, "Labels and taints", "Image registry".
 
 The order is such that CoreDNS can restart at any moment: its running configuration is kept under the key Corefile-backup, the Deployment
 is pointed there, and only then the new Corefile is written; the new image and the new Corefile come together. A run that was killed in
-between is completed by the next one, which takes the backup for what runs, because the Deployment says so.
+between is completed by the next one, which takes the backup for what runs, because the Deployment states so.
 """
 
 from __future__ import annotations
@@ -51,7 +53,7 @@ Wanted = addons.CorednsWanted
 
 
 def plan(objects: Objects, wanted: Wanted) -> Plan:
-    """What to write so that CoreDNS runs the image that is wanted, with its Corefile migrated.
+    """Return the plan for CoreDNS's desired image, with its Corefile migrated.
 
     Raises:
         WorkloadError: an older release, one that can't be migrated, an image by digest, an unusual Deployment.
@@ -110,7 +112,9 @@ def plan(objects: Objects, wanted: Wanted) -> Plan:
 
 
 def _taken_back(objects: Objects, wanted: Wanted, image: str) -> Plan:
-    """CoreDNS runs the image that is wanted: what an upgrade left that was broken off, and is wanted no more, is put back.
+    """Return the plan that reverts an interrupted CoreDNS upgrade.
+
+    CoreDNS runs the desired image already, and that upgrade's is desired no more.
 
     What runs is under the key Corefile-backup then. The key Corefile may hold what was migrated for the other image, which this one
     may not read; it becomes what runs before the Deployment reads it again.
@@ -152,14 +156,20 @@ def _refused(words: str) -> WorkloadError:
 
 @dataclass(frozen=True)
 class _Volume:
-    """The Deployment's volume that holds the Corefile: its name, the key that is the Corefile now, and the other files in it."""
+    """Volume of the Deployment that holds the Corefile.
+
+    Its name, the key that is the Corefile now, and the other files in it.
+    """
 
     name: str
     key: str
     others: tuple[t.Mapping[str, t.Any], ...]
 
     def patch(self, key: str) -> dict[str, t.Any]:
-        """The volume with the Corefile from ``key``. The API replaces the list of files as a whole, and keeps the rest."""
+        """Return the volume's patch with the Corefile from ``key``.
+
+        The API replaces the list of files as a whole, and keeps the rest.
+        """
         return {"name": self.name, "configMap": {"name": NAME, "items": [{"key": key, "path": KEY}, *self.others]}}
 
 
@@ -168,7 +178,10 @@ def _volumes(pod: t.Mapping[str, t.Any]) -> list[t.Mapping[str, t.Any]]:
 
 
 def corefile_key(pod: t.Mapping[str, t.Any]) -> str:
-    """The key of the ConfigMap that a pod of CoreDNS reads as its Corefile; "" where its volumes don't say it."""
+    """Return the ConfigMap key that a CoreDNS pod reads as Corefile.
+
+    "" where its volumes don't state it.
+    """
     items = [item for each in _volumes(pod) for item in (each["configMap"].get("items") or [])]
     keys = [str(each.get("key")) for each in items if each.get("path") == KEY]
     return keys[0] if len(keys) == 1 else ""
@@ -255,7 +268,10 @@ def _pod_patch(**content: t.Any) -> dict[str, t.Any]:
 
 
 def _tolerations(deployment: t.Mapping[str, t.Any], version: t.Optional[str]) -> t.Optional[list[dict[str, t.Any]]]:
-    """All tolerations where one of the control plane's taints has none yet, else None (kubeadm.md B5)."""
+    """Return all tolerations where one is missing, else None (docs/reference/kubeadm.md, "Labels and taints").
+
+    Missing: one of the control plane's taints is not tolerated yet.
+    """
     there = list(_pod(deployment).get("tolerations") or [])
     keys = kubernetes_facts.dns_toleration_keys(version) if version else (kubernetes_facts.LABEL_CONTROL_PLANE,)
     missing = [key for key in keys if not any(_tolerates(each, key) for each in there)]

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A Corefile as server blocks, plugins and options, and back to text (CoreDNS's configuration, the manual's "Configuration").
+"""Corefile as server blocks, plugins and options, and back to text.
+
+(CoreDNS's configuration, the manual's "Configuration").
 
 The layout is the one that CoreDNS's own migration library writes: four blanks a level, one blank line between server blocks. Comments
 are not kept by it, nor here; the ConfigMap's key Corefile-backup has the text as it was.
@@ -20,12 +22,15 @@ _TOKEN = re.compile(r'"((?:[^"\\]|\\.)*)"|(\S+)', re.DOTALL)
 
 
 class CorefileError(ValueError):
-    """A Corefile that can't be read or migrated: what is wrong, with its line where there is one."""
+    """Error of a Corefile that can't be read or migrated.
+
+    What is wrong, with its line where there is one.
+    """
 
 
 @dataclass
 class Option:
-    """One line inside a plugin: its name and what follows."""
+    """Option: one line inside a plugin, with its name and arguments."""
 
     name: str
     args: list[str] = field(default_factory=list)
@@ -33,7 +38,7 @@ class Option:
 
 @dataclass
 class Plugin:
-    """One plugin of a server block."""
+    """Plugin of a server block."""
 
     name: str
     args: list[str] = field(default_factory=list)
@@ -42,7 +47,10 @@ class Plugin:
 
 @dataclass
 class Server:
-    """One server block: its zones with ports, or a snippet's name in parentheses, and its plugins in order."""
+    """Server block of a Corefile: zones and plugins in order.
+
+    Zones with ports, or a snippet's name in parentheses.
+    """
 
     zones: list[str]
     plugins: list[Plugin] = field(default_factory=list)
@@ -61,7 +69,7 @@ class _Token:
 
 
 def parse(text: str) -> list[Server]:
-    """The server blocks of a Corefile.
+    """Return the server blocks of a Corefile.
 
     Raises:
         CorefileError: braces that don't match, a plugin outside of a block, options nested deeper than CoreDNS's own plugins do,
@@ -138,7 +146,7 @@ def _text(token: _Token) -> str:
 
 
 def to_text(servers: t.Sequence[Server]) -> str:
-    """The Corefile of these server blocks."""
+    """Return the Corefile text of these server blocks."""
     return "\n".join(_server(server) for server in servers)
 
 

@@ -1,11 +1,11 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What has to change in a Corefile between two releases of CoreDNS.
+"""Migration of a Corefile between two releases of CoreDNS.
 
 Source: the rules of CoreDNS's own library, coredns/corefile-migration v1.0.34, which kubeadm and Cluster API use, with deprecations
 taken as "migrate only what the new release removes or ignores" as both do; CoreDNS's release notes 1.5.0, 1.7.0 and 1.8.0. Where that
-library leaves an option that the new plugin refuses (proxy's own options in forward), it is taken out here and said.
+library leaves an option that the new plugin refuses (proxy's own options in forward), it is removed here and reported.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ REFUSE = "refuse a plugin that is gone and has no successor"
 
 @dataclass(frozen=True)
 class Step:
-    """One change that a release needs: its kind, the plugin, the option with its arguments, and the plugins a block must have."""
+    """Step of a migration: one change that a release needs.
+
+    Its kind, the plugin, the option with its arguments, and the plugins a block must have.
+    """
 
     kind: str
     plugin: str = ""
@@ -100,7 +103,10 @@ _SNIPPET = re.compile(r"\(.*\)")
 
 @dataclass(frozen=True)
 class Migration:
-    """A Corefile for another release: its text, what was changed and what was left alone, each in words."""
+    """Migrated Corefile: its text, changes and notices.
+
+    What was changed and what was left alone, each in words.
+    """
 
     text: str
     changes: tuple[str, ...]
@@ -108,7 +114,7 @@ class Migration:
 
 
 def migrate(text: str, from_tag: str, to_tag: str) -> Migration:
-    """A Corefile for the release of ``to_tag``, made from one for the release of ``from_tag``.
+    """Migrate a Corefile from ``from_tag``'s release to ``to_tag``'s release.
 
     Where no step changes anything the text is the very one that was given, comments included.
 

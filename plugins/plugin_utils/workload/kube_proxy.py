@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""kube-proxy's image (kcp-behaviour.md §1.12)."""
+"""Plan for kube-proxy's image (docs/reference/cluster_api.md, "Add-ons")."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ READS = (
 
 
 def plan(objects: Objects, version: str, image_repository: t.Optional[str]) -> Plan:
-    """What to write so that kube-proxy runs the image of ``version``.
+    """Return the plan for kube-proxy's image of ``version``.
 
     Args:
         objects: what READS found.
@@ -53,7 +53,7 @@ def plan(objects: Objects, version: str, image_repository: t.Optional[str]) -> P
 
 
 def container_image(item: t.Mapping[str, t.Any], name: str) -> t.Optional[str]:
-    """The image of a DaemonSet's or Deployment's container of that name; None where it has none."""
+    """Return the image of a DaemonSet's or Deployment's container, else None."""
     template = ((item.get("spec") or {}).get("template") or {}).get("spec") or {}
     found = [str(each.get("image") or "") for each in template.get("containers") or [] if each.get("name") == name]
     return found[0] if found else None

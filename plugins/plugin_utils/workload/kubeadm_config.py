@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""ConfigMap kube-system/kubeadm-config: what kubeadm reads at every join and upgrade (kubeadm.md A8, B4; kcp-behaviour.md §1.5)."""
+"""Plan for ConfigMap kube-system/kubeadm-config, read at joins and upgrades.
+
+Sources: docs/reference/cluster_api.md, "Rollout"; docs/reference/kubeadm.md, "Reconfiguring", "Stored objects".
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,10 @@ _REDACTED = "[redacted]"
 
 @dataclass(frozen=True)
 class ApiEndpoint:
-    """A node's entry in ClusterStatus (Kubernetes before 1.22): there with this address and port, or ``address`` None = gone."""
+    """Entry of a node in ClusterStatus (Kubernetes before 1.22).
+
+    There with this address and port, or ``address`` None = removed.
+    """
 
     node: str
     address: t.Optional[str] = None
@@ -38,7 +44,9 @@ class ApiEndpoint:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is wanted of kubeadm-config; None = as it is. Structures are in the hub form or in Cluster API's classic form.
+    """Desired state of kubeadm-config; None leaves a field unchanged.
+
+    Structures are in the hub form or in Cluster API's classic form.
 
     ``feature_gates`` and the structures replace what is there as a whole. An empty text, or 0, takes a field out, so that kubeadm's own
     value holds. ``health_check_seconds`` is written only where the API version has it in the ClusterConfiguration (before v1beta4).
@@ -59,7 +67,7 @@ class Wanted:
 
 
 def plan(objects: Objects, wanted: Wanted) -> Plan:
-    """What to write to kubeadm-config.
+    """Return the plan for kubeadm-config.
 
     Raises:
         WorkloadError: the ConfigMap or its key is missing or can't be read, or what is wanted contradicts what is there.
@@ -135,7 +143,10 @@ def _scalar(hub: dict[str, t.Any], name: str, value: t.Union[str, int, None]) ->
 
 
 def _health_timeout(document: dict[str, t.Any], api: int, wanted: Wanted) -> None:
-    """The timeout that every join reads from here before v1beta4; left out where that is what kubeadm writes by itself."""
+    """Set the health check timeout for joins, before v1beta4 only, in place.
+
+    Left out where that is what kubeadm writes by itself.
+    """
     if wanted.health_check_seconds is None or api >= kubernetes_facts.OWN_TIMEOUTS:
         return
     server = dict(document.get("apiServer") or {})
@@ -155,7 +166,8 @@ def _image_repository(hub: dict[str, t.Any], wanted: Wanted, warnings: list[str]
     if wanted.image_repository is not None:
         _scalar(hub, "imageRepository", wanted.image_repository)
     elif wanted.kubernetes_version and hub.get("imageRepository") == kubernetes_facts.OLD_REGISTRY:
-        # As kubeadm's own upgrade does: the old registry gets no new images (kubeadm.md B6).
+        # As kubeadm's own upgrade does: the old registry gets no new images.
+        # Source: docs/reference/kubeadm.md, "Image registry".
         moved = kubernetes_facts.default_image_repository(wanted.kubernetes_version)
         if moved != kubernetes_facts.OLD_REGISTRY:
             hub["imageRepository"] = moved
@@ -227,7 +239,8 @@ def _cluster_status(
             return
         text = f"apiVersion: {kubernetes_versions.api(min(api, 2)).api_version}\nkind: {CLUSTER_STATUS}\napiEndpoints: {{}}\n"
     elif not wanted.api_endpoints and api > 2:
-        # An older kubeadm that is still on some machine reads it; 1.22's upgrade takes it away (kubeadm.md B4).
+        # An older kubeadm that is still on some machine reads it; 1.22's upgrade takes it away.
+        # Source: docs/reference/kubeadm.md, "Stored objects".
         return
     stored = kubeadm_document.read(text, "clusterStatus")
     document = copy.deepcopy(stored.data)
@@ -266,7 +279,10 @@ def _change(key: str, before: t.Mapping[str, t.Any], after: t.Mapping[str, t.Any
 
 
 def _shown(value: t.Any, name: str = "") -> t.Any:
-    """A document or its hub form for people: values of environment variables and of arguments that hold secrets are left out."""
+    """Return a document or its hub form without secrets, for messages.
+
+    Values of environment variables and of arguments that hold secrets are left out.
+    """
     if isinstance(value, dict):
         if name == "extraArgs":
             return {key: _argument(key, one) for key, one in value.items()}

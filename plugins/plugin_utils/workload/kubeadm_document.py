@@ -1,11 +1,13 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A kubeadm document of a ConfigMap: read in whatever API version it has, edited in the hub form, written in the target's.
+"""Document of kubeadm in a ConfigMap: read, edited and written.
+
+Read in whatever API version it has, edited in the hub form, written in the target's.
 
 Everything that the edit doesn't touch stays as it was written, as long as the API version stays: unknown fields, removed fields that
 this version still has, a map's order. What kubeadm doesn't know is kept across API versions too, with a warning: kubeadm warns about
-such fields and goes on, and dropping what somebody put there is not for us to decide.
+such fields and continues, and dropping what a user put there is not for us to decide.
 """
 
 from __future__ import annotations
@@ -26,7 +28,10 @@ MAX_BYTES = 2 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Stored:
-    """A document as it is stored: its part of kubeadm's configuration, API number, JSON content and hub form."""
+    """Stored document: configuration part, API number, JSON content and hub form.
+
+    The part is that of kubeadm's configuration.
+    """
 
     part: kinds.Part
     api: int
@@ -35,7 +40,9 @@ class Stored:
 
 
 def read(text: str, key: str) -> Stored:
-    """The one kubeadm document of a ConfigMap's key; ``key`` is the hub's name of the kind, "clusterConfiguration".
+    """Return the one kubeadm document of a ConfigMap's key.
+
+    ``key`` is the hub's name of the kind, "clusterConfiguration".
 
     Raises:
         WorkloadError: the text is not one document of that kind in an API version that is read here.
@@ -75,7 +82,9 @@ def read(text: str, key: str) -> Stored:
 
 
 def given(struct: fields.Struct, value: t.Mapping[str, t.Any], option: str) -> dict[str, t.Any]:
-    """An option's value, in the hub form or in Cluster API's classic form, as hub form.
+    """Return an option's value in the hub form.
+
+    Given in the hub form or in Cluster API's classic form.
 
     Raises:
         ManifestError: unknown fields and wrong types, every one with its path.
@@ -90,7 +99,9 @@ def given(struct: fields.Struct, value: t.Mapping[str, t.Any], option: str) -> d
 def write(
     stored: Stored, hub: t.Mapping[str, t.Any], api: int, version: t.Optional[str]
 ) -> tuple[dict[str, t.Any], list[str]]:
-    """The document of API number ``api`` with this hub form, and warnings.
+    """Return the document of API number ``api``, and warnings.
+
+    It has this hub form.
 
     Args:
         stored: what it is made from.
@@ -131,7 +142,10 @@ def write(
 
 
 def text(document: t.Mapping[str, t.Any]) -> str:
-    """A document as YAML in the layout that kubeadm's own has: keys in alphabetical order, no separator."""
+    """Return a document as YAML in kubeadm's own layout.
+
+    Keys in alphabetical order, no separator.
+    """
     written = yaml_text.documents_text([_sorted(document)])
     return written[len("---\n") :] if written.startswith("---\n") else written
 
@@ -144,7 +158,10 @@ def _field(struct: fields.Struct, name: str, api: int) -> t.Optional[fields.Fiel
 def _with_leftovers(
     field: fields.Field, before: t.Any, after: t.Any, path: str, apis: tuple[int, int], warnings: list[str]
 ) -> t.Any:
-    """A rendered value with what only the stored one can hold: unknown fields and those the hub has elsewhere."""
+    """Return a rendered value with the stored value's other fields.
+
+    Only the stored one can hold them: unknown fields and those the hub has elsewhere.
+    """
     if field.struct is None or not isinstance(before, dict) or not isinstance(after, dict):
         return after
     result = dict(after)
@@ -164,13 +181,13 @@ def _with_leftovers(
 def _leftover(
     field: fields.Field, value: t.Any, path: str, api: int, result: dict[str, t.Any], warnings: list[str]
 ) -> None:
-    """A removed field: kept where the API version still has it, else told."""
+    """Keep a removed field where the API version has it, else warn."""
     if field.since <= api <= field.until:
         result[field.name] = value
     elif field.type == fields.DURATION:
         warnings.append(
             f"{path} ({value}) has no place in {kubernetes_versions.api(api).name}: set timeouts.controlPlaneComponentHealthCheckSeconds of "
-            "initConfiguration and joinConfiguration instead (kubeadm.md B3)."
+            "initConfiguration and joinConfiguration instead."
         )
     elif value not in ("", "CoreDNS", False, None):
         warnings.append(
@@ -180,13 +197,17 @@ def _leftover(
 
 def _say_unknown(path: str, before: int, after: int, warnings: list[str]) -> None:
     if before != after:
+        told, kept = kubernetes_versions.api(before).name, kubernetes_versions.api(after).name
         warnings.append(
-            f"{path} is no field of kubeadm {kubernetes_versions.api(before).name}; it was kept as it is in {kubernetes_versions.api(after).name}. Remove it unless you know better."
+            f"{path} is no field of kubeadm {told}; it was kept as it is in {kept}. Remove it unless you know better."
         )
 
 
 def _same(field: fields.Field, before: t.Any, after: t.Any) -> bool:
-    """Whether two hub values mean the same: nothing and an empty structure do, and so do arguments in another order of names."""
+    """Return whether two hub values mean the same.
+
+    Nothing and an empty structure do, and so do arguments in another order of names.
+    """
     return bool(_comparable(field, before) == _comparable(field, after))
 
 

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The ConfigMap of the kubelets' configuration, which every joining machine reads, and the right to read it (kubeadm.md B4).
+"""Plan for the kubelets' ConfigMap and the right to read it (docs/reference/kubeadm.md, "Stored objects", "RBAC").
+
+It holds their configuration, which every joining machine reads.
 
 kubeadm of a new minor may look for another name. Only `kubeadm upgrade apply` makes that one, and a rollout that replaces machines
 never runs it: so the old one is copied before the first new machine joins.
@@ -24,7 +26,10 @@ _KEY = "kubelet"
 
 
 def reads(version: str) -> tuple[compare_and_swap.Read, ...]:
-    """What to read for :func:`plan`. Raises ValueError where this is no version."""
+    """Return what to read for :func:`plan`.
+
+    Raises ValueError where this is no version.
+    """
     names = kubernetes_facts.kubelet_config_map_names(version)
     return (
         *kubeadm_config.READS,
@@ -38,7 +43,9 @@ def reads(version: str) -> tuple[compare_and_swap.Read, ...]:
 
 
 def plan(objects: Objects, version: str) -> Plan:
-    """What to write so that machines of ``version`` find their kubelets' configuration and may read it.
+    """Return the plan for the kubelet configuration of machines of ``version``.
+
+    The machines find it and may read it then.
 
     An existing ConfigMap of that name is left alone: it may have been edited, and kubeadm keeps such edits too.
 

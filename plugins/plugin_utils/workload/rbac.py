@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""RBAC objects that kubeadm makes and that a rollout has to see to (kubeadm.md B4; kcp-behaviour.md §1.5)."""
+"""RBAC objects of kubeadm that a rollout must create (docs/reference/kubeadm.md, "RBAC").
+
+Source: docs/reference/cluster_api.md, "Rollout".
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,9 @@ Step = tuple[tuple[compare_and_swap.Write, ...], tuple[Change, ...]]
 
 
 def kubelet_client_plan(objects: Objects, version: t.Optional[str]) -> Plan:
-    """ClusterRoleBinding kubeadm:apiserver-kubelet-client, without which API servers of 1.37 and newer can't reach kubelets.
+    """Return the plan for ClusterRoleBinding kubeadm:apiserver-kubelet-client.
+
+    Without it, API servers of 1.37 and newer can't reach kubelets.
 
     It is made only where it is missing, and not for 1.38 and newer.
 
@@ -55,7 +60,10 @@ def kubelet_client_plan(objects: Objects, version: t.Optional[str]) -> Plan:
 
 
 def role_allows(role: t.Optional[_Object], path: str, name: str, rule: _Object, namespace: str = "") -> Step:
-    """The writes after which a Role or ClusterRole has ``rule``; rules that are there stay."""
+    """Return the writes that add ``rule`` to a Role or ClusterRole.
+
+    Rules that are there stay.
+    """
     kind = "Role" if namespace else "ClusterRole"
     shown = f"{kind} {namespace + '/' if namespace else ''}{name}"
     after = f"{_rule_text(rule)}\n"
@@ -74,10 +82,12 @@ def role_allows(role: t.Optional[_Object], path: str, name: str, rule: _Object, 
 
 
 def groups_bound(binding: t.Optional[_Object], path: str, namespace: str, role: str, groups: t.Sequence[str]) -> Step:
-    """The writes after which a RoleBinding named as its Role has these groups; subjects that are there stay.
+    """Return the writes that add groups to a Role's RoleBinding.
+
+    The RoleBinding is named as its Role; subjects that are there stay.
 
     Raises:
-        WorkloadError: a RoleBinding of that name is bound to another Role, which the API never lets anybody change.
+        WorkloadError: a RoleBinding of that name is bound to another Role, which the API never allows to change.
     """
     shown = f"RoleBinding {namespace}/{role}"
     subjects = [{"apiGroup": GROUP, "kind": "Group", "name": name} for name in groups]
@@ -106,7 +116,7 @@ def groups_bound(binding: t.Optional[_Object], path: str, namespace: str, role: 
 
 
 def _covers(rule: _Object, wanted: _Object) -> bool:
-    """Whether a rule of a Role allows all that another one allows."""
+    """Return whether a rule of a Role allows all that another allows."""
     for name in ("apiGroups", "resources", "verbs"):
         allowed = rule.get(name) or []
         if "*" not in allowed and not set(wanted[name]) <= set(allowed):

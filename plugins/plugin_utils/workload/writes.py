@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is to be written to a workload cluster, worked out from what was read: the controller's half of compare-and-swap."""
+"""Planned writes to a workload cluster, computed from what was read.
+
+The controller's half of compare-and-swap.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,18 @@ Objects = t.Mapping[str, t.Optional[t.Mapping[str, t.Any]]]
 
 
 class WorkloadError(Exception):
-    """What was read can't be brought to what is wanted: what is wrong, where, and what to do. Nothing was written for it."""
+    """Error of a state that can't be brought to the desired state.
+
+    What is wrong, where, and the remedy. Nothing was written for it.
+    """
 
 
 @dataclass(frozen=True)
 class Change:
-    """One object's change for people: which object, and its text before and after, without secrets."""
+    """Change of one object, shown to the user without secrets.
+
+    Which object, and its text before and after.
+    """
 
     name: str
     before: str
@@ -29,7 +38,10 @@ class Change:
 
 @dataclass(frozen=True)
 class Plan:
-    """The writes in their order, what they change, one sentence for people, warnings, and what the module returns besides."""
+    """Plan of writes, with changes, message, warnings and facts.
+
+    The writes in their order, what they change, one sentence for the user, and what the module returns besides.
+    """
 
     message: str
     writes: tuple[Write, ...] = ()
@@ -39,5 +51,5 @@ class Plan:
 
 
 def resource_version(item: t.Mapping[str, t.Any]) -> str:
-    """An object's resourceVersion."""
+    """Return an object's resourceVersion."""
     return str((item.get("metadata") or {}).get("resourceVersion") or "")

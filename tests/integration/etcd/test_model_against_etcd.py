@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The etcd of the model checker's world, compared with a real one: each kind of change of the membership, and each refusal.
 
-What depends on the release: since 3.5.30 and 3.6.11 a member may be added beside a silent voter (peers.md finding 9). The rule
-that is compared is the one of the etcd that is found here: PyPI's is an older one, tests/tools/newer.sh has a newer one, and the full lab asks both.
+What depends on the release: since 3.5.30 and 3.6.11 a member may be added beside a silent voter
+(docs/reference/invariants.md, "A silent voter blocks an addition"). The rule that is compared is
+the one of the etcd that is found here: PyPI's is an older one, tests/tools/newer.sh has a newer one, and the full lab asks both.
 """
 
 from __future__ import annotations

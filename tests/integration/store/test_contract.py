@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The control plane contract (docs/contract.md) as an API server shows it: what seed 003 says MUST, row by row."""
+"""The control plane contract (docs/contract.md) as an API server shows it: what it says MUST, row by row."""
 
 from __future__ import annotations
 

@@ -70,7 +70,10 @@ def replaced(workspace: Workspace, machines: Machines, name: str, before: t.Sequ
 
 
 def test_two_of_three_are_down(cluster: Cluster) -> None:
-    """Fault 14: no membership can change, and none is tried; the arithmetic, who is left, and what to do are said."""
+    """No membership can change, and none is tried; the arithmetic, who is left, and what to do are said.
+
+    The fault: docs/faults.md, "two of three are down".
+    """
     members = cluster.members()
     [survivor, *lost] = cluster.machines.names()
     with cluster.without_power(*lost):

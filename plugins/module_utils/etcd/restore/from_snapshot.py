@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from ...common import guard
 from ...common.guard import NodeError
 from ...common.https import Unreachable
+from ...common.values import now_rfc3339
 from ...workload_api.api import own_server
 from ..gateway import Credentials, Gateway
 from ..local import Places, etcd_data, listens
@@ -28,7 +29,7 @@ from ..snapshot import tool as etcd_tool
 from ..snapshot.contents import verified
 from ..snapshot.tool import Tool, ToolSource
 from ..types import EtcdError
-from .single_voter import FAILED, Recovery, make_snapshot, now, unused
+from .single_voter import FAILED, Recovery, make_snapshot, unused
 
 STATIC_PODS = ("etcd.yaml", "kube-apiserver.yaml", "kube-controller-manager.yaml", "kube-scheduler.yaml")
 # Who watches must see that time went back: revisions that were handed out since the snapshot are never used again.
@@ -84,7 +85,7 @@ class Restore(Recovery):
         # Once etcd serves what was restored, the rest comes by being called again; going back would help nobody.
         if "start" not in record["done"]:
             self._undo(record)
-            record.update(state=FAILED, finishedAt=now())
+            record.update(state=FAILED, finishedAt=now_rfc3339())
         self.write(record)
 
     def _stop(self, record: dict[str, t.Any]) -> None:

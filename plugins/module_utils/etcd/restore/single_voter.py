@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from ...common import guard, systemd_units
 from ...common.guard import NodeError
 from ...common.https import Unreachable
+from ...common.values import now_rfc3339
 from ...workload_api.api import ApiClient, own_server, read_access
 from ..gateway import Credentials, Gateway
 from ..local import FLAG, Places, etcd_data, flagged, with_flag
@@ -91,7 +92,7 @@ class Recovery:
         except (NodeError, EtcdError, Unreachable, NoTool, OSError) as error:
             self._fail(record, f"at {record['stage']}: {error}")
             return record
-        record.update(state=SUCCEEDED, stage="done", finishedAt=now())
+        record.update(state=SUCCEEDED, stage="done", finishedAt=now_rfc3339())
         self.write(record)
         return record
 
@@ -108,7 +109,7 @@ class Recovery:
     def _fail(self, record: dict[str, t.Any], message: str) -> None:
         # Where this fails too, the record still says Started: the next call goes on from here.
         self._put_back(record)
-        record.update(state=FAILED, message=message, finishedAt=now())
+        record.update(state=FAILED, message=message, finishedAt=now_rfc3339())
         self.write(record)
 
     def _stop(self, record: dict[str, t.Any]) -> None:
@@ -257,11 +258,6 @@ def space_needed(data: str) -> int:
     for folder, _folders, files in os.walk(data):
         size += sum(os.lstat(os.path.join(folder, name)).st_size for name in files)
     return int(size * _SPACE_FACTOR) + _SPACE_BYTES
-
-
-def now() -> str:
-    """Return this machine's time, RFC 3339."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def stamp(moment: str) -> str:

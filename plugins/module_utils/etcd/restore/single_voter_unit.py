@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 
 from ...common import guard, systemd_units
 from ...common.guard import NodeError
+from ...common.values import now_rfc3339
 from ..local import Membership, Places, etcd_data, flagged, listens, membership
 from ..types import from_hex, to_hex
 from .recorded_unit import ABSENT, INTERRUPTED, RUNNING, RecordedUnit, Report
-from .single_voter import FAILED, STARTED, SUCCEEDED, Recovery, now, space_needed, stamp
+from .single_voter import FAILED, STARTED, SUCCEEDED, Recovery, space_needed, stamp
 
 UNIT_PREFIX = "kubeadm-control-plane-recover-"
 FOLDER = "recover-single-voter"
@@ -99,7 +100,10 @@ class Unit(RecordedUnit):
         return seen.answered and alone and seen.leader == seen.own and bool(manifest) and not flagged(manifest)
 
     def _require_loss(self, seen: Membership, member_id: int) -> None:
-        """Refuse unless the other of two voters is dead, each time it is looked at (peers.md I1, I6)."""
+        """Refuse unless the other of two voters is dead, each time it is looked at.
+
+        The invariant: docs/reference/invariants.md, "Quorum stays".
+        """
         for left in reversed(range(max(1, self.looks.count))):
             begun = time.monotonic()
             _require_two(seen, member_id)
@@ -130,7 +134,7 @@ class Unit(RecordedUnit):
                 f"A snapshot and a copy of etcd's data need {needed >> 20} MiB in {places.state}, and {free >> 20} MiB are free.",
                 "Nothing was changed. Make room first.",
             )
-        begun = now()
+        begun = now_rfc3339()
         folder = os.path.join(places.state, FOLDER, f"{member_id}-{stamp(begun)}")
         record = {
             "state": STARTED,

@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 from ...common import guard
 from ...common.guard import NodeError
 from ...common.quorum import Figures
+from ...common.values import now_rfc3339
 from ..local import Membership, etcd_data, flagged, membership
 from ..snapshot.contents import Contents, revision, verified
 from ..types import to_hex
 from .from_snapshot import STATIC_PODS, Restore, aside, take_manifests_away
 from .recorded_unit import ABSENT, INTERRUPTED, RUNNING, RecordedUnit, Report
-from .single_voter import FAILED, STARTED, SUCCEEDED, now, stamp
+from .single_voter import FAILED, STARTED, SUCCEEDED, stamp
 
 UNIT = "kubeadm-control-plane-etcd-restore"
 FOLDER = "etcd-restore"
@@ -168,7 +169,7 @@ class Unit(RecordedUnit):
         return os.path.join(fence_folder(self.restore), "manifests", "etcd.yaml")
 
     def _begin(self, wanted: Wanted, check: bool) -> Report:
-        begun = now()
+        begun = now_rfc3339()
         token = f"restored-{stamp(begun)}"
         folder = os.path.join(self.restore.places.state, FOLDER, token)
         record = {
@@ -224,7 +225,7 @@ def fence(restore: Restore, *, replace_working: bool = False, check: bool = Fals
             )
         if os.path.isdir(before):
             # Of an earlier time; nothing that was moved aside is ever deleted.
-            before = aside(data, f"{FENCED}-{stamp(now())}")
+            before = aside(data, f"{FENCED}-{stamp(now_rfc3339())}")
         if check:
             return True, before
         take_manifests_away(restore.places.manifests, kept)

@@ -1,8 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""etcd's own tool, from the image that the node's etcd runs from: nodes have none of their own (DESIGN.md, "Text on nodes").
+"""etcd's own tool, from the image that the node's etcd runs from: nodes have none of their own.
 
+Why: docs/architecture.md, "etcd's own tool".
 containerd's ``ctr`` mounts the image; the tool runs in it as root's child with a mount and a network namespace of its own,
 so that nothing is left when it ends and it reaches nothing but one folder. No container is made.
 """
@@ -20,7 +21,8 @@ from ...common import command
 from ...common.guard import NodeError, read_text
 
 MANIFEST = "/etc/kubernetes/manifests/etcd.yaml"
-# etcdutl works on files since etcd 3.5; etcdctl's restore is deprecated there and gone in 3.6 (kubeadm.md A10).
+# etcdutl works on files since etcd 3.5; etcdctl's restore is deprecated there and gone in 3.6.
+# Source: docs/reference/kubeadm.md, "Restoring etcd".
 TOOLS = ("etcdutl", "etcdctl")
 TOOL_SECONDS = 1800.0
 _MOUNT_SECONDS = 120.0

@@ -1,8 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The part of a bootstrap's script that sees to the static pods' images before kubeadm begins (peers.md fault 75).
+"""The part of a bootstrap's script that sees to the static pods' images before kubeadm begins.
 
+The fault: docs/faults.md, "images are missing where none can be pulled".
 kubeadm's own preflight does that too, but it is often told to ignore ImagePull, for a CoreDNS image that nobody needs. A join adds its
 member to etcd before the kubelet asks for etcd's image: without it the member never starts, and of two voters that is one too few.
 """
@@ -13,11 +14,13 @@ import shlex
 import typing as t
 from dataclasses import dataclass
 
+from ...common import settings
+
 STAGE = "images"
-# kubeadm's own list of container runtimes' sockets (kubeadm.md B6), without Docker's, which holds images where nobody can tell.
+# kubeadm's own list of container runtimes' sockets, without Docker's, which holds images where nobody can tell.
+# Source: docs/reference/kubeadm.md, "Container runtime".
 SOCKETS = ("/run/containerd/containerd.sock", "/var/run/crio/crio.sock")
 DOCKER = "/var/run/docker.sock"
-PULL_SECONDS = 300
 
 # What can't be told is no reason to stop: kubeadm goes on and says it.
 _CHECK = r"""
@@ -116,7 +119,7 @@ def part(images: Images, kubeadm: str = "kubeadm", sockets: t.Sequence[str] = SO
         docker=shlex.quote(docker),
         list=shlex.join([kubeadm, "config", "images", "list", *images.asked]),
         pull=shlex.join([kubeadm, "config", "images", "pull", *images.asked]),
-        seconds=PULL_SECONDS,
+        seconds=settings.IMAGE_PULL_SECONDS,
         etcd="continue" if images.external_etcd else f"kcp_image={repository}/etcd:{tag}",
         may_pull="true" if images.pull else "false",
         why="not to be pulled from here" if images.pull else "imagePullPolicy is Never",

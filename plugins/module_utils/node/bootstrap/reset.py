@@ -10,14 +10,13 @@ import re
 import shutil
 import typing as t
 
-from ...common import command, systemd_units
+from ...common import command, settings, systemd_units
 from ...common.guard import NodeError, exclusive
 from ...common.redact import redact
 from ...etcd.gateway import KUBEADM_CREDENTIALS, Credentials
 from ...etcd.view import members_view
 from .unit import UNIT_PREFIX, Bootstrap, Places
 
-_RESET_SECONDS = 300.0
 _LOCAL_ETCD = "https://127.0.0.1:2379"
 
 
@@ -33,7 +32,8 @@ def reset(
 ) -> bool:
     """Undo kubeadm on this machine and return whether there was anything to undo. Doing it again is safe at any point.
 
-    kubeadm's own step that leaves etcd is skipped: it checks no quorum (kubeadm.md A9 #4). The member has to be gone, unless
+    kubeadm's own step that leaves etcd is skipped: it checks no quorum (docs/reference/kubeadm.md, "Removing a node").
+    The member has to be gone, unless
     ``whole_cluster`` says that every member goes.
 
     Raises:
@@ -91,10 +91,11 @@ def _kubeadm_reset(where: Places) -> None:
     done = command.run([where.kubeadm, "version", "-o", "short"])
     version = re.match(r"v(\d+)\.(\d+)", done.stdout)
     if version and (int(version.group(1)), int(version.group(2))) < (1, 22):
-        # It edits ConfigMap kubeadm-config through the API; the phase is gone since 1.22 (kubeadm.md A9).
+        # It edits ConfigMap kubeadm-config through the API; the phase is gone since 1.22.
+        # Source: docs/reference/kubeadm.md, "Removing a node".
         skipped.append("update-cluster-status")
     words = [where.kubeadm, "reset", "--force", "--skip-phases", ",".join(skipped)]
-    done = command.run(words, seconds=_RESET_SECONDS, why="It is needed to take the machine back.")
+    done = command.run(words, seconds=settings.RESET_SECONDS, why="It is needed to take the machine back.")
     if done.returncode != 0:
         output = redact(done.stdout + done.stderr)[-4096:]
         raise NodeError(f"kubeadm reset failed with exit status {done.returncode}: {output}", "Run it again.")

@@ -13,7 +13,7 @@ import shlex
 import typing as t
 from dataclasses import dataclass
 
-# Cluster API's sentinel (kcp-behaviour.md §1.2; written where kubeadm succeeded).
+# Cluster API's sentinel (docs/reference/cluster_api.md, "Creating a machine"; written where kubeadm succeeded).
 SENTINEL = "/run/cluster-api/bootstrap-success.complete"
 # etcd's log takes files of 64 MB, two at once, beside its database.
 LEAST_ROOM_BYTES = 256 << 20

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, replace
 from ...common import guard, systemd_units
 from ...common.guard import NodeError
 from ...common.redact import redact
+from ...common.values import now_rfc3339
 from . import accounts, image_check, script, words
 
 UNIT_PREFIX = "kubeadm-control-plane-"
@@ -182,7 +183,7 @@ class Bootstrap:
             if record is None or record.get("step") != report.step:
                 return report
             if record.get("state") == _STARTED:
-                finished = report.finished_at or _now()
+                finished = report.finished_at or now_rfc3339()
                 record.update(state=report.state, finishedAt=finished, message=report.message)
                 record.update(rc=report.rc, command=report.command)
                 self._write(record)
@@ -220,7 +221,7 @@ class Bootstrap:
         if check:
             return Report(ABSENT, step=step, kind=str(data["kind"]), data_matches=True), True
         record = {"step": step, "kind": data["kind"], "dataHash": fingerprint, "state": _STARTED}
-        record.update(bootID=guard.read_text(self.places.boot_id), startedAt=_now(), limit=limit)
+        record.update(bootID=guard.read_text(self.places.boot_id), startedAt=now_rfc3339(), limit=limit)
         shutil.rmtree(self.places.work, ignore_errors=True)
         self._write(record)
         self._prepare(data, config)
@@ -369,7 +370,3 @@ def _images(data: t.Mapping[str, t.Any], places: Places) -> str:
     if not isinstance(images, dict):
         return ""
     return image_check.part(image_check.Images.read(str(data["kubeadmVersion"]), images), places.kubeadm)
-
-
-def _now() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -14,7 +14,7 @@ import time
 from .der import element
 
 PKI_DIRECTORY = "/etc/kubernetes/pki"
-# kubeadm's own names (kubeadm.md A6).
+# kubeadm's own names (docs/reference/kubeadm.md, "Certificates").
 FILES = (
     "apiserver.crt",
     "apiserver-kubelet-client.crt",

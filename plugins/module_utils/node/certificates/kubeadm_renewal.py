@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """When a node's certificates end, kubeadm's configuration for renewing them without an API, and the kubelet's client certificate.
 
-kubeadm renews everything but the last (kubeadm.md A6): a kubelet renews its own certificate through the API, and can't once it has
+Source: docs/reference/kubeadm.md, "Certificates".
+
+kubeadm renews everything but the last: a kubelet renews its own certificate through the API, and can't once it has
 expired. A control plane node has the CA's key, so that kubeadm can issue one there; the key never leaves the node.
 """
 
@@ -164,7 +166,8 @@ class NodeCertificates:
         text = read_text(kubeconfig)
         pointed = _pointing_to(text, self.places.current)
         if pointed != text:
-            # Written at init by old versions of kubeadm: the certificate itself, which no kubelet renews (kubeadm.md A6).
+            # Written at init by old versions of kubeadm: the certificate itself, which no kubelet renews.
+            # Source: docs/reference/kubeadm.md, "Certificates".
             guard.write_atomically(kubeconfig, (pointed + "\n").encode(), 0o600)
         if self.places.kubelet:
             kubelet.restart(self.runner, self.places.kubelet)

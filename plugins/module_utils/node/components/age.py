@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which components of a node run since before the files that they read were written, and their restart (kubeadm.md A6 #3, A7).
+"""Which components of a node run since before the files that they read were written, and their restart.
+
+Source: docs/reference/kubeadm.md, "Certificates", "Authorities".
 
 A component that was started after its files were written has read them: by the kernel's clock, without asking it. That is what is
 read back, and what makes a restart that was done already not be done again.

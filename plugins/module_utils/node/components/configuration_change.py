@@ -4,7 +4,7 @@
 """A changed configuration on this machine: a work that is begun once, goes on without its caller, and rolls back by itself.
 
 The record tells how far it is. What was in use is kept before anything is changed; where a component does not become healthy, all that
-this work has changed is put back, and that has to become healthy too (kubeadm.md A8).
+this work has changed is put back, and that has to become healthy too (docs/reference/kubeadm.md, "Reconfiguring").
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ import time
 import typing as t
 from dataclasses import asdict, dataclass, field
 
-from ...common import carried, guard, systemd_units
+from ...common import carried, guard, settings, systemd_units
 from ...common.guard import NodeError
 from ...common.redact import redact
+from ...common.values import now_rfc3339
 from . import static_pod
 from .rendered_manifests import Tools
 
@@ -29,8 +30,6 @@ _STARTED = "Started"
 UNIT_PREFIX = "kubeadm-control-plane-configuration-"
 _POLL_SECONDS = 0.2
 _END_SECONDS = 30.0
-# Of works that have ended, so many stay for people to look at, with what was in use before.
-_KEPT = 3
 
 
 @dataclass(frozen=True)
@@ -130,7 +129,7 @@ class Change:
         except Exception as error:  # pylint: disable=broad-except
             # What an earlier unit has changed nobody can tell then.
             state = FAILED if record.get("stage") else ROLLED_BACK
-            record.update(state=state, message=_told(error), finishedAt=now())
+            record.update(state=state, message=_told(error), finishedAt=now_rfc3339())
             self.keep(record)
             return record
         try:
@@ -141,7 +140,7 @@ class Change:
                     self.keep(record)
                     do()
             if not record.get("failedAt"):
-                record.update(state=SUCCEEDED, stage="done", finishedAt=now())
+                record.update(state=SUCCEEDED, stage="done", finishedAt=now_rfc3339())
                 self.keep(record)
                 return record
         except Exception as error:  # pylint: disable=broad-except
@@ -149,7 +148,7 @@ class Change:
             record.update(message=_told(error), failedAt=record["stage"])
             self.keep(record)
         left = self._take_back(record, undo)
-        record.update(state=FAILED if left else ROLLED_BACK, finishedAt=now())
+        record.update(state=FAILED if left else ROLLED_BACK, finishedAt=now_rfc3339())
         if left:
             record["message"] += f" Then it could not be taken back: {'; '.join(left)}"
         self.keep(record)
@@ -270,7 +269,7 @@ class Works:
             "kind": kind,
             "stage": "",
             "message": "",
-            "startedAt": now(),
+            "startedAt": now_rfc3339(),
             "changed": list(changed),
         }
         guard.write_atomically(os.path.join(folder, "record.json"), json.dumps(record).encode(), 0o600)
@@ -289,7 +288,7 @@ class Works:
         folders = [os.path.join(self.places.state, name) for name in os.listdir(self.places.state)]
         ended = [each for each in folders if os.path.exists(os.path.join(each, "record.json"))]
         ended.sort(key=lambda each: os.stat(os.path.join(each, "record.json")).st_mtime)
-        for each in ended[: max(0, len(ended) - _KEPT + 1)]:
+        for each in ended[: max(0, len(ended) - settings.CONFIGURATIONS_KEPT + 1)]:
             if self.look(os.path.basename(each)).state != RUNNING:
                 shutil.rmtree(each, ignore_errors=True)
 
@@ -301,11 +300,6 @@ class Works:
 
     def _folder(self, step: str) -> str:
         return os.path.join(self.places.state, step)
-
-
-def now() -> str:
-    """This machine's time, RFC 3339."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def _told(error: Exception) -> str:

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The kubelet's configuration on this machine as its ConfigMap has it now, or as before (kubeadm.md A8).
+"""The kubelet's configuration on this machine as its ConfigMap has it now, or as before.
+
+Source: docs/reference/kubeadm.md, "Reconfiguring".
 
 kubeadm itself writes the file, with what it adds for this machine (patches, the container runtime's socket).
 """
@@ -22,7 +24,7 @@ from ...common.redact import redact
 from ...workload_api.api import ApiClient, ApiError, read_access
 from .configuration_change import Change, Places
 
-# What `kubeadm upgrade node phase kubelet-config` may write (kubeadm.md B4).
+# What `kubeadm upgrade node phase kubelet-config` may write (docs/reference/kubeadm.md, "Files and ports").
 FILES = ("config.yaml", "kubeadm-flags.env", "instance-config.yaml")
 _POLL_SECONDS = 0.3
 _RESTARTS = 2

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A static pod of kubeadm's restarted: its manifest moved out, its process awaited, the manifest moved back (kubeadm.md A6 #3).
+"""A static pod of kubeadm's restarted: its manifest moved out, its process awaited, the manifest moved back.
+
+Source: docs/reference/kubeadm.md, "Certificates".
 
 Nothing waits for a fixed time: the kubelet watches the folder, and the kernel tells when the old process has ended and a new one is
 there. No API is needed. What was begun is noted first, so that a call that is killed anywhere is completed by the next one.

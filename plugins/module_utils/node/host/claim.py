@@ -21,6 +21,7 @@ from pathlib import Path
 
 from ...common import guard
 from ...common.guard import NodeError
+from ...common.values import now_rfc3339
 from ..bootstrap import reset
 from . import facts, fitness
 from .facts import HostPlaces
@@ -151,7 +152,7 @@ def _claim(mine: Claim, wanted: Wanted, where: HostPlaces, run: Run, *, check: b
         mine.namespace,
         mine.machine,
         identity,
-        time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        now_rfc3339(),
     )
     if not check:
         # The number of a cluster that this host served before means nothing to the next.

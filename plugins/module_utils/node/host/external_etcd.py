@@ -3,8 +3,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """An etcd that somebody else runs, asked from a control plane machine as kube-apiserver would: every endpoint, the certificates.
 
-Its own HTTP handlers (/health, /version) are asked, as kubeadm asks them before it runs (kubeadm.md B6). They work whatever
-the server's certificate is good for, which the JSON gateway does not (ansible-collections.md §6.4).
+Its own HTTP handlers (/health, /version) are asked; kubeadm itself asks for /version before it runs
+(docs/reference/kubeadm.md, "External etcd").
+
+They work whatever the server's certificate is good for, which the JSON gateway does not
+(docs/reference/etcd.md, "gateway's client certificate").
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from dataclasses import dataclass
 from ...common.bounded_yaml import read_json
 from ...common.guard import read_text
 from ...common.https import HttpClient, NotAsked, Unreachable, client_context
+from ...common.values import now_rfc3339
 from ..certificates.ends import not_after
 
 DEFAULT_TIMEOUT_SECONDS = 3.0
@@ -80,7 +84,7 @@ def look(external: ExternalEtcd, timeout: float = DEFAULT_TIMEOUT_SECONDS) -> di
     with ThreadPoolExecutor(max_workers=min(8, len(external.endpoints) or 1)) as pool:
         found = list(pool.map(lambda url: _ask(url, external, context, timeout), external.endpoints))
     wrong = [str(each["message"]) for each in found if not each["healthy"]]
-    if ends is not None and ends <= time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()):
+    if ends is not None and ends <= now_rfc3339():
         name = external.certificate.name if external.certificate is not None else ""
         wrong = [f"the client certificate {name} expired at {ends}", *wrong[:1]]
     message = "; ".join(wrong)

@@ -21,7 +21,7 @@ from ...common.guard import NodeError
 from ..bootstrap.unit import Places
 from ..certificates.der import element
 
-# kubeadm's own list of container runtimes (kubeadm.md B6).
+# kubeadm's own list of container runtimes (docs/reference/kubeadm.md, "Container runtime").
 CRI_SOCKETS = ("/run/containerd/containerd.sock", "/var/run/crio/crio.sock", "/var/run/cri-dockerd.sock")
 STATIC_PODS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
 # Where systemd looks for programs, and so the units that run kubeadm.

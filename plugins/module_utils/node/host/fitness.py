@@ -14,13 +14,12 @@ import time
 import typing as t
 from dataclasses import dataclass, field
 
-from ...common import guard, kubernetes_facts
+from ...common import guard, kubernetes_facts, settings
 from ...common.kubernetes_versions import read_version
 from ..bootstrap.image_check import Images
 from . import facts, images
 from .facts import HostPlaces
 
-CLOCK_SKEW_SECONDS = 30.0
 # What may be waived, by the names that kubeadm gives its preflight checks.
 IGNORABLE = ("Swap", "CRI", "Port-", "FileContent-", "FileExisting-")
 # By kubeadm's name for what it does about them.
@@ -77,10 +76,8 @@ def lacks(wanted: Wanted, places: HostPlaces) -> list[Missing]:
     if problem:
         fix = "Install and start a container runtime, or set nodeRegistration.criSocket."
         found.append(Missing("CRI", f"no container runtime answers ({problem})", fix))
-    if wanted.now is not None and abs(time.time() - wanted.now) > CLOCK_SKEW_SECONDS:
-        text = (
-            f"the clock is {time.time() - wanted.now:+.0f} s off the controller's, more than {CLOCK_SKEW_SECONDS:.0f} s"
-        )
+    if wanted.now is not None and abs(time.time() - wanted.now) > settings.CLOCK_SKEW_SECONDS:
+        text = f"the clock is {time.time() - wanted.now:+.0f} s off the controller's, more than {settings.CLOCK_SKEW_SECONDS:.0f} s"
         found.append(Missing("ClockSkew", text, "Synchronise both clocks (chrony, systemd-timesyncd)."))
     if not facts.own_address(wanted.address, wanted.towards):
         text = f"{wanted.address} is not an address of this host" if wanted.address else "the host has no route outside"

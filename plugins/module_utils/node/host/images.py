@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which of kubeadm's images a host has not, and whether it could pull them: asked before anything is changed (peers.md fault 75)."""
+"""Which of kubeadm's images a host has not, and whether it could pull them: asked before anything is changed.
+
+The fault: docs/faults.md, "images are missing where none can be pulled".
+"""
 
 from __future__ import annotations
 

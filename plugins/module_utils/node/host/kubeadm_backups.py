@@ -9,16 +9,16 @@ import os
 import re
 import shutil
 
+from ...common import settings
 from ...common.guard import NodeError
 
 FOLDER = "/etc/kubernetes/tmp"
-KEPT = 3
 # Named with their time (2006-01-02-15-04-05), which a copy's own times don't tell; or with a random number.
 _TIMED = re.compile(r"(kubeadm-backup-etcd|kubeadm-backup-manifests)-(\d{4}(?:-\d\d){5})")
 _RANDOM = re.compile(r"(kubeadm-upgraded-manifests|kubeadm-kubelet-config)\d+")
 
 
-def prune(kept: int = KEPT, *, folder: str = FOLDER, check: bool = False) -> list[str]:
+def prune(kept: int = settings.KUBEADM_BACKUPS_KEPT, *, folder: str = FOLDER, check: bool = False) -> list[str]:
     """Delete all but the newest of each kind; returns the paths of those that go, sorted.
 
     Whatever else is in that folder stays: other names, links, files.
@@ -51,4 +51,4 @@ def prune(kept: int = KEPT, *, folder: str = FOLDER, check: bool = False) -> lis
     return sorted(old)
 
 
-__all__ = ["FOLDER", "KEPT", "prune"]
+__all__ = ["FOLDER", "prune"]

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""kubeadm, kubelet and kubectl from this machine's own package manager, at an exact version (kubeadm.md A4 #1, #2, #7)."""
+"""kubeadm, kubelet and kubectl from this machine's own package manager, at an exact version.
+
+Source: docs/reference/kubeadm.md, "Upgrading".
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,9 @@ import subprocess
 import typing as t
 from dataclasses import dataclass
 
-from ...common import command
+from ...common import command, settings
 from ...common.guard import NodeError, read_text, write_atomically
 
-_SECONDS = 900.0
 # Another process may hold the package manager's lock: an upgrade by the distribution, or a call that was killed and goes on.
 _LOCK_SECONDS = 300
 # The community's repositories have one folder for each minor version.
@@ -29,7 +31,7 @@ Runner = t.Callable[[t.Sequence[str]], "subprocess.CompletedProcess[str]"]
 def run(words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
     """Run a package manager, without questions and in its plain language."""
     plain = ["env", "DEBIAN_FRONTEND=noninteractive", "NEEDRESTART_SUSPEND=1", "LC_ALL=C.UTF-8"]
-    return command.run([*plain, *words], seconds=_SECONDS)
+    return command.run([*plain, *words], seconds=settings.PACKAGES_SECONDS)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from ..run import Progress, run
 
 SUITE = "bookworm"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-# local-machines.md, "Machines: systemd-nspawn".
+# docs/machine_nspawn.md, "The base system".
 BASE_PACKAGES = (
     *("systemd", "systemd-sysv", "dbus", "openssh-server", "python3", "procps", "ca-certificates", "curl", "openssl"),
     *("containerd", "runc", "containernetworking-plugins"),

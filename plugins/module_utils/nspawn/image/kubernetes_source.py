@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Kubernetes built from Debian's source package, for machines that reach only Debian's mirrors.
 
-Facts in local-machines.md, "Kubernetes binaries without downloads". The source tree is fetched and prepared once; each version
+Facts in docs/machine_nspawn.md, "Kubernetes from Debian's source". The source tree is fetched and prepared once; each version
 stamp is a link of its own (about four minutes for the first on two cores, half a minute for another).
 """
 

@@ -11,7 +11,8 @@ from .crictl import CRICTL
 
 CONTAINERD_SOCKET = "/run/containerd/containerd.sock"
 
-# Before sysinit.target, so that no unit sees the host's values or read-only cgroups (local-machines.md, "Early in the machine's boot").
+# Before sysinit.target, so that no unit sees the host's values or read-only cgroups
+# (docs/machine_nspawn.md, "Early in the boot").
 PREPARE_UNIT = """[Unit]
 Description=Give this machine writable cgroups and the kernel settings that the kubelet insists on
 DefaultDependencies=no
@@ -127,7 +128,7 @@ MASKED = (
 
 
 def containerd_config(sandbox_image: str) -> str:
-    """Return containerd 1.6's configuration for a machine (local-machines.md)."""
+    """Return containerd 1.6's configuration for a machine (docs/machine_nspawn.md, "containerd 1.6")."""
     return f"""version = 2
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "{sandbox_image}"

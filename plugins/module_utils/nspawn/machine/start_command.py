@@ -38,7 +38,7 @@ class Start:
 
 
 def nspawn_arguments(start: Start) -> list[str]:
-    """Return systemd-nspawn's command line (local-machines.md, "Machines: systemd-nspawn")."""
+    """Return systemd-nspawn's command line (docs/machine_nspawn.md, "How a machine is started")."""
     layout = start.layout
     arguments = [
         "systemd-nspawn",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from ....module_utils.common import settings
 from ....module_utils.common.values import format_time, parse_time
 from .. import names
 from ..snapshot.view import View, condition_of
@@ -25,9 +26,9 @@ def connection_down(view: View) -> Optional[Object]:
     """
     last = parse_time((view.cluster.get("status") or {}).get(LAST_PROBE_SUCCESS))
     held = view.held(view.cluster, "RemoteConnectionProbe", names.FALSE)
-    if last is not None and view.now - last >= 2 * names.CONNECTION_GRACE:
+    if last is not None and view.now - last >= 2 * settings.CONNECTION_GRACE:
         since = format_time(last)
-    elif held is not None and held >= names.CONNECTION_GRACE:
+    elif held is not None and held >= settings.CONNECTION_GRACE:
         since = condition_of(view.cluster, "RemoteConnectionProbe").get("lastTransitionTime", "")
     else:
         return None
@@ -41,6 +42,6 @@ def last_probe_success(view: View) -> Optional[str]:
     """Return when the workload cluster answered last, for the Cluster's status: renewed once in a grace period, for a write costs a request."""
     stored = (view.cluster.get("status") or {}).get(LAST_PROBE_SUCCESS)
     last = parse_time(stored)
-    if view.reachable and (last is None or not 0 <= view.now - last < names.CONNECTION_GRACE):
+    if view.reachable and (last is None or not 0 <= view.now - last < settings.CONNECTION_GRACE):
         return format_time(view.now)
     return stored if last is not None else None

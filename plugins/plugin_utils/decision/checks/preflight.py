@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The checks before a machine joins or a working one goes, each with result and evidence (kcp-behaviour.md §1.7, and ours)."""
+"""The checks before a machine joins or a working one goes, each with result and evidence.
+
+Source: docs/reference/cluster_api.md, "Preflight checks"; docs/reference/decision.md, "Preflight checks".
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,8 @@ ANOTHER_MACHINE = "AnotherMachineHealthy"
 LEADERSHIP = "LeadershipCandidate"
 RELAXED = "RelaxedAfterRemediation"
 ETCD_VERSIONS = "EtcdVersionsAgree"
-# What may be wrong with machines beside the one that replaces a removed one, as long as the target has its quorum (§1.7 #7).
+# What may be wrong with machines beside the one that replaces a removed one, as long as the target has its quorum
+# (docs/reference/cluster_api.md, "Preflight checks", row 7).
 _RELAXABLE = (
     "NodeNotFound",
     "NodeIdentityDiffers",
@@ -159,7 +163,10 @@ def _deleting(view: View, result: Preflight, machine: Optional[MachineView]) -> 
 
 
 def _etcd_versions(context: Context, result: Preflight) -> None:
-    """Nothing is scaled beside an upgrade of etcd that was interrupted; a rollout is that upgrade, and goes on (peers.md fault 28)."""
+    """Nothing is scaled beside an upgrade of etcd that was interrupted; a rollout is that upgrade, and goes on.
+
+    The fault: docs/faults.md, "etcd of several versions after an interrupted upgrade".
+    """
     view = context.view
     if not view.managed_etcd or context.rollout is not None or replacement_owed(view):
         text = "external etcd" if not view.managed_etcd else "what replaces a machine may meet another version"
@@ -254,7 +261,10 @@ def _removal(context: Context, result: Preflight, machine: Optional[MachineView]
 
 
 def _relax(context: Context, result: Preflight) -> None:
-    """After a remediation its replacement may join beside other sick machines, if the target keeps its quorum (§1.7 #7)."""
+    """After a remediation its replacement may join beside other sick machines, if the target keeps its quorum.
+
+    Source: docs/reference/cluster_api.md, "Preflight checks", row 7.
+    """
     view = context.view
     if not replacement_owed(view) or not result.failed:
         return

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A second machine's view, before something is removed because it looks dead (DESIGN.md "Two witnesses", peers.md fault 21)."""
+"""A second machine's view, before something is removed because it looks dead.
+
+Why: docs/architecture.md, "Two witnesses". The fault: docs/faults.md, "we reach every member, they don't reach each other".
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....module_utils.common import kubernetes_facts as kubeadm_facts
-from ....module_utils.common import quorum
+from ....module_utils.common import quorum, settings
 from ....module_utils.common.values import clip, parse_time
 from ...documents.names import typed_name
 from ...objects import advice
@@ -81,7 +81,7 @@ def find_troubles(view: View, machines: Mapping[str, list[Object]], excluding: C
     """Everything that is wrong, in the order of the preflight checks.
 
     `machines` are the computed machine conditions; machines named in `excluding` (the one that is to go) are left out, and
-    so are the alarms of their members (kcp-behaviour.md §1.7, §1.8).
+    so are the alarms of their members (docs/reference/cluster_api.md, "Preflight checks", "Quorum arithmetic").
     """
     if not view.reachable:
         return [unreachable(view)]
@@ -107,7 +107,7 @@ def unreachable(view: View) -> Trouble:
         return Trouble(WORKLOAD_REACHABLE, MACHINE_CERTIFICATES_EXPIRED, text, on_disk.way_out(ended, False), False)
     # Unknown where no machine has joined: a control plane that was, and of which nobody can be asked any more.
     held = [view.held(view.cluster, "RemoteConnectionProbe", status) for status in (names.FALSE, names.UNKNOWN)]
-    waits = view.settling or max((each for each in held if each is not None), default=0) < names.PATIENCE
+    waits = view.settling or max((each for each in held if each is not None), default=0) < settings.PATIENCE
     said = clip(view.workload.get("message")) or "no machine answered"
     etcd = votes(view)
     fix = (
@@ -136,7 +136,7 @@ def _endpoint(view: View) -> list[Trouble]:
             "EndpointNotReachable" if view.endpoint_answers is False else "EndpointUnknown",
             f"the control plane endpoint {view.endpoint or '(not set)'} does not lead to this cluster's API, though machines answer: {said}",
             "Look at the load balancer or virtual address: is it up, and are healthy machines behind it?",
-            view.settling or held is None or held < names.PATIENCE,
+            view.settling or held is None or held < settings.PATIENCE,
         )
     ]
 
@@ -154,9 +154,9 @@ def _certificates(view: View, excluding: Collection[str]) -> list[Trouble]:
 
 def _clock(view: View) -> list[Trouble]:
     skew = view.workload.get("clockSkewSeconds")
-    if isinstance(skew, bool) or not isinstance(skew, (int, float)) or abs(skew) <= names.CLOCK_SKEW_LIMIT:
+    if isinstance(skew, bool) or not isinstance(skew, (int, float)) or abs(skew) <= settings.CLOCK_SKEW_SECONDS:
         return []
-    text = f"clocks differ by {abs(skew):.0f} s, more than {names.CLOCK_SKEW_LIMIT} s"
+    text = f"clocks differ by {abs(skew):.0f} s, more than {settings.CLOCK_SKEW_SECONDS} s"
     return [
         Trouble(
             CLOCK_SKEW, "ClockSkew", text, "Set up time synchronisation on the controller and on every machine.", False
@@ -196,7 +196,7 @@ def _node(view: View, machine: MachineView) -> list[Trouble]:
             )
         ]
     began = machine.started if machine.started is not None else machine.created
-    waits = view.now - began < names.NODE_STARTUP_TIMEOUT
+    waits = view.now - began < settings.NODE_STARTUP_SECONDS
     text, fix = f"machine {machine.name} has no Node yet", "Look at kubelet on the machine (journalctl -u kubelet)."
     if machine.joined:
         fix += f" {OTHER_NAME}"
@@ -233,7 +233,7 @@ def _components(view: View, machine: MachineView, conditions: list[Object]) -> l
         component = next(name for name, condition, _title in names.COMPONENTS if condition == kind)
         if each["reason"] == "Provisioning":
             held = view.held(machine.machine, kind, names.FALSE)
-            waits = held is None or held < names.NODE_STARTUP_TIMEOUT
+            waits = held is None or held < settings.NODE_STARTUP_SECONDS
         else:
             waits = view.settling or not view.lasting(machine.machine, kind)
         reason = {
@@ -354,7 +354,7 @@ def _node_ready(view: View, machine: MachineView) -> list[Trouble]:
     if node is None or node.get("ready") == names.TRUE:
         return []
     created = parse_time(node.get("creationTimestamp"))
-    waits = created is not None and view.now - created < names.NODE_READY_PATIENCE
+    waits = created is not None and view.now - created < settings.NODE_READY_PATIENCE
     why = clip(node.get("readyReason"), 80) or "no reason given"
     text = f"Node {clip(node['name'], 80)} is not Ready ({why}); with KubeletNotReady usually no pod network is installed yet"
     return [

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The conditions of the Cluster, made from those of its control plane, as Cluster API's core sets them (kcp-behaviour.md §1.14)."""
+"""The conditions of the Cluster, made from those of its control plane, as Cluster API's core sets them.
+
+Source: docs/reference/cluster_api.md, "Conditions".
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ from .control_plane import NOT_ESTABLISHED
 from .machine import condition, find, paused_condition
 
 Object = dict[str, Any]
-# The Cluster's conditions that say what the control plane's say (seed 003, "ControlPlane: conditions").
+# The Cluster's conditions that say what the control plane's say
+# (the control plane contract, "ControlPlane: conditions").
 _MIRRORED = {
     "ControlPlaneMachinesReady": "MachinesReady",
     "ControlPlaneMachinesUpToDate": "MachinesUpToDate",

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The conditions of the control plane, made from those of its machines (kcp-behaviour.md §1.14)."""
+"""The conditions of the control plane, made from those of its machines.
+
+Source: docs/reference/cluster_api.md, "Conditions".
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from ....module_utils.common import quorum
+from ....module_utils.common import quorum, settings
 from ....module_utils.common.values import clip, parse_time
 from .. import names
 from ..checks.connection import connection_down
@@ -43,7 +46,8 @@ def initialized(view: View) -> bool:
     """Whether the control plane counts as initialized: seen now, or ever (it latches).
 
     It does not latch while the only machine's bootstrap failed, or it goes before it succeeded: then it may still be thrown
-    away (§1.2). A machine that has joined is a control plane, also when somebody deletes it.
+    away (docs/reference/cluster_api.md, "Creating a machine").
+    A machine that has joined is a control plane, also when somebody deletes it.
     """
     if view.others and not view.machines:
         # What runs is another control plane's, and so is the Cluster's word that it was initialized.
@@ -78,7 +82,7 @@ def control_plane_conditions(view: View, facts: Facts) -> list[Object]:
         _aggregate(
             "MachinesUpToDate",
             "UpToDate",
-            [each for each in view.machines if view.now - each.created >= names.SURFACING_DELAY],
+            [each for each in view.machines if view.now - each.created >= settings.SURFACING_DELAY],
             facts,
         ),
         _rolling_out(view, facts),
@@ -91,7 +95,10 @@ def control_plane_conditions(view: View, facts: Facts) -> list[Object]:
 
 
 def _merge(view: View, facts: Facts, kinds: Sequence[str], titles: Mapping[str, str]) -> tuple[str, str]:
-    """The worst status of these conditions over the machines and a message that merges equal texts (§1.14)."""
+    """The worst status of these conditions over the machines and a message that merges equal texts.
+
+    Source: docs/reference/cluster_api.md, "Conditions".
+    """
     texts: dict[str, list[str]] = {}
     worst = names.TRUE
     for machine in view.machines:
@@ -163,7 +170,10 @@ def _etcd_cluster(view: View, facts: Facts, is_initialized: bool) -> Object:
 
 
 def _etcd_available(view: View, is_initialized: bool) -> Object:
-    """Whether etcd can be written to: enough of its voters are healthy, whatever the others are (seed 003 names this one)."""
+    """Whether etcd can be written to: enough of its voters are healthy, whatever the others are.
+
+    Source of the name: the control plane contract (docs/contract.md, "EtcdClusterAvailable").
+    """
     kind = "EtcdClusterAvailable"
     if not view.etcd_known:
         found: Object = _connection(view, kind, is_initialized) or condition(
@@ -194,7 +204,7 @@ def stray_since(view: View, member: quorum.MemberState) -> int:
 
 def stray_lasts(view: View, member: quorum.MemberState) -> bool:
     """Whether a member has been seen as belonging to no machine for PATIENCE seconds: more than one sample of this very member."""
-    return view.now - stray_since(view, member) >= names.PATIENCE
+    return view.now - stray_since(view, member) >= settings.PATIENCE
 
 
 def _components(view: View, facts: Facts, is_initialized: bool) -> Object:
@@ -226,7 +236,7 @@ def _available(view: View, facts: Facts, conditions: list[Object]) -> Object:
         return no("Control plane certificates are not available")
     if view.managed_etcd and not view.etcd_known:
         held = view.held(view.control_plane, "Initialized", names.TRUE)
-        if held is None or held < names.ETCD_LIST_GRACE:
+        if held is None or held < settings.ETCD_LIST_GRACE:
             return no("Waiting for etcd to report the list of members")
         return condition(kind, names.UNKNOWN, INSPECTION_FAILED, "Failed to get etcd members")
     if view.managed_etcd:
@@ -252,7 +262,7 @@ def _available(view: View, facts: Facts, conditions: list[Object]) -> Object:
 
 def _older(view: View, machine: MachineView, computed: Object) -> bool:
     held = view.held(machine.machine, computed["type"], computed["status"])
-    return computed["status"] != names.TRUE and held is not None and held >= names.SURFACING_DELAY
+    return computed["status"] != names.TRUE and held is not None and held >= settings.SURFACING_DELAY
 
 
 def _aggregate(kind: str, source: str, machines: Sequence[MachineView], facts: Facts) -> Object:
@@ -304,7 +314,7 @@ def _scaling(view: View, facts: Facts) -> list[Object]:
             for machine in view.machines
             if machine.deleting
             and view.now - (parse_time(machine.machine["metadata"]["deletionTimestamp"]) or view.now)
-            > names.STALE_DELETION
+            > settings.STALE_DELETION
         ]
         if stale:
             lines.append(f"* Machine{'s' if len(stale) > 1 else ''} {', '.join(stale)} in deletion since more than 15m")

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The conditions of one machine: static pods, etcd member, Node, up to date or not (kcp-behaviour.md §1.14)."""
+"""The conditions of one machine: static pods, etcd member, Node, up to date or not.
+
+Source: docs/reference/cluster_api.md, "Conditions".
+"""
 
 from __future__ import annotations
 
@@ -89,7 +92,10 @@ def _health_check(machine: MachineView) -> list[Object]:
 
 
 def _gates_of_others(machine: MachineView, computed: Sequence[Object]) -> list[Object]:
-    """What the Machine's readiness gates ask for that others set: as they set it, Unknown where they have not yet (seed 003)."""
+    """What the Machine's readiness gates ask for that others set: as they set it, Unknown where they have not yet.
+
+    Source: the control plane contract, "ControlPlane: machines".
+    """
     # A summary can't wait for itself.
     known = {"Ready", "Available", HEALTH_CHECK, *(each["type"] for each in computed)}
     found = []
@@ -107,7 +113,10 @@ def _gates_of_others(machine: MachineView, computed: Sequence[Object]) -> list[O
 
 
 def _judge(view: View, machine: MachineView, kind: str) -> Optional[Object]:
-    """What is known without looking at the thing itself (§1.14: deleting, no Node, no connection); None where one must look."""
+    """What is known without looking at the thing itself (deleting, no Node, no connection); None where one must look.
+
+    Source: docs/reference/cluster_api.md, "Conditions".
+    """
     if machine.deleting:
         return condition(kind, names.FALSE, "Deleting", "Machine is deleting")
     if not view.reachable:

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The conditions of the contract v1beta1, beside those of v1beta2 (seed 003, "ControlPlane: conditions").
+"""The conditions of the contract v1beta1, beside those of v1beta2.
+
+Source: the control plane contract, "ControlPlane: conditions".
 
 They live in ``status.deprecated.v1beta1.conditions``, where Cluster API keeps them, and become ``status.conditions`` in a v1beta1 object
 (``objects/convert/status.py``). Each has a severity where it is False, and a summary Ready, which Cluster API mirrors on the Cluster.

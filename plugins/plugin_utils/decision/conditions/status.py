@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The status fields of KubeadmControlPlane, Cluster and Machines, of both contracts (kcp-behaviour.md §1.14, §2.2).
+"""The status fields of KubeadmControlPlane, Cluster and Machines, of both contracts.
+
+Source: docs/reference/cluster_api.md, "Conditions", "Fields of older versions".
 
 Each top-level field is whole: a writer that replaces fields one by one loses nothing.
 """
@@ -35,7 +37,7 @@ def control_plane_status(view: View, facts: Facts, conditions: Sequence[Object])
     nodes_ready = sum(1 for machine in view.machines if is_true(facts.machines[machine.name], "NodeReady"))
     serving = any(is_true(facts.machines[machine.name], "APIServerPodHealthy") for machine in view.machines)
     is_initialized = initialized(view)
-    # Those that are missing altogether are unavailable, too (seed 003, "ControlPlane: replicas").
+    # Those that are missing altogether are unavailable, too (the control plane contract, "ControlPlane: replicas").
     unavailable = max(replicas, 0 if view.deleting else view.replicas) - nodes_ready
     status: Object = {
         "selector": f"{kinds.LABEL_CLUSTER_NAME}={view.name},{kinds.LABEL_CONTROL_PLANE}=",
@@ -181,7 +183,8 @@ def _version_key(text: str) -> tuple[Any, ...]:
 
 
 def _etcd_cluster_id(view: View) -> Any:
-    # Recorded once, then only compared: a member list of another etcd cluster must never be taken for this one's (peers.md I5).
+    # Recorded once, then only compared: a member list of another etcd cluster must never be taken for this one's
+    # (docs/reference/invariants.md, "Members are known by ID").
     recorded = (view.control_plane.get("status") or {}).get("etcdClusterID")
     if recorded:
         return recorded

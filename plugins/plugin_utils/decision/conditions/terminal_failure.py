@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Terminal failures: what no run will get over, in the contract's two fields (seed 003, "terminal failures"; seed 000's reasons).
+"""Terminal failures: what no run will get over, in the contract's two fields.
+
+Source: docs/reference/cluster_api.md, "Proposals and contract".
 
 Only what is blocked can be terminal: what changes by itself, or what a later run tries again, is none. Contrary to Cluster API's core,
 which never takes them back, the fields go again when a person has mended what they tell.

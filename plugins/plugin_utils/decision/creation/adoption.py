@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Machines that carry this control plane's labels and have no controller (kcp-behaviour.md §1.15)."""
+"""Machines that carry this control plane's labels and have no controller.
+
+Source: docs/reference/cluster_api.md, "Adoption".
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The server that ConfigMap kube-public/cluster-info names: kubeadm join goes there, whatever it was told (peers.md fault 34)."""
+"""The server that ConfigMap kube-public/cluster-info names: kubeadm join goes there, whatever it was told.
+
+The fault: docs/faults.md, "`cluster-info` names a machine that is gone".
+"""
 
 from __future__ import annotations
 

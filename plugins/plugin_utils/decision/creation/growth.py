@@ -1,13 +1,18 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Making machines: the first one, the next one, and one that was begun (kcp-behaviour.md §1.2, peers.md I2 and I8)."""
+"""Making machines: the first one, the next one, and one that was begun.
+
+Source: docs/reference/cluster_api.md, "Creating a machine".
+
+The invariants: docs/reference/invariants.md, "One change at a time", "One cluster".
+"""
 
 from __future__ import annotations
 
 from typing import Optional
 
-from ....module_utils.common import kubernetes_facts, quorum
+from ....module_utils.common import kubernetes_facts, quorum, settings
 from ....module_utils.common.values import clip, format_time
 from ...objects import advice, kinds
 from .. import names
@@ -26,7 +31,10 @@ BOOTSTRAP_UNKNOWN = "BootstrapUnknown"
 
 
 def foreign_control_plane(view: View) -> Optional[Outcome]:
-    """Blocked where a Kubernetes API answers although nothing was ever started here: an empty store proves nothing (peers.md I8)."""
+    """Blocked where a Kubernetes API answers although nothing was ever started here.
+
+    The invariant: docs/reference/invariants.md, "An empty store proves nothing".
+    """
     if any(machine.bootstrap for machine in view.machines):
         return None
     if view.endpoint_answers is True or view.initialized is True:
@@ -108,7 +116,7 @@ def _endpoint_unknown(view: View, checks: list[dict[str, object]]) -> Outcome:
     outcome = block(reason_name, text, fix)
     outcome.preflight = [*checks, check("NoControlPlaneAnswers", FAIL, text)]
     lasted = view.held(view.cluster, "ControlPlaneEndpointReachable", names.UNKNOWN)
-    if lasted is None or lasted < names.PATIENCE:
+    if lasted is None or lasted < settings.PATIENCE:
         outcome.action = names.WAIT
     return outcome
 
@@ -153,7 +161,7 @@ def _place(context: Context, outcome: Outcome, machine: Optional[MachineView]) -
     view = context.view
     new = machine is None
     left = context.replicas - len(view.live) - (1 if new else 0)
-    ahead = min(max(0, left), names.PREPARE_AHEAD) if max_surge(view) else 0
+    ahead = min(max(0, left), settings.PREPARE_AHEAD) if max_surge(view) else 0
     domains = context.domains(ahead + (1 if new else 0))
     outcome.target = target(machine, domains[0] if new else None, resume=not new)
     outcome.prepare = domains[1:] if new else domains

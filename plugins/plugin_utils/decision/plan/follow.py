@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where in a plan is a cluster now? A plan is acted on only while what is observed is what it expects (peers.md I14). Pure."""
+"""Where in a plan is a cluster now? A plan is acted on only while what is observed is what it expects. Pure.
+
+The invariant: docs/reference/invariants.md, "The plan is true".
+"""
 
 from __future__ import annotations
 

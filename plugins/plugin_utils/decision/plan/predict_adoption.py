@@ -13,7 +13,10 @@ Object = dict[str, Any]
 
 
 def with_rebuilt_spec(snapshot: Object) -> Object:
-    """Give the control plane the KubeadmConfigSpec that its machines' KubeadmConfigs tell, where it has none (seed 001)."""
+    """Give the control plane the KubeadmConfigSpec that its machines' KubeadmConfigs tell, where it has none.
+
+    Source: docs/reference/cluster_api.md, "Adoption".
+    """
     spec = snapshot["controlPlane"].get("spec") or {}
     own = spec.get("kubeadmConfigSpec") or {}
     if not has_configuration(own):

@@ -1,13 +1,17 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan: decide, predict what follows, decide again, until nothing is left (DESIGN.md idea 3: the same function run forward)."""
+"""The plan: decide, predict what follows, decide again, until nothing is left.
+
+It is the same function run forward (docs/architecture.md, "the same function run forward").
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, Callable, Optional
 
+from ....module_utils.common import settings
 from .. import names as stable
 from ..creation.existing_hosts import has_host
 from ..decide import decide_on
@@ -22,7 +26,7 @@ Object = dict[str, Any]
 Names = Callable[[str], str]
 
 
-def plan(snapshot: Object, limit: int = stable.PLAN_LIMIT, names: Optional[Names] = None) -> list[Object]:
+def plan(snapshot: Object, limit: int = settings.PLAN_LIMIT, names: Optional[Names] = None) -> list[Object]:
     """The ordered steps from a snapshot on, each a decision with its number as `step` and the state that it `expects` as a fingerprint.
 
     The last one is what it ends with: none, or what it is blocked on, waits for or is postponed by. New machines get their
@@ -36,7 +40,7 @@ def plan(snapshot: Object, limit: int = stable.PLAN_LIMIT, names: Optional[Names
 
 
 def walk(
-    snapshot: Object, limit: int = stable.PLAN_LIMIT, names: Optional[Names] = None
+    snapshot: Object, limit: int = settings.PLAN_LIMIT, names: Optional[Names] = None
 ) -> Iterator[tuple[View, Object]]:
     """Each step of the plan with the snapshot, read, that it is decided on; as plan()."""
     current = read_snapshot(snapshot)

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From what health checks found to the marks on Machines that remediation goes by (kcp-behaviour.md §1.9). Pure."""
+"""From what health checks found to the marks on Machines that remediation goes by. Pure.
+
+Source: docs/reference/cluster_api.md, "Remediation".
+"""
 
 from __future__ import annotations
 

@@ -1,12 +1,15 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Machines that can never work again, whoever looks at them: they are remediated without being marked (seed 001, "Remediation")."""
+"""Machines that can never work again, whoever looks at them: they are remediated without being marked.
+
+Source: docs/reference/cluster_api.md, "Remediation".
+"""
 
 from __future__ import annotations
 
+from ....module_utils.common import settings
 from ....module_utils.common.values import clip
-from .. import names
 from ..creation.bootstrap import may_run
 from ..snapshot.view import MachineView, View
 
@@ -26,7 +29,7 @@ def beyond_repair(view: View, machine: MachineView) -> str:
     if not view.managed_etcd or machine.member is not None or machine.node is None:
         return ""
     # That another machine joined a short while ago says nothing of this one, whose join was done before.
-    began = machine.started is not None and view.now - machine.started < names.SETTLING
+    began = machine.started is not None and view.now - machine.started < settings.SETTLING
     joining = began or any(may_run(view, each) for each in view.known)
     unfinished = joining or any(not each.settled for each in view.members)
     known = view.etcd_known and view.etcd.get("memberListAgrees") is True and not unfinished

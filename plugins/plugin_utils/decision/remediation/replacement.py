@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Replacing a machine that a health check found unhealthy (kcp-behaviour.md §1.9, seed 001 "Remediation").
+"""Replacing a machine that a health check found unhealthy (docs/reference/cluster_api.md, "Remediation").
 
 A machine is a candidate where a MachineHealthCheck marked it (HealthCheckSucceeded and OwnerRemediated are False), where a
 person did with the annotation remediate-machine, or where it can't come back (repair.py).
@@ -70,13 +70,16 @@ def _remedy(context: Context, picked: MachineView, record: Optional[Record]) -> 
 
 
 def _must_go_first(view: View, machine: MachineView) -> bool:
-    """Whether the replacement that is waited for can't be added before this machine's member is gone (peers.md finding 9)."""
+    """Whether the replacement that is waited for can't be added before this machine's member is gone.
+
+    Older releases of etcd refuse that (docs/reference/invariants.md, "A silent voter blocks an addition").
+    """
     silent = machine.member is not None and not machine.member.counts
     return view.managed_etcd and silent and not quorum.adds_beside_silent_voter(view.etcd)
 
 
 def _rank(context: Context) -> Any:
-    """The most broken machine first (§1.9 step 4)."""
+    """The most broken machine first (docs/reference/cluster_api.md, "Remediation", step 4)."""
     view = context.view
     kinds_in_order = (
         *(("EtcdMemberHealthy", "EtcdPodHealthy") if view.managed_etcd else ()),
@@ -109,7 +112,10 @@ def _say(context: Context, machine: MachineView, name: str, text: str) -> None:
 
 
 def _judge(context: Context, machine: MachineView, record: Record) -> Outcome:
-    """The gates of §1.9 step 9, in order; the first that is violated refuses."""
+    """The gates before a remediation, in order; the first that is violated refuses.
+
+    Source: docs/reference/cluster_api.md, "Remediation", step 9.
+    """
     view = context.view
     checks: list[Object] = []
     verdict = _verdict(view, machine)

@@ -1,17 +1,20 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is remembered of remediations, and how often one may be tried again (kcp-behaviour.md §1.9)."""
+"""What is remembered of remediations, and how often one may be tried again.
+
+Source: docs/reference/cluster_api.md, "Remediation".
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Optional
 
+from ....module_utils.common import settings
 from ....module_utils.common.bounded_yaml import read_json
 from ....module_utils.common.values import clip, parse_time
 from ...objects import kinds
-from .. import names
 from ..creation.bootstrap import has_failed, marked
 from ..outcome import max_surge
 from ..snapshot.view import MachineView, View, annotations_of
@@ -140,12 +143,12 @@ def try_again(view: View, machine: MachineView) -> tuple[Record, Optional[Refusa
     last = parse_time(earlier.timestamp) if earlier is not None else None
     if earlier is None or last is None:
         return fresh, None
-    settings = view.spec.get("remediation") or {}
-    healthy_period = _seconds(settings.get("minHealthyPeriodSeconds"), names.MIN_HEALTHY_PERIOD)
+    strategy = view.spec.get("remediation") or {}
+    healthy_period = _seconds(strategy.get("minHealthyPeriodSeconds"), settings.MIN_HEALTHY_PERIOD)
     if last + healthy_period <= view.now:
         return fresh, None
-    period = _seconds(settings.get("retryPeriodSeconds"), 0)
-    limit = settings.get("maxRetry")
+    period = _seconds(strategy.get("retryPeriodSeconds"), 0)
+    limit = strategy.get("maxRetry")
     what = f"machine {machine.name} replaces {clip(earlier.machine, 80)}, which failed at {earlier.timestamp}"
     if last + period > view.now:
         text = f"{what}: the next try is not before {period} s after that (remediation.retryPeriodSeconds)"

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from ....module_utils.common import quorum
+from ....module_utils.common import quorum, settings
 from ....module_utils.common.values import clip, host_of
 from ...documents.names import typed_name
 from .. import names
@@ -142,7 +142,7 @@ def _judge(view: View, found: LostVoter) -> Outcome:
     consented = _consented(view, found)
     gone = bool(found.machine.infrastructure_gone)
     asked = check(CONSENT, PASS if consented else FAIL, found.consent if consented else f"not given: {found.consent}")
-    if not _lasted(view, names.PATIENCE):
+    if not _lasted(view, settings.PATIENCE):
         return _waits(_what(found), "It is looked at for a minute before it counts as lost.", asked)
     if not gone and view.settling and found.machine.bootstrap == names.FAILED:
         return _waits(_what(found), f"{found.machine.name} still runs: its etcd may come up yet.", asked)

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What MachineHealthChecks say of the machines: which are unhealthy, and which may be remediated (kcp-behaviour.md §1.9, Cluster API's MachineHealthCheck).
+"""What MachineHealthChecks say of the machines: which are unhealthy, and which may be remediated.
+
+Source: docs/reference/cluster_api.md, "Remediation".
 
 Pure: MachineHealthChecks and a snapshot in, findings out. What is not known is never unhealthy. Every duration is between two times of
 one clock: a Node condition's time and the snapshot's ``now`` are the workload API's; conditions of Machines were stored with such a ``now``.
@@ -13,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
+from ....module_utils.common import settings
 from ....module_utils.common.values import clip, format_time, parse_time
 from ...documents.scalars import format_duration
 from ...objects import kinds, machine_health_check
@@ -120,7 +123,7 @@ def _nobody(document: Object, view: View) -> Optional[tuple[str, str]]:
     if not view.infrastructure_ready:
         return NOT_JUDGED, "the cluster's infrastructure is not ready"
     skew = view.workload.get("clockSkewSeconds")
-    if isinstance(skew, (int, float)) and abs(skew) > names.CLOCK_SKEW_LIMIT:
+    if isinstance(skew, (int, float)) and abs(skew) > settings.CLOCK_SKEW_SECONDS:
         text = f"the clocks of the workload cluster and of this controller differ by {abs(skew):.0f} s: no duration can be trusted"
         return "ClockSkew", text
     if not view.reachable and _exists(view):

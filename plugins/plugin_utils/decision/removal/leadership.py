@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who leads etcd after the leader's machine goes (kcp-behaviour.md §1.10)."""
+"""Who leads etcd after the leader's machine goes (docs/reference/cluster_api.md, "Removing etcd members")."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def candidates(
     """The machines that may take the leadership over from `machine` (None: from a member without one), the best first.
 
     A healthy member comes first, then a machine that no health check found unhealthy, that is up to date, and that is newest.
-    A member that is not proven healthy is never a candidate: unknown is not healthy (peers.md I6).
+    A member that is not proven healthy is never a candidate: unknown is not healthy
+    (docs/reference/invariants.md, "Unknown is unhealthy").
     """
     others = [
         each

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from ....module_utils.common import settings
 from ....module_utils.common.values import clip, format_time
 from ...objects import kinds
-from .. import names
 from ..checks.nodes import silent_since
 from ..outcome import Outcome, reason
 from ..remediation.retry import read_record
@@ -53,9 +53,9 @@ def _said(node: Object) -> str:
     if since is None:
         return (
             f"Node {name} was left behind by machine {name}, which was removed, and its kubelet still reports: the host runs. Turn it off or reset "
-            f"it (kubeadm reset); the Node goes with a reconcile {names.CONNECTION_GRACE} s after its kubelet has fallen silent"
+            f"it (kubeadm reset); the Node goes with a reconcile {settings.CONNECTION_GRACE} s after its kubelet has fallen silent"
         )
-    due = format_time(since + names.CONNECTION_GRACE)
+    due = format_time(since + settings.CONNECTION_GRACE)
     return f"Node {name} was left behind by machine {name}, which was removed; a reconcile after {due} deletes it"
 
 

@@ -1,13 +1,16 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Taking one machine out: a bootstrap that failed or never began, or a removal that was begun (peers.md I1-I6, faults 1-6)."""
+"""Taking one machine out: a bootstrap that failed or never began, or a removal that was begun.
+
+What always holds: docs/reference/invariants.md, "Quorum stays". The faults: docs/faults.md, "The run itself dies".
+"""
 
 from __future__ import annotations
 
 from typing import Optional
 
-from ....module_utils.common import quorum
+from ....module_utils.common import quorum, settings
 from ....module_utils.common.values import clip
 from ...documents.names import typed_name
 from .. import names
@@ -65,7 +68,7 @@ def remove_failed_first(context: Context, machine: MachineView) -> Outcome:
     )
     outcome = block(name, text, fix)
     lasted = view.held(view.cluster, "ControlPlaneEndpointReachable", names.UNKNOWN)
-    if name == "InitializationUnknown" and (lasted is None or lasted < names.PATIENCE):
+    if name == "InitializationUnknown" and (lasted is None or lasted < settings.PATIENCE):
         outcome.action = names.WAIT
     return outcome
 
@@ -127,7 +130,10 @@ def _with_etcd(context: Context, machine: MachineView, name: str, why: str) -> O
 
 
 def only_candidate(view: View, machine: MachineView) -> Optional[quorum.MemberState]:
-    """One unfinished machine without a member and one unmatched, unfinished member belong together (kcp-behaviour.md §1.14)."""
+    """One unfinished machine without a member and one unmatched, unfinished member belong together.
+
+    Source: docs/reference/cluster_api.md, "Conditions".
+    """
     matched = {each.member.id for each in view.known if each.member is not None}
     loose = [each for each in view.members if each.id not in matched and not each.settled]
     unfinished = [each for each in view.known if each.member is None and not each.joined]

@@ -1,13 +1,17 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""etcd members that belong to no machine (kcp-behaviour.md §1.10 "Unexpected members", peers.md faults 2, 4, 6)."""
+"""etcd members that belong to no machine (docs/reference/cluster_api.md, "Unexpected members").
+
+The faults: docs/faults.md, "Node deleted, member still there",
+"killed after a learner was added, before its etcd starts", "a member was added and never started (no name)".
+"""
 
 from __future__ import annotations
 
 from typing import Any, Optional
 
-from ....module_utils.common import quorum
+from ....module_utils.common import quorum, settings
 from ....module_utils.common.values import clip
 from ...documents.names import is_dns_subdomain
 from .. import names
@@ -45,7 +49,7 @@ def _remove(context: Context, member: quorum.MemberState, has_node: bool) -> Out
     text = f"etcd {member.describe()} belongs to no machine"
     if not stray_lasts(view, member):
         outcome = block(
-            "StrayMember", text, f"It is removed when it is still there {names.PATIENCE} s after it was first seen."
+            "StrayMember", text, f"It is removed when it is still there {settings.PATIENCE} s after it was first seen."
         )
         outcome.action = names.WAIT
         return outcome
@@ -92,7 +96,7 @@ def removal(view: View, node: Object, whose: str) -> Optional[Outcome]:
         whose: what is known of its machine, for the reason: "belongs to no machine".
     """
     since = silent_since(node)
-    if since is None or view.now - since < names.CONNECTION_GRACE:
+    if since is None or view.now - since < settings.CONNECTION_GRACE:
         return None
     text = f"Node {clip(node['name'], 80)} {whose}, and its kubelet has been silent for {view.now - since} s"
     return Outcome(names.REMOVE_NODE, [reason("StrayNode", text)], {**target(None), "node": node["name"]})
@@ -106,7 +110,8 @@ def _refusal(context: Context, member: quorum.MemberState, verdict: quorum.Verdi
         return "the members do not all report the same list"
     needed = health_conditions(view)
     if member.name and not any(is_true(context.machines[each.name], *needed) for each in view.live):
-        # The host of a member that started may carry the only control plane that works (peers.md I4).
+        # The host of a member that started may carry the only control plane that works
+        # (docs/reference/invariants.md, "One complete machine stays").
         return "no machine of this cluster has all control plane components healthy"
     return ""
 

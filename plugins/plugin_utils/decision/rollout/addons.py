@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""kube-proxy and CoreDNS: what they run against what they are to run, only after the last machine (kcp-behaviour.md §1.12)."""
+"""kube-proxy and CoreDNS: what they run against what they are to run, only after the last machine.
+
+Source: docs/reference/cluster_api.md, "Add-ons".
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rollout and scaling: one machine more or one machine less (kcp-behaviour.md §1.5, §1.6; seeds 000 and 001)."""
+"""Rollout and scaling: one machine more or one machine less.
+
+Source: docs/reference/cluster_api.md, "Rollout", "Selection of a machine".
+"""
 
 from __future__ import annotations
 
@@ -120,7 +123,10 @@ def _prepared(context: Context, outcome: Outcome) -> Outcome:
 
 
 def _prerequisites(context: Context) -> list[Object]:
-    """What the cluster must have before a machine of another version or spec joins (kcp-behaviour.md §1.5, kubeadm.md B4)."""
+    """What the cluster must have before a machine of another version or spec joins.
+
+    Sources: docs/reference/cluster_api.md, "Rollout"; docs/reference/kubeadm.md, "Stored objects", "RBAC".
+    """
     view = context.view
     latest = max((machine.created for machine in view.live if machine.joined), default=None)
     newest = [machine for machine in view.live if machine.joined and machine.created == latest]

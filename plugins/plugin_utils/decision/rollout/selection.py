@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which machine goes when one has to (kcp-behaviour.md §1.6)."""
+"""Which machine goes when one has to (docs/reference/cluster_api.md, "Selection of a machine")."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def _level(view: View, machines: Mapping[str, list[Object]], outdated: Collectio
         return kinds.is_flagged(machine.machine, kinds.ANNOTATION_DELETE_MACHINE)
 
     def failing(machine: MachineView) -> bool:
-        # Only False is a reason to prefer a machine; Unknown and missing are none (§1.6 level 3).
+        # Only False is a reason to prefer a machine; Unknown and missing are none
+        # (docs/reference/cluster_api.md, "Selection of a machine").
         return any(find(machines[machine.name], kind).get("status") == names.FALSE for kind in health_conditions(view))
 
     levels = (

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""May machines of the wanted version be made beside what is there? What upstream does not check (kcp-behaviour.md §1.7, §1.18)."""
+"""May machines of the wanted version be made beside what is there? What upstream does not check.
+
+Source: docs/reference/cluster_api.md, "Preflight checks", "Admission rules".
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Is a machine what the spec says? (kcp-behaviour.md §1.4)
+"""Is a machine what the spec says? (docs/reference/cluster_api.md, "Up to date or not")
 
 Missing evidence means matching: it never causes a rollout.
 """
@@ -60,7 +60,10 @@ class Desired:
 
 
 def outdated(view: View, desired: Desired, machine: MachineView) -> list[Outdated]:
-    """Why a machine is not up to date, [] when it is. The order is §1.4's."""
+    """Why a machine is not up to date, [] when it is.
+
+    Source of the order: docs/reference/cluster_api.md, "Up to date or not".
+    """
     found: list[Outdated] = []
     if desired.expiry_days is not None:
         expiry = expiry_of(machine)
@@ -85,7 +88,7 @@ def outdated(view: View, desired: Desired, machine: MachineView) -> list[Outdate
 
 def expiry_of(machine: MachineView) -> Optional[int]:
     """When the machine's certificates end; None where that is not known. The user's annotation on the Machine wins over what was read
-    from the machine, which is kept with its KubeadmConfig (kcp-behaviour.md §1.13)."""
+    from the machine, which is kept with its KubeadmConfig (docs/reference/cluster_api.md, "Certificates")."""
     return parse_time(
         annotations_of(machine.machine).get(kinds.ANNOTATION_CERTIFICATES_EXPIRY)
         or annotations_of(machine.config or {}).get(kinds.ANNOTATION_CERTIFICATES_EXPIRY)
@@ -152,7 +155,8 @@ def _same(spec: Object, wanted: Object) -> bool:
     section = "joinConfiguration" if "joinConfiguration" in spec else "initConfiguration"
     own, desired = dict(spec.get(section) or {}), dict(wanted.get(section) or {})
     if section == "joinConfiguration":
-        # Its presence is a marker that every joining machine's config carries (kcp-behaviour.md §1.2).
+        # Its presence is a marker that every joining machine's config carries
+        # (docs/reference/cluster_api.md, "Creating a machine").
         own["controlPlane"], desired["controlPlane"] = own.get("controlPlane") or {}, desired.get("controlPlane") or {}
     sections = ("initConfiguration", "joinConfiguration")
     return own == desired and (

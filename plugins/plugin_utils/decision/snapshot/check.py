@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Optional
 
+from ....module_utils.common import settings
 from ....module_utils.common.values import clip, parse_time
 from .. import names
 from .json_shape import Path, shown, written
@@ -69,7 +70,7 @@ def _times(document: Object) -> Found:
     now = parse_time(document["now"]) or 0
     for path, moment in _moments(document):
         then = parse_time(moment)
-        if then is not None and then - now > names.CLOCK_SKEW_LIMIT:
+        if then is not None and then - now > settings.CLOCK_SKEW_SECONDS:
             yield "now", f"{document['now']} is {then - now} s before {path} ({moment}): the clock went back"
     action, observed = document.get("lastAction"), document.get("observedAt")
     if action and observed and (parse_time(action["at"]) or 0) > (parse_time(observed) or 0):

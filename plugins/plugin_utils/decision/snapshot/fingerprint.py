@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Optional
 
-from ....module_utils.common import kubernetes_facts
+from ....module_utils.common import kubernetes_facts, settings
 from ....module_utils.common.quorum import MemberState
 from ....module_utils.common.values import clip, parse_time
 from ...objects import kinds
@@ -123,7 +123,7 @@ def _word(value: Any) -> str:
 
 def _clocks_apart(view: View) -> bool:
     skew = view.workload.get("clockSkewSeconds")
-    return isinstance(skew, (int, float)) and not isinstance(skew, bool) and abs(skew) > names.CLOCK_SKEW_LIMIT
+    return isinstance(skew, (int, float)) and not isinstance(skew, bool) and abs(skew) > settings.CLOCK_SKEW_SECONDS
 
 
 def _endpoint(view: View) -> Optional[bool]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
+from ....module_utils.common import settings
 from ....module_utils.common.quorum import MemberState, member_states
 from ....module_utils.common.values import annotations_of, clip, condition_of, host_of, parse_time
 from ...objects import kinds
@@ -70,7 +71,7 @@ class MachineView:
     @property
     def adopted(self) -> bool:
         """Whether the machine is older than its object, which it never is where this control plane made both."""
-        return self.created - self.began > names.ADOPTED_AFTER
+        return self.created - self.began > settings.ADOPTED_AFTER
 
     @property
     def node_name(self) -> str:
@@ -239,7 +240,7 @@ class View:
         """Whether a machine is bootstrapping, or began so recently that trouble is still taken as its settling in."""
         return any(
             (machine.bootstrap == names.RUNNING and self.now < machine.ends_at)
-            or (machine.started is not None and self.now - machine.started < names.SETTLING)
+            or (machine.started is not None and self.now - machine.started < settings.SETTLING)
             for machine in self.machines
         )
 
@@ -259,7 +260,7 @@ class View:
             bool(condition)
             and condition.get("status") != polarity
             and since is not None
-            and self.now - since >= names.PATIENCE
+            and self.now - since >= settings.PATIENCE
         )
 
 
@@ -327,7 +328,7 @@ def _machine(entry: Object) -> MachineView:
         bootstrap=str(bootstrap.get("state") or ""),
         bootstrap_message=clip(bootstrap.get("message")),
         started=started,
-        ends_at=parse_time(bootstrap.get("endsAt")) or (started or created) + names.BOOTSTRAP_BOUND,
+        ends_at=parse_time(bootstrap.get("endsAt")) or (started or created) + settings.BOOTSTRAP_BOUND,
         unit=entry.get("bootstrapUnit") or {},
         addresses=tuple(str(each["address"]) for each in listed if each.get("address")),
     )
@@ -345,7 +346,8 @@ def _match_nodes(view: View) -> None:
         provider = machine.machine["spec"].get("providerID")
         node = nodes.get(recorded or machine.name)
         if node is not None and identity and node.get("machineID") and node["machineID"] != identity:
-            # A reinstalled or foreign host under the same name (peers.md fault 11) is no evidence about this machine.
+            # A reinstalled or foreign host under the same name is no evidence about this machine
+            # (docs/faults.md, "a host was installed anew under its name and address").
             machine.impostor, node = str(node["name"]), None
         elif node is None and not recorded:
             node = _identified(nodes, identity, provider)

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""kubeadm's configuration in any form to the hub: YAML text, documents, or the hub itself.
+"""Reader of kubeadm's configuration, from any form to the hub form.
+
+The forms are YAML text, documents, or the hub itself.
 
 The hub is a mapping with the keys of kinds.PARTS (initConfiguration, clusterConfiguration, ...) and kinds.COMPONENTS
 (kubeletConfiguration, kubeProxyConfiguration, kept whole and untouched), in the hub form of fields.py. A KubeadmConfigSpec of Cluster
@@ -45,7 +47,11 @@ _HEALTH = "controlPlaneComponentHealthCheckSeconds"
 
 @dataclass(frozen=True)
 class Read:
-    """`hub` as described above; `warnings` name what was kept without being understood; `api_versions` by part, "" for the hub."""
+    """Configuration that was read: the hub, warnings and API versions.
+
+    `hub` as described above; `warnings` name what was kept without being understood; `api_versions` by part, "" for the
+    hub.
+    """
 
     hub: dict[str, Any]
     warnings: tuple[str, ...]
@@ -53,7 +59,10 @@ class Read:
 
 
 def read(source: Source, name: str = NAME) -> Read:
-    """The hub form of `source`; `name` is what messages call it. ManifestError lists everything that is wrong."""
+    """Return the hub form of `source`; `name` is its name in messages.
+
+    ManifestError lists everything that is wrong.
+    """
     reading = Reading(name)
     result = reading.read(source)
     if reading.report.violations:
@@ -62,7 +71,10 @@ def read(source: Source, name: str = NAME) -> Read:
 
 
 class Reading:
-    """One reading: `report` collects the violations, and tells later ones in the user's own paths and lines."""
+    """Reading of one source, with the violations in `report`.
+
+    `report` gives later violations, too, the user's own paths and lines.
+    """
 
     def __init__(self, name: str = NAME) -> None:
         self.report = Report(name, self._locate)
@@ -74,7 +86,7 @@ class Reading:
         self._moved: dict[tuple[str, str], tuple[int, str]] = {}
 
     def read(self, source: Source) -> Read:
-        """What could be read; see `read`."""
+        """Return the hub form of what could be read; see `read`."""
         if isinstance(source, str):
             source = self._parse(source)
             if len(source) == 1 and isinstance(source[0], dict) and _looks_like_hub(source[0]):
@@ -225,7 +237,15 @@ class Reading:
         self._hub[key] = {"apiVersion": api_version, "kind": kind, **rest}
 
     def _settle(self) -> None:
-        """Removed fields go to their successors: both in Init- and JoinConfiguration (kubeadm.md B3)."""
+        """Move removed fields to their successors.
+
+        The health check timeout goes to Init- and, where there is one, JoinConfiguration; the discovery timeout to
+        JoinConfiguration.
+
+        Health check and discovery timeouts go to both Init- and JoinConfiguration where both have them.
+
+        Source: docs/reference/kubeadm.md, "Conversion".
+        """
         health = self._moved.get(decode.HEALTH_TIMEOUT)
         if health is not None:
             self._timeout("initConfiguration", _HEALTH, *health)

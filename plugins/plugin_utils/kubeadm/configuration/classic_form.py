@@ -1,10 +1,12 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From kubeadm structures as they are written (Cluster API's classic form) to the hub form.
+"""Conversion of kubeadm structures from Cluster API's classic form to the hub.
 
 The values have been checked against their description (objects/structures.py); what is left are names, durations, arguments and the
-removed fields, which are moved to their successors (kubeadm.md B3). Reading kubeadm's own documents goes through the same functions.
+removed fields, which are moved to their successors (docs/reference/kubeadm.md, "Conversion").
+
+Reading kubeadm's own documents goes through the same functions.
 """
 
 from __future__ import annotations
@@ -19,7 +21,10 @@ from . import fields
 
 
 def whole_seconds(text: str, path: str, report: Report) -> int:
-    """A checked duration in whole seconds, rounded down after the violation when it has a fraction or is negative."""
+    """Return a checked duration in whole seconds.
+
+    A fraction or a negative duration is a violation; it is rounded down then.
+    """
     seconds = parse_duration(text) or 0.0
     if seconds < 0 or seconds != int(seconds):
         rule = "the duration is not a whole, positive number of seconds"
@@ -28,7 +33,10 @@ def whole_seconds(text: str, path: str, report: Report) -> int:
 
 
 def structure(struct: fields.Struct, value: Mapping[str, Any], path: str, report: Report) -> dict[str, Any]:
-    """The hub form of one kubeadm structure in the classic form; removed fields are left to `configuration`."""
+    """Return the hub form of one kubeadm structure in the classic form.
+
+    Removed fields are left to `configuration`.
+    """
     result: dict[str, Any] = {}
     for field in struct.fields:
         name = field.name if field.name in value else field.hub_name
@@ -51,10 +59,14 @@ def structure(struct: fields.Struct, value: Mapping[str, Any], path: str, report
 
 
 def configuration(spec: Mapping[str, Any], path: str, report: Report) -> dict[str, Any]:
-    """The hub form of the three kubeadm parts of a classic KubeadmConfigSpec; other fields are the caller's.
+    """Return the hub form of a classic KubeadmConfigSpec's three kubeadm parts.
+
+    Its other fields are the caller's.
 
     timeoutForControlPlane becomes the health check timeout of init and join, discovery.timeout becomes timeouts.discovery
-    (kubeadm's own rule; Cluster API's conversion to tlsBootstrap is not followed: kubeadm.md B2.3, D.2).
+    (kubeadm's own rule; Cluster API's conversion to tlsBootstrap is not followed).
+
+    Source: docs/reference/kubeadm.md, "Cluster API differs in one field".
     """
     result: dict[str, Any] = {}
     for key, struct in (

@@ -1,7 +1,11 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From one kubeadm structure, in any API version or in the hub form, to the hub form (kubeadm.md B2, B3).
+"""Conversion of one kubeadm structure to the hub form.
+
+The structure may be of any API version or in the hub form already.
+
+Source: docs/reference/kubeadm.md, "Fields", "Conversion".
 
 What the hub cannot express is kept beside what it can: a structure's `unconverted` holds the fields that its API version does not have
 (or whose value the hub's units cannot hold) as they were written. render.py writes them back into the same API version and refuses
@@ -39,7 +43,9 @@ DISCOVERY_TIMEOUT = ("Discovery", "timeout")
 
 
 class Reader:
-    """Reads structures of one API version (number `api`; HUB = the hub form, where Cluster API's classic names are understood too).
+    """Reader of structures of one API version.
+
+    The version is number `api`; HUB = the hub form, where Cluster API's classic names are understood too.
 
     `report` gets what is wrong, `warnings` what was kept without being understood, `moved` the removed fields that have a
     successor in another structure: (structure, field) -> (value in seconds, path as written).
@@ -56,7 +62,10 @@ class Reader:
         return kubernetes_versions.api(self.api).name
 
     def structure(self, struct: fields.Struct, value: Any, path: str, hub: str) -> dict[str, Any]:
-        """The hub form of `value`, written at `path`, which the hub has at `hub`."""
+        """Return the hub form of `value`.
+
+        It is written at `path`; the hub has it at `hub`.
+        """
         if not isinstance(value, dict):
             check(value, {}, path, self.report)
             return {}
@@ -132,7 +141,10 @@ class Reader:
             result[field.hub_name] = converted
 
     def _value(self, field: fields.Field, key: str, entry: Any, path: str, hub: str) -> Any:
-        """The hub's value; None when the hub's units cannot hold it, ABSENT after a violation."""
+        """Return the hub's value of a field.
+
+        None when the hub's units cannot hold it, ABSENT after a violation.
+        """
         kind = field.type
         if kind in _SIMPLE:
             return check(entry, _SIMPLE[kind], path, self.report)
@@ -163,7 +175,7 @@ class Reader:
         checked = check(entry, MapOf("string"), path, self.report)
         if checked is ABSENT:
             return ABSENT
-        # Sorted, as kubeadm's own conversion does (kubeadm.md B3).
+        # Sorted, as kubeadm's own conversion does (docs/reference/kubeadm.md, "Conversion").
         names = sorted(checked)
         for index, name in enumerate(names):
             self.report.moved(item(hub, index), child(path, name))

@@ -1,9 +1,11 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The fields of kubeadm's configuration, as one table for the hub form and every kubeadm API version.
+"""Table of the fields of kubeadm's configuration, hub form and API versions.
 
-Source: kubeadm.md B2 (field tables) and B3 (conversion rules). The hub form is Cluster API v1beta2's: lists of arguments, durations in
+Source: docs/reference/kubeadm.md, "Fields", "Conversion".
+
+The hub form is Cluster API v1beta2's: lists of arguments, durations in
 whole seconds (`...Seconds`) or days (`...Days`). Everything that reads, checks or writes these structures walks this table.
 """
 
@@ -38,7 +40,7 @@ PATCHES_FLAG = "patches"
 
 @dataclass(frozen=True)
 class Field:
-    """One field.
+    """Field of a kubeadm structure.
 
     `name` is kubeadm's own; the hub name is the same but for durations. `since`/`until`: the kubeadm API versions that have it;
     `minor`: the first Kubernetes minor whose kubeadm acts on it, where that came later than the API version. `flag`: the command-line
@@ -65,13 +67,16 @@ class Field:
 
     @property
     def hub_name(self) -> str:
-        """The field's name in the hub form."""
+        """Name of the field in the hub form."""
         return self.name + {DURATION: "Seconds", DAYS: "Days"}.get(self.type, "")
 
 
 @dataclass(frozen=True)
 class Struct:
-    """A structure of kubeadm's configuration: its Go name and its fields in kubeadm's order."""
+    """Structure of kubeadm's configuration: its Go name and its ordered fields.
+
+    The order is kubeadm's.
+    """
 
     name: str
     fields: tuple[Field, ...]
@@ -146,7 +151,7 @@ NODE_REGISTRATION = Struct(
 )
 API_ENDPOINT = Struct("APIEndpoint", (Field("advertiseAddress", STRING), Field("bindPort", INTEGER)))
 PATCHES = Struct("Patches", (Field("directory", STRING),))
-# Constants of older kubeadm are harmless when the hub asks for the same number (kubeadm.md B2.4).
+# Constants of older kubeadm are harmless when the hub asks for the same number (docs/reference/kubeadm.md, "Timeouts").
 TIMEOUTS = Struct(
     "Timeouts",
     (

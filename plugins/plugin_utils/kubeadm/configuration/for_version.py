@@ -1,9 +1,13 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From the hub to what kubeadm of a Kubernetes version reads: documents, and the flags for what they cannot hold.
+"""Conversion of the hub to documents and flags for a Kubernetes version.
 
-One entry for everybody: filters, the module for the stored configuration, anyone's Python. kubeadm.md B1, B3.
+The flags are for what the documents cannot hold.
+
+All callers use this: filters, the module for the stored configuration, other Python code.
+
+Source: docs/reference/kubeadm.md, "API versions", "Conversion".
 """
 
 from __future__ import annotations
@@ -22,8 +26,11 @@ _VERSION = "Kubernetes version"
 
 @dataclass(frozen=True)
 class Written:
-    """`documents` in kubeadm's order; `flags` by kubeadm command ("init", "upgrade apply") for what they cannot hold; the API's
-    number; `warnings` for people."""
+    """Documents and flags for kubeadm of one version.
+
+    `documents` in kubeadm's order; `flags` by kubeadm command ("init", "upgrade apply") for what they cannot hold; the
+    API's number; `warnings` for the user.
+    """
 
     documents: tuple[dict[str, Any], ...]
     flags: Mapping[str, tuple[str, ...]]
@@ -32,12 +39,12 @@ class Written:
 
     @property
     def text(self) -> str:
-        """The documents as one YAML text; empty without documents."""
+        """Documents as one YAML text; empty without documents."""
         return yaml_text.documents_text(self.documents) if self.documents else ""
 
     @property
     def api_version(self) -> str:
-        """For example "kubeadm.k8s.io/v1beta3"."""
+        """API version as text, for example "kubeadm.k8s.io/v1beta3"."""
         return kubernetes_versions.api(self.api).api_version
 
 
@@ -50,7 +57,9 @@ def convert(
     validate: bool = True,
     name: str = documents.NAME,
 ) -> Written:
-    """Any form in (see documents.read), documents for kubeadm of `version` out; ManifestError lists everything that is wrong.
+    """Return documents for kubeadm of `version` from any form.
+
+    For the forms see documents.read. ManifestError lists everything that is wrong.
 
     `api` overrides the version's own API (2 = v1beta2); `command` picks one of kinds.COMMANDS where the source has the parts of
     several; `allowed_losses` are field paths that may be left out where the API cannot hold them; `validate` applies kubeadm's own
@@ -79,7 +88,9 @@ def write(
     allowed_losses: Sequence[str] = (),
     report: Report | None = None,
 ) -> Written:
-    """The documents of the hub's `parts` (all without it), nothing else, for kubeadm of `version`.
+    """Return the documents of the hub's `parts` for kubeadm of `version`.
+
+    Without `parts` all are written.
 
     `parts=("clusterConfiguration",)` gives what kubeadm-config holds: before v1beta4 with the health check timeout of
     Init- or JoinConfiguration, from v1beta4 on without (it is no part of it any more). Nothing is validated. With `report` the
@@ -169,7 +180,10 @@ def _write(
 
 
 def _elsewhere(hub: Mapping[str, Any], part: kinds.Part, keys: Sequence[str], exactly: bool) -> frozenset[str]:
-    """Timeouts of the part that an older API holds in another place that is written too."""
+    """Return the part's timeouts that an older API holds elsewhere.
+
+    Only places that are written too count.
+    """
     if part.command == kinds.INIT:
         return frozenset({render.HEALTH_CHECK} if "clusterConfiguration" in keys or not exactly else ())
     if part.command == kinds.JOIN:

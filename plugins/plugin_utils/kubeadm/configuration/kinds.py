@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The kinds of kubeadm's configuration, the hub's name for each, and which API versions are read (kubeadm.md B1, B2)."""
+"""Kinds of kubeadm's configuration, their hub names and readable API versions.
+
+Source: docs/reference/kubeadm.md, "API versions", "Fields".
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,11 @@ COMMANDS = (INIT, JOIN, RESET, UPGRADE)
 
 @dataclass(frozen=True)
 class Part:
-    """One kind of kubeadm's: its key in the hub, its structure, the kubeadm command that reads it from a file, the API versions
-    that have it; `alternative`: what to do instead in the others."""
+    """Kind of kubeadm's configuration, a part of the hub.
+
+    It has its key in the hub, its structure, the kubeadm command that reads it from a file, and the API versions that
+    have it; `alternative`: the remedy in the others.
+    """
 
     key: str
     struct: fields.Struct
@@ -28,7 +34,7 @@ class Part:
 
     @property
     def kind(self) -> str:
-        """kubeadm's name of the kind."""
+        """Name of the kind in kubeadm."""
         return self.struct.name
 
 
@@ -57,7 +63,7 @@ COMPONENTS: dict[str, tuple[str, str, str]] = {
 }
 COMPONENT_KEYS: dict[str, str] = {key: kind for kind, (key, _group, _version) in COMPONENTS.items()}
 
-# kubeadm.md B1, "Migrate with": API version -> the last kubeadm that turns it into a newer one.
+# docs/reference/kubeadm.md, "Migrate with": API version -> the last kubeadm that turns it into a newer one.
 MIGRATE_WITH: dict[str, str] = {"v1alpha1": "v1.11", "v1alpha2": "v1.12", "v1alpha3": "v1.14"}
 
 # API versions that a kubeadm has behind a flag, until they have a row in versions.APIS.
@@ -65,13 +71,21 @@ EXPERIMENTAL = ("v1",)
 
 
 def api_number(text: str) -> int | None:
-    """2 from "v1beta2" or "kubeadm.k8s.io/v1beta2"; None for what is not read here."""
+    """Return the number of a kubeadm API version, None for unread ones.
+
+    2 from "v1beta2" or "kubeadm.k8s.io/v1beta2".
+
+    None for an API version that is not read here.
+    """
     found = kubernetes_versions.api_of(text)
     return found.number if found is not None else None
 
 
 def why_not_read(api_version: str) -> tuple[str, str]:
-    """Rule and fix for an API version of kubeadm's group that is not read here."""
+    """Return rule and fix for an API version that is not read.
+
+    The version is one of kubeadm's group.
+    """
     version = api_version.rpartition("/")[2]
     if version in MIGRATE_WITH:
         rule = f"kubeadm {version} is older than what is read here"

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""ResetConfiguration and UpgradeConfiguration: v1beta4 only, before that command-line flags (kubeadm.md B2.5).
+"""ResetConfiguration and UpgradeConfiguration: v1beta4 only, flags in older versions.
+
+Source: docs/reference/kubeadm.md, "Reset and upgrade".
 
 The flags are those that `kubeadm reset --help` and `kubeadm upgrade ... --help` of 1.20.2 print; flags that came later carry the minor
 of the release that announced them.

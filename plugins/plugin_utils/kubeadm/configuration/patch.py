@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A patch on a configuration: merged, checked, and what it changes in words (RFC 7386; kubeadm.md A8, B2).
+"""Patch of a configuration: merge, check and description (RFC 7386).
+
+Source: docs/reference/kubeadm.md, "Reconfiguring", "Fields".
 
 In ClusterConfiguration the entries of ``extraArgs``, ``extraVolumes`` and ``extraEnvs`` are merged by their names; any other list takes
 the place of the old one. ``null`` removes a field or an argument, ``$patch: delete`` an entry of a list.
@@ -34,12 +36,12 @@ _SHOWN = 200
 
 
 class UnreadableConfiguration(Exception):
-    """A configuration that the cluster holds can't be read: why, in words."""
+    """Failure to read a configuration of the cluster, with the reason."""
 
 
 @dataclass(frozen=True)
 class Stored:
-    """A ClusterConfiguration as the cluster keeps it: the number of its API version, and its hub form."""
+    """ClusterConfiguration of the cluster: its API version's number and hub form."""
 
     api: int
     hub: Object
@@ -62,7 +64,7 @@ def read_cluster_configuration(text: str) -> Stored:
 
 
 def read_component(text: str, kind: str) -> Object:
-    """The one document of a ConfigMap's text. Raises UnreadableConfiguration."""
+    """Return the one document of a ConfigMap's text. Raises UnreadableConfiguration."""
     try:
         found = [document for document in read_documents(text) if document is not None]
     except ValueError as error:
@@ -75,14 +77,20 @@ def read_component(text: str, kind: str) -> Object:
 def merge_cluster_configuration(
     before: Mapping[str, Any], patch: Mapping[str, Any], path: str, report: Report
 ) -> Object:
-    """The ClusterConfiguration (hub form) after a patch in the hub form or Cluster API's classic form; ``report`` gets what is wrong with it."""
+    """Return the ClusterConfiguration (hub form) after a patch.
+
+    The patch is in the hub form or Cluster API's classic form; ``report`` gets what is wrong with it.
+    """
     return _struct(STRUCT, before, patch, path, report)
 
 
 def check_cluster_configuration(
     hub: Mapping[str, Any], api: Optional[int], version: str, path: str, report: Report
 ) -> None:
-    """Add what kubeadm of this version would refuse, and what its API version ``api`` can't hold."""
+    """Report what kubeadm of this version would refuse.
+
+    Reported is also what its API version ``api`` can't hold.
+    """
     parsed = kubernetes_versions.parse(version)
     validate.validate({"clusterConfiguration": hub}, path.rpartition(".")[0], parsed, report)
     number = kubernetes_versions.api_version_for(version).number if api is None else api
@@ -91,7 +99,7 @@ def check_cluster_configuration(
 
 
 def merge(before: Any, patch: Any) -> Any:
-    """A JSON merge patch (RFC 7386)."""
+    """Return `before` after a JSON merge patch (RFC 7386)."""
     if not isinstance(patch, Mapping):
         return copy.deepcopy(patch)
     result: Object = copy.deepcopy(dict(before)) if isinstance(before, Mapping) else {}
@@ -104,7 +112,10 @@ def merge(before: Any, patch: Any) -> Any:
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any], root: str) -> tuple[str, ...]:
-    """Every difference of two configurations in words, by path; values that may be secret are not told."""
+    """Return every difference of two configurations in words, by path.
+
+    Values that may be secret are left out.
+    """
     old, new = dict(_leaves(before, root)), dict(_leaves(after, root))
     lines = []
     for path in sorted({*old, *new}):
@@ -115,7 +126,7 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any], root: str) -> t
 
 
 def fields_of(patch: Mapping[str, Any], path: str = "") -> tuple[str, ...]:
-    """The paths of the fields that a merge patch says something of."""
+    """Return the paths of the fields that a merge patch contains."""
     found: list[str] = []
     for key, value in patch.items():
         below = f"{path}.{key}" if path else str(key)
@@ -124,7 +135,7 @@ def fields_of(patch: Mapping[str, Any], path: str = "") -> tuple[str, ...]:
 
 
 def without_secrets(patch: Any, name: str = "") -> Any:
-    """A patch for people: the same but for values that may be secret."""
+    """Return a patch to show, without values that may be secret."""
     if isinstance(patch, Mapping):
         if name == "extraArgs":
             return {key: _argument_shown(str(key), value) for key, value in patch.items()}
@@ -140,7 +151,10 @@ def without_secrets(patch: Any, name: str = "") -> Any:
 
 
 def classic(sections: Any, name: str = "") -> Any:
-    """Sections of the hub form as manifests before v1beta2 write them: arguments as a map, of which a repeated one keeps its last value."""
+    """Return hub sections in the form of manifests before v1beta2.
+
+    Arguments become a map, in which a repeated one keeps its last value.
+    """
     if isinstance(sections, Mapping):
         return {key: classic(value, str(key)) for key, value in sections.items()}
     if isinstance(sections, list) and name == "extraArgs":
@@ -258,7 +272,10 @@ def _named(
     paths: tuple[str, str, str],
     report: Report,
 ) -> list[Any]:
-    """Entries merged by name, in the order of the names' first appearance."""
+    """Return entries merged by name.
+
+    They are in the order of the names' first appearance.
+    """
     where, path, key = paths
     removed: set[str] = set()
     if isinstance(value, Mapping) and field.type == fields.ARGS:
@@ -296,7 +313,7 @@ def _named(
 
 
 def _read(struct: fields.Struct, key: str, value: Any, path: str, report: Report) -> Any:
-    """A field's value in the hub form, None after a violation."""
+    """Return a field's value in the hub form, None after a violation."""
     read = decode.Reader(decode.HUB, report, []).structure(struct, {key: value}, path, path)
     return next(iter(read.values()), None)
 

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A KubeadmConfigSpec made again from the KubeadmConfigs of machines that exist (seed 001, "Adoption"; kcp-behaviour.md §1.15).
+"""KubeadmConfigSpec, rebuilt from the KubeadmConfigs of existing machines.
+
+Source: docs/reference/cluster_api.md, "Adoption".
 
 Pure. The same function tells the plan what follows an adoption and the adoption what to write.
 """
@@ -21,15 +23,21 @@ _OF_ONE_JOIN = ("discovery", "caCertPath")
 
 
 def has_configuration(spec: Mapping[str, Any] | None) -> bool:
-    """Whether a KubeadmConfigSpec says anything of kubeadm's configuration; a format or an empty part says nothing."""
+    """Return whether a KubeadmConfigSpec has any of kubeadm's configuration.
+
+    A format or an empty part is none.
+    """
     return any((spec or {}).get(key) for key in CONFIGURATIONS)
 
 
 def rebuild(specs: Sequence[Mapping[str, Any]]) -> Object:
-    """The KubeadmConfigSpec that the machines with these specs (oldest first) were made from, as far as they tell.
+    """Return the KubeadmConfigSpec that the machines with these specs came from.
+
+    The specs are ordered oldest first; what they don't hold stays unknown.
 
     clusterConfiguration and initConfiguration come from the oldest that has them, joinConfiguration from the newest; where
-    no machine has the first two, only joinConfiguration is there (seed 001). Everything else (files, users, commands, ...)
+    no machine has the first two, only joinConfiguration is there
+    (docs/reference/cluster_api.md, "Adoption"). Everything else (files, users, commands, ...)
     comes from the newest, since that is what the next machine would have been made from. What belongs to one machine or to
     one moment is left out: addresses, bootstrap tokens, discovery, the Node's name.
     """

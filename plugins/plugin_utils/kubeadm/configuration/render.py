@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From the hub form to the documents of one kubeadm API version (kubeadm.md B2, B3).
+"""Documents of one kubeadm API version, from the hub form (docs/reference/kubeadm.md, "Fields", "Conversion").
 
 Nothing is dropped silently: a value that the version cannot hold becomes the command-line flag that does the same, or a violation
 that names the field, the version and the alternative. Leaving out what older kubeadm does anyway loses nothing and is not a violation.
@@ -26,7 +26,10 @@ HEALTH_CHECK = "controlPlaneComponentHealthCheck"
 
 @dataclass(frozen=True)
 class Rendered:
-    """`documents` for kubeadm's --config file in order; `flags` for what the API version has no field for; `api` number."""
+    """Documents and flags for one kubeadm API version.
+
+    `documents` for kubeadm's --config file in order; `flags` for what the API version has no field for; `api` number.
+    """
 
     documents: tuple[dict[str, Any], ...]
     flags: tuple[str, ...]
@@ -35,7 +38,9 @@ class Rendered:
 
 @dataclass(frozen=True)
 class Target:
-    """What is written for, and where violations, flags (by kubeadm command) and warnings go.
+    """Target of rendering: the version, and receivers of violations, flags and warnings.
+
+    Flags are by kubeadm command.
 
     `elsewhere` names the timeouts that another field of the older API carries; `allowed` the paths whose loss was consented to.
     """
@@ -51,7 +56,7 @@ class Target:
 
     @property
     def name(self) -> str:
-        """The API and the Kubernetes version, for messages."""
+        """API and Kubernetes version, for messages."""
         return f"{kubernetes_versions.api(self.api).name} (Kubernetes {self.version})"
 
     def add_flag(self, flag: str) -> None:
@@ -59,7 +64,10 @@ class Target:
         self.flags.setdefault(self.command, []).append(flag)
 
     def lose(self, path: str, value: Any, rule: str, fix: str) -> None:
-        """A value that is not written anywhere: a violation, or a warning where its loss is allowed."""
+        """Report a value that is not written anywhere.
+
+        It is a violation, or a warning where its loss is allowed.
+        """
         written = self.report.written(path)
         for allowed in self.allowed:
             below = (allowed + ".", allowed + "[")
@@ -77,7 +85,9 @@ def init_documents(
     component_configs: tuple[dict[str, Any], ...] = (),
     report: Report | None = None,
 ) -> Rendered:
-    """InitConfiguration and ClusterConfiguration (hub) for `kubeadm init` of a Kubernetes version.
+    """Return InitConfiguration and ClusterConfiguration for `kubeadm init` of a Kubernetes version.
+
+    Both are given in the hub form.
 
     `api` overrides the version's own API number; `component_configs` (KubeletConfiguration, KubeProxyConfiguration) follow untouched.
     With `report` violations are collected there; without it a ManifestError lists them all.
@@ -93,7 +103,9 @@ def init_documents(
 def join_documents(
     join: Mapping[str, Any], version: str, api: int | None = None, report: Report | None = None
 ) -> Rendered:
-    """JoinConfiguration (hub) for `kubeadm join` of a Kubernetes version; see init_documents.
+    """Return JoinConfiguration for `kubeadm join` of a Kubernetes version.
+
+    It is given in the hub form; see init_documents.
 
     Before v1beta4 the health check timeout of a join is the stored ClusterConfiguration's, which init wrote (both are equal by
     rule), so it is not written again.
@@ -118,27 +130,38 @@ def _finish(documents: tuple[dict[str, Any], ...], target: Target, report: Repor
 
 
 def set_health_timeout(configuration: Mapping[str, Any], cluster_document: dict[str, Any]) -> None:
-    """The older place of the health check timeout of an Init- or JoinConfiguration (hub) (kubeadm.md B3)."""
+    """Write a configuration's health check timeout to its older place.
+
+    The configuration is an Init- or JoinConfiguration in the hub form.
+
+    Source: docs/reference/kubeadm.md, "Timeouts".
+    """
     seconds = (configuration.get("timeouts") or {}).get(HEALTH_CHECK + "Seconds")
     if seconds is not None:
         cluster_document.setdefault("apiServer", {})["timeoutForControlPlane"] = format_duration(seconds)
 
 
 def set_discovery_timeout(join: Mapping[str, Any], join_document: dict[str, Any]) -> None:
-    """The older place of a JoinConfiguration's (hub) discovery timeout (kubeadm.md B3)."""
+    """Write a JoinConfiguration's discovery timeout to its older place (docs/reference/kubeadm.md, "Timeouts").
+
+    The JoinConfiguration is in the hub form.
+    """
     seconds = (join.get("timeouts") or {}).get("discoverySeconds")
     if seconds is not None:
         join_document.setdefault("discovery", {})["timeout"] = format_duration(seconds)
 
 
 def document(part: kinds.Part, hub: Mapping[str, Any], root: str, target: Target) -> dict[str, Any]:
-    """One part of the hub (below `root`) as a document of the target's API."""
+    """Return one part of the hub (below `root`) as a document.
+
+    It is of the target's API.
+    """
     body = _struct(part.struct, hub, child(root, part.key), target)
     return {"apiVersion": kubernetes_versions.api(target.api).api_version, "kind": part.kind, **body}
 
 
 def without_document(part: kinds.Part, hub: Mapping[str, Any], root: str, target: Target) -> None:
-    """A part that the target's API does not have: flags, or losses."""
+    """Write a part that the target's API lacks as flags or losses."""
     path = child(root, part.key)
     if part.since > target.api:
         _lose_unconverted(hub, path, target)
@@ -226,7 +249,16 @@ def _arguments(arguments: list[dict[str, Any]], path: str, target: Target) -> di
 
 
 def _unwritable(one: fields.Field, value: Any, path: str, target: Target) -> None:
-    """A field that the target API does not have: nothing to lose, a flag, a move done elsewhere, or a loss."""
+    """Write a field that the target API lacks as a flag.
+
+    Nothing is done where nothing is lost or where the value is moved elsewhere; without a flag its loss is reported.
+
+    Nothing is done where nothing is lost or where the value is moved elsewhere; else its loss is reported.
+
+    Nothing is done where nothing is lost or where the value is moved elsewhere; a loss is reported.
+
+    Nothing is done where nothing is lost or where the value is moved elsewhere.
+    """
     if value in one.same_before or value in ({}, [], ""):
         return
     if one.flag == fields.PATCHES_FLAG:

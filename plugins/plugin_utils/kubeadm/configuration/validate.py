@@ -1,7 +1,12 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""kubeadm's own offline validation of its configuration, before any host is touched (kubeadm.md B3.1), on the hub form."""
+"""Validation of kubeadm's configuration by kubeadm's own offline rules.
+
+It is done on the hub form, before any host is touched.
+
+Source: docs/reference/kubeadm.md, "Validation".
+"""
 
 from __future__ import annotations
 
@@ -30,7 +35,10 @@ _NODE_MASK = {4: ("node-cidr-mask-size-ipv4", 24), 6: ("node-cidr-mask-size-ipv6
 
 
 def validate(spec: Mapping[str, Any], path: str, version: Version | None, report: Report) -> None:
-    """Check the three kubeadm parts of a hub KubeadmConfigSpec at `path`; `version` is None when it is not known."""
+    """Check the three kubeadm parts of a hub KubeadmConfigSpec at `path`.
+
+    `version` is None when it is not known.
+    """
     cluster = spec.get("clusterConfiguration") or {}
     _cluster(cluster, child(path, "clusterConfiguration"), version, report)
     init, where = spec.get("initConfiguration") or {}, child(path, "initConfiguration")
@@ -130,7 +138,7 @@ def _external_etcd(external: Mapping[str, Any], path: str, report: Report) -> No
 
 
 def node_options(node: Mapping[str, Any], path: str, report: Report) -> None:
-    """criSocket, ignorePreflightErrors and imagePullPolicy, wherever they are."""
+    """Check criSocket, ignorePreflightErrors and imagePullPolicy, wherever they are."""
     socket = node.get("criSocket")
     if socket and not (socket.startswith("/") or re.match(r"unix:///[^/]", socket)):
         fix = 'Write it like "unix:///run/containerd/containerd.sock".'
@@ -160,7 +168,10 @@ def _node(node: Mapping[str, Any], path: str, version: Version | None, report: R
 
 
 def arguments(written: Any, path: str, version: Version | None, report: Report) -> None:
-    """Names of extra arguments, and values of `cloud-provider` that the components refuse to start with."""
+    """Check names of extra arguments and values of `cloud-provider`.
+
+    Values that the components refuse to start with are violations.
+    """
     for index, argument in enumerate(written or []):
         where, name = item(path, index), argument.get("name")
         if not name:
@@ -252,7 +263,12 @@ def _discovery(discovery: Mapping[str, Any], path: str, report: Report) -> None:
 def subnets(
     blocks: list[str], path: str, service: bool, manager_arguments: list[Mapping[str, Any]], report: Report
 ) -> list[Network]:
-    """Check service or pod CIDR blocks as kubeadm does: valid, one or a dual-stack pair, sizes; returns those that parse."""
+    """Check service or pod CIDR blocks; return those that parse.
+
+    The rules are kubeadm's: valid, one or a dual-stack pair, sizes.
+
+    They must be valid, one or a dual-stack pair, and of the right sizes.
+    """
     found: list[Network] = []
     for block in blocks:
         network = _network(block)
@@ -307,7 +323,7 @@ def _network(text: str) -> Network | None:
 
 
 def endpoint(written: Mapping[str, Any], path: str, report: Report) -> None:
-    """An API endpoint's address and port."""
+    """Check an API endpoint's address and port."""
     address, port = written.get("advertiseAddress"), written.get("bindPort")
     if address and not _is_address(address):
         fix = "Leave it out to take the machine's address, or write an IP address."
@@ -321,7 +337,7 @@ def _patches(configuration: Mapping[str, Any], path: str, report: Report) -> Non
 
 
 def absolute(value: Any, path: str, report: Report) -> None:
-    """A path of a file or folder is absolute."""
+    """Check that the path of a file or folder is absolute."""
     if value and not value.startswith("/"):
         report.add(path, value, "this path is not absolute", "Begin it with '/'.")
 

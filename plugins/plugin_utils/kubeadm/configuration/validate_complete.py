@@ -1,10 +1,12 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""kubeadm's rules for documents that are complete, beside those that validate.py applies to a KubeadmConfigSpec (kubeadm.md B3.1).
+"""Validation of complete documents, beyond validate.py's rules.
 
-A KubeadmConfigSpec is filled in when a machine is made (discovery, names); a document is what kubeadm will read, so what kubeadm
-requires must be there.
+Source: docs/reference/kubeadm.md, "Validation".
+
+validate.py's rules hold for a KubeadmConfigSpec. That is filled in when a machine is made (discovery, names); a
+document is what kubeadm will read, so what kubeadm requires must be there.
 """
 
 from __future__ import annotations
@@ -24,7 +26,10 @@ _UNMOUNT_FLAGS = ("MNT_FORCE", "MNT_DETACH", "MNT_EXPIRE", "UMOUNT_NOFOLLOW")
 
 
 def check(hub: Mapping[str, Any], version: kubernetes_versions.Version, complete: bool, report: Report) -> None:
-    """Check the parts of `hub` for kubeadm of `version`; `complete` = also what must be there and is not."""
+    """Check the parts of `hub` for kubeadm of `version`.
+
+    With `complete` a required part or field that is missing is a violation, too.
+    """
     validate.validate(hub, "", version, report)
     for key in ("initConfiguration", "joinConfiguration"):
         part = hub.get(key) or {}

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writing kubeadm's configuration as YAML that Go's reader and PyYAML understand alike."""
+"""YAML text of kubeadm's configuration, read alike by Go and PyYAML."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ except ImportError:
 if HAS_YAML:
 
     class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
-        """Quotes every text that either reader would take for something else ("1e3", "0o17", "y"), and writes no aliases."""
+        """YAML dumper that quotes ambiguous texts and writes no aliases.
+
+        Quoted is every text that Go's reader or PyYAML would take for something else ("1e3", "0o17", "y").
+        """
 
         def ignore_aliases(self, data: Any) -> bool:
             return True
@@ -40,7 +43,12 @@ def _is_text(text: str) -> bool:
 
 
 def documents_text(documents: Sequence[Any]) -> str:
-    """The documents as one YAML text, in their order, keys in theirs. ManifestError when PyYAML is missing on the controller."""
+    """Return the documents as one YAML text.
+
+    Documents and keys keep their order. ManifestError when PyYAML is missing on the controller.
+
+    ManifestError when PyYAML is missing on the controller.
+    """
     if not HAS_YAML:
         fix = "Install PyYAML for the Python that runs Ansible on the controller."
         raise ManifestError(

@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From the hub form (v1beta2 shapes) to Cluster API v1alpha3, v1alpha4 and v1beta1.
+"""Conversion from the hub form (v1beta2) to v1alpha3, v1alpha4 and v1beta1.
 
 The shapes and the version in which each field came are those of Cluster API's types (its last v1alpha3, v1alpha4 and v1beta1). What a
-version has no place for is left out here; whole_objects.py finds out and tells, or keeps it the way Cluster API does.
+version has no place for is left out here; whole_objects.py finds and reports it, or keeps it the way Cluster API does.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ CLUSTER_API_GROUPS = (kinds.GROUP_CLUSTER, kinds.GROUP_CONTROL_PLANE, kinds.GROU
 
 @dataclass(frozen=True)
 class Target:
-    """What is written: the Cluster API version, the version of infrastructure references, the object's namespace."""
+    """Target of a conversion: Cluster API version, infrastructure version and namespace.
+
+    The infrastructure version is that of references; the namespace is the object's.
+    """
 
     version: str
     infrastructure_version: str
@@ -53,20 +56,26 @@ class Target:
 
     @property
     def index(self) -> int:
-        """0 is v1alpha3, 2 is v1beta1."""
+        """Index of the version: 0 is v1alpha3, 2 is v1beta1."""
         return kinds.MANIFEST_VERSIONS.index(self.version)
 
     def has(self, since: int) -> bool:
-        """Whether this version has what came with version number `since`."""
+        """Return whether this version has fields that came with version `since`.
+
+        `since` is the version's index.
+        """
         return self.index >= since
 
     def api_version(self, group: str) -> str:
-        """The apiVersion of a group's kinds in this version."""
+        """Return the apiVersion of a group's kinds in this version."""
         return f"{group}/{self.version if group in CLUSTER_API_GROUPS else self.infrastructure_version}"
 
 
 def older_spec(kind: str, spec: Mapping[str, Any], target: Target) -> dict[str, Any]:
-    """The spec of a Cluster API kind in an older version; other kinds' is their own."""
+    """Return a Cluster API kind's spec in an older version.
+
+    The spec of other kinds is copied unchanged.
+    """
     if kind == kinds.CLUSTER:
         return _cluster(spec, target)
     if kind == kinds.KUBEADM_CONTROL_PLANE:
@@ -81,7 +90,7 @@ def older_spec(kind: str, spec: Mapping[str, Any], target: Target) -> dict[str, 
 
 
 def _reference(reference: Mapping[str, Any], target: Target) -> dict[str, Any]:
-    """An ObjectReference; Cluster API names the namespace in it too."""
+    """Return an ObjectReference of the older form, with its namespace."""
     written = {"apiVersion": target.api_version(reference["apiGroup"])} if reference.get("apiGroup") else {}
     written.update({key: reference[key] for key in ("kind", "name") if key in reference})
     return {**written, "namespace": target.namespace}
@@ -167,7 +176,7 @@ _PARTS = (
 
 
 def _config(spec: Mapping[str, Any], target: Target) -> dict[str, Any]:
-    """A KubeadmConfigSpec."""
+    """Return a KubeadmConfigSpec in the older form."""
     parts = {name for name, _struct in _PARTS}
     written = {key: copy.deepcopy(value) for key, value in spec.items() if key not in parts}
     for name, struct in _PARTS:
@@ -182,7 +191,12 @@ def _config(spec: Mapping[str, Any], target: Target) -> dict[str, Any]:
 
 
 def _moved_timeouts(spec: Mapping[str, Any], written: dict[str, Any]) -> None:
-    """The two timeouts that the older form has elsewhere. discovery follows kubeadm's own rule (kubeadm.md D.2)."""
+    """Move the two timeouts that the older form has elsewhere.
+
+    discovery follows kubeadm's own rule.
+
+    Source: docs/reference/kubeadm.md, "Conversion".
+    """
 
     def seconds(part: str, name: str) -> Any:
         return ((spec.get(part) or {}).get("timeouts") or {}).get(name + "Seconds")

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Status in the v1beta2 contract (the hub form) and in the older ones (kcp-behaviour.md §1.14, §2.2).
+"""Conversion of status between the v1beta2 contract (hub form) and older ones.
+
+Source: docs/reference/cluster_api.md, "Fields of older versions".
 
 As in Cluster API, conditions of one contract never become conditions of the other: v1beta2's live in `status.v1beta2` of a v1beta1
 object, the older ones in `status.deprecated.v1beta1` of a v1beta2 object, with failureReason, failureMessage and the old counters.
@@ -34,11 +36,12 @@ _LEGACY = ("conditions", "failureReason", "failureMessage")
 
 @dataclass(frozen=True)
 class _Form:
-    """One kind's status.
+    """Form of one kind's status, for its conversion.
 
     `same`: fields of one name and shape -> index of the Cluster API version that brought them. `ready`: key below `initialization` ->
     the old field's name. `counters`: old counters that the hub keeps in `deprecated.v1beta1`. `current`: what v1beta1 keeps beside the
-    conditions in `v1beta2`. `both`: old fields that the hub carries at its top as well (seed 003 reads them there).
+    conditions in `v1beta2`. `both`: old fields that the hub carries at its top as well
+    (the control plane contract reads them there).
     """
 
     same: Mapping[str, int]
@@ -88,7 +91,7 @@ _FORMS: Mapping[str, _Form] = {
 
 
 def checked_status(status: Any, report: Report) -> dict[str, Any]:
-    """A status as it comes from outside, without what has not the shape that a conversion needs, which is reported."""
+    """Return a status without fields of the wrong shape, which are reported."""
     found = check(status, "object", "status", report)
     if found is ABSENT:
         return {}
@@ -105,7 +108,10 @@ def checked_status(status: Any, report: Report) -> dict[str, Any]:
 
 
 def older_status(kind: str, status: Mapping[str, Any], index: int) -> dict[str, Any]:
-    """A hub status in the Cluster API version number `index`; what that version has no place for is left out."""
+    """Return a hub status in the Cluster API version number `index`.
+
+    Fields that the version has no place for are left out.
+    """
     form = _FORMS.get(kind)
     if form is None:
         return _older_infrastructure(status)
@@ -123,7 +129,7 @@ def older_status(kind: str, status: Mapping[str, Any], index: int) -> dict[str, 
 
 
 def hub_status(kind: str, status: Mapping[str, Any], index: int) -> dict[str, Any]:
-    """The hub form of a status as Cluster API version number `index` has it."""
+    """Return the hub form of a status of Cluster API version `index`."""
     form = _FORMS.get(kind)
     if form is None:
         return _hub_infrastructure(status)
@@ -159,7 +165,10 @@ def _hub_domains(domains: Any) -> Any:
 
 
 def _older_infrastructure(status: Mapping[str, Any]) -> dict[str, Any]:
-    """The contract's fields of an infrastructure object; everything else is its provider's."""
+    """Return an infrastructure object's status with the contract's fields converted.
+
+    All other fields are its provider's.
+    """
     written = copy.deepcopy(dict(status))
     initialization = written.pop("initialization", None) or {}
     if "provisioned" in initialization:

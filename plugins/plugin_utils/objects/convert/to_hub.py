@@ -1,10 +1,12 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From any Cluster API form to the hub form (v1beta2 shapes as plain dicts); nothing is dropped silently.
+"""Conversion from any Cluster API form to the hub form (v1beta2).
+
+The hub form is plain dicts in v1beta2 shapes. Nothing is dropped silently.
 
 What cannot be represented is a violation. `status` and the metadata an API server sets are ignored: they describe the past.
-Source of the names: kcp-behaviour.md §2.1, §2.2.
+Source of the names: docs/reference/cluster_api.md, "Fields of older versions".
 """
 
 from __future__ import annotations
@@ -37,9 +39,12 @@ _DELETION = (
 
 
 def to_hub(document: Document, report: Report) -> dict[str, Any]:
-    """The hub object of a Cluster, KubeadmControlPlane, Machine, KubeadmConfig, MachineHealthCheck, Secret or infrastructure document.
+    """Return the hub object of a document.
 
-    Violations go to `report`. What an annotation keeps of a newer version is not looked at: that is conversion.to_hub.
+    The kinds are Cluster, KubeadmControlPlane, Machine, KubeadmConfig, MachineHealthCheck, Secret and infrastructure
+    kinds.
+
+    Violations go to `report`. What an annotation keeps of a newer version is not read: that is conversion.to_hub.
     """
     data = copy.deepcopy(document.data)
     kind = document.kind
@@ -114,7 +119,10 @@ def _cluster(spec: dict[str, Any], form: str, namespace: str, report: Report) ->
 def _reference(
     reference: Mapping[str, Any], form: str, namespace: str, written: str, hub: str, report: Report
 ) -> dict[str, Any]:
-    """An object reference as {apiGroup, kind, name}; an ObjectReference of the classic form loses its version only."""
+    """Return an object reference as {apiGroup, kind, name}.
+
+    An ObjectReference of the classic form loses its version only.
+    """
     if form == "hub":
         return dict(reference)
     report.moved(child(hub, "apiGroup"), child(written, "apiVersion"))
@@ -251,7 +259,10 @@ def _one_of(first: tuple[str, Any], second: tuple[str, Any], report: Report) -> 
 
 
 def _template(spec: dict[str, Any], report: Report) -> dict[str, Any]:
-    """spec.template.spec, also from the proposals' early form, which had the machine's fields directly in spec."""
+    """Return a machine template's spec as {template: {spec}}.
+
+    The proposals' early form had the machine's fields directly in spec.
+    """
     template = spec.get("template")
     if template is None:
         report.moved("spec.template.spec", "spec")
@@ -266,7 +277,10 @@ def _template(spec: dict[str, Any], report: Report) -> dict[str, Any]:
 
 
 def _infrastructure_cluster(spec: dict[str, Any], report: Report) -> dict[str, Any]:
-    """The provider's own fields untouched; controlPlaneEndpoint and failureDomains in the contract's shapes."""
+    """Return an infrastructure cluster's spec in the contract's shapes.
+
+    Only controlPlaneEndpoint and failureDomains are converted; the provider's own fields stay unchanged.
+    """
     if spec.get("controlPlaneEndpoint") is None:
         spec.pop("controlPlaneEndpoint", None)
     else:
@@ -294,7 +308,10 @@ def _failure_domains(written: Any, report: Report) -> list[dict[str, Any]]:
 
 
 def _secret(data: Mapping[str, Any], report: Report) -> dict[str, Any]:
-    """type, data (stringData stays until validated and folded in validate_secret), immutable."""
+    """Return the type, data and immutable flag of a Secret.
+
+    stringData stays until validated and folded in validate_secret.
+    """
     description = {"apiVersion": "any", "kind": "any", "metadata": "any", **structures.SECRET}
     checked = check(data, description, "", report)
     result = {key: checked[key] for key in ("data", "stringData", "immutable") if key in checked}

@@ -1,11 +1,13 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Objects between Cluster API v1alpha3, v1alpha4, v1beta1 and v1beta2 (the hub form), in both directions.
+"""Conversion of objects between Cluster API v1alpha3, v1alpha4, v1beta1 and v1beta2.
 
-What an older version has no place for is told by its path, and can be kept the way Cluster API keeps it: the whole newer object, but
-for its metadata, as JSON in the annotation `cluster.x-k8s.io/conversion-data`. Converted back, what was kept is taken from there
-wherever nobody has changed what stands beside it; what was changed in the older object wins.
+v1beta2 is the hub form; objects are converted in both directions.
+
+What an older version has no place for is reported by its path, and can be kept the way Cluster API keeps it: the whole
+newer object, but for its metadata, as JSON in the annotation `cluster.x-k8s.io/conversion-data`. Converted back, what
+was kept is taken from there wherever the fields beside it are unchanged; what was changed in the older object wins.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ _EXTENSIONS_V1BETA2 = ("networking", "kubernetesVersion", "clusterName")
 
 @dataclass(frozen=True)
 class Converted:
-    """An object in the version asked for.
+    """Converted object in the version asked for.
 
     `losses`: what that version has no place for, one violation each, none of them a secret's value. `extensions`: paths of fields in
     `object` that this collection reads and Cluster API does not know.
@@ -66,7 +68,10 @@ class Converted:
 
 
 def to_hub(document: Document, report: Report) -> dict[str, Any]:
-    """The hub object of a manifest's document (spec and the user's metadata), with what its conversion data keep."""
+    """Return the hub object of a manifest's document.
+
+    It has spec and the user's metadata, and the fields that its conversion data keep.
+    """
     hub = convert.to_hub(document, report)
     if document.kind in (*_CORE_KINDS, *_OWN_INFRASTRUCTURE):
         _restore(hub, document.api_version.rpartition("/")[2], report)
@@ -74,10 +79,12 @@ def to_hub(document: Document, report: Report) -> dict[str, Any]:
 
 
 def object_to_hub(obj: Mapping[str, Any], report: Report | None = None) -> dict[str, Any]:
-    """The hub form of a whole object of any version: its metadata, spec and status.
+    """Return the hub form of an object's metadata, spec and status.
 
-    In: JSON types. Secrets and other providers' infrastructure objects come back as they are. Violations go to `report`; without it
-    a ManifestError lists them all.
+    The object may have any version.
+
+    In: JSON types. Secrets and other providers' infrastructure objects come back unchanged. Violations go to `report`;
+    without it a ManifestError lists them all.
     """
     own = Report(kinds.label_of(obj)) if report is None else report
     hub = _to_hub(obj, own)
@@ -92,11 +99,13 @@ def from_hub(
     infrastructure_version: str = DEFAULT_INFRASTRUCTURE_VERSION,
     keep: bool = True,
 ) -> Converted:
-    """A hub object in a Cluster API version, one of kinds.MANIFEST_VERSIONS.
+    """Return a hub object in another Cluster API version.
 
-    `infrastructure_version` is written in references to infrastructure kinds before v1beta2, and into this collection's own
-    infrastructure objects; other providers' objects stay as they are. With `keep`, what the version cannot hold is kept in the
-    annotation, as Cluster API does. ManifestError for another version or a kind that is not converted.
+    The version is one of kinds.MANIFEST_VERSIONS.
+
+    `infrastructure_version` is written in references to infrastructure kinds before v1beta2, and into this collection's
+    own infrastructure objects; other providers' objects stay unchanged. With `keep`, what the version cannot hold is
+    kept in the annotation, as Cluster API does. ManifestError for another version or a kind that is not converted.
     """
     kind = _known_kind(hub, version)
     target = Target(version, infrastructure_version, str((hub.get("metadata") or {}).get("namespace") or "default"))
@@ -164,7 +173,10 @@ def _to_hub(obj: Mapping[str, Any], report: Report) -> dict[str, Any]:
 
 
 def _object_rules(obj: Mapping[str, Any], report: Report) -> None:
-    """What every object has, without which nothing else can be told about it."""
+    """Check apiVersion, kind and name of an object.
+
+    Without them nothing else of it can be checked.
+    """
     for key in ("apiVersion", "kind"):
         if not isinstance(obj.get(key), str) or not obj[key]:
             report.add(key, None, f"the object has no {key}", f"Add {key} (text).")
@@ -179,7 +191,7 @@ def _object_rules(obj: Mapping[str, Any], report: Report) -> None:
 
 
 def _plain(obj: Mapping[str, Any], report: Report | None = None) -> dict[str, Any]:
-    """The hub form of a whole object, without what its annotation keeps."""
+    """Return the hub form of an object, ignoring its conversion annotation."""
     report = Report(kinds.label_of(obj)) if report is None else report
     kind, version = str(obj["kind"]), str(obj["apiVersion"]).rpartition("/")[2]
     metadata = {
@@ -204,7 +216,7 @@ def _hub_version(group: str) -> str:
 
 
 def _lost(hub: Any, back: Any) -> Iterator[tuple[str, Any]]:
-    """(path, value) of everything in spec and status that did not come back."""
+    """Yield (path, value) of each spec or status field lost in conversion."""
     for section in _SECTIONS:
         yield from _differences(hub.get(section), back.get(section), section, section)
 
@@ -223,7 +235,10 @@ def _differences(hub: Any, back: Any, path: str, key: str) -> Iterator[tuple[str
 
 
 def _losses(hub: Mapping[str, Any], back: Mapping[str, Any], target: Target) -> Iterator[Violation]:
-    """What did not come back, each with the version that has a place for it."""
+    """Yield a violation for each field lost in conversion.
+
+    It names the version that has a place for the field.
+    """
     found = list(_lost(hub, back))
     newer: dict[str, set[str]] = {}
     for version in kinds.MANIFEST_VERSIONS[target.index + 1 :] if found else ():
@@ -240,7 +255,10 @@ def _losses(hub: Mapping[str, Any], back: Mapping[str, Any], target: Target) -> 
 
 
 def _restore(hub: dict[str, Any], version: str, report: Report) -> None:
-    """Take from the annotation of a hub object, in place, what its older `version` had no place for."""
+    """Restore fields from a hub object's conversion annotation, in place.
+
+    Its older `version` had no place for them.
+    """
     annotations = hub["metadata"].get("annotations") or {}
     kept = _kept(hub, annotations.get(ANNOTATION_CONVERSION_DATA))
     if kept is None:
@@ -266,7 +284,10 @@ def _restore(hub: dict[str, Any], version: str, report: Report) -> None:
 
 
 def _kept(hub: Mapping[str, Any], text: Any) -> dict[str, Any] | None:
-    """The hub object that the annotation holds; None where there is none that can be read."""
+    """Return the hub object that the annotation holds, or None.
+
+    None also where it can't be read.
+    """
     if not isinstance(text, str) or len(text) > MAX_BYTES:
         return None
     try:
@@ -289,8 +310,11 @@ def _place(hub: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _put_back(hub: Any, plain: Any, back: Any, path: str, value: Any) -> bool:
-    """Put a kept value where it was in `hub`, unless its surroundings in the older object (`plain`, in hub form) are not what the
-    kept object has there in that version (`back`)."""
+    """Put a kept value back into `hub` and return whether it fitted.
+
+    It does not fit where its surroundings in the older object (`plain`, in hub form) are not what the kept object has
+    there in that version (`back`).
+    """
     *way, last = steps(path)
     for step in way:
         if isinstance(step, int):

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From manifest files to the hub objects of one cluster: read, converted, defaulted, validated, with every violation at once."""
+"""Reading of one cluster's manifest files into hub objects.
+
+They are read, converted, defaulted, validated, with every violation at once.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,9 @@ _TEMPLATE_PATH = "spec.machineTemplate.spec.infrastructureRef"
 
 @dataclass(frozen=True)
 class ClusterEntry:
-    """One cluster that the manifests name: `paths` are the files that hold its objects; `error` when a file cannot be read.
+    """Cluster that the manifests name, with its files.
+
+    `paths` are the files that hold its objects; `error` when a file cannot be read.
 
     `labels` are the Cluster's, None where it could not be read.
     """
@@ -39,7 +44,9 @@ class ClusterEntry:
 
 @dataclass(frozen=True)
 class ClusterManifest:
-    """The objects of one cluster in hub form, defaulted and valid. `warnings` are sentences for people.
+    """Objects of one cluster in hub form, defaulted and valid.
+
+    `warnings` are sentences for the user.
 
     `left_out` names the fields of the control plane that the manifest says nothing about and that keep their stored value
     (defaults.left_out); the rules that depend on them are checked against what is stored.
@@ -56,14 +63,20 @@ class ClusterManifest:
     health_checks: tuple[dict[str, Any], ...] = ()
 
     def report(self, obj: Mapping[str, Any]) -> Report:
-        """A report for further violations of one of the objects, told in the manifest's own terms."""
+        """Return a report for further violations of one of the objects.
+
+        It uses the manifest's own terms.
+        """
         label = kinds.label_of(obj)
         return self.reports[label].again() if label in self.reports else Report(label)
 
 
 @dataclass
 class _Reading:
-    """One read_cluster call: the documents, the reports made so far, and which documents are accounted for."""
+    """State of one read_cluster call.
+
+    It has the documents, the reports made so far, and the documents that are accounted for.
+    """
 
     documents: list[Document]
     namespace: str
@@ -75,7 +88,7 @@ class _Reading:
     unresolved: list[str] = field(default_factory=list)
 
     def take(self, document: Document) -> tuple[dict[str, Any], Report]:
-        """The document in hub form, with the report for its further violations."""
+        """Return the document in hub form, and its report for further violations."""
         report = document.report()
         self.reports.append(report)
         self.used.append(document)
@@ -83,7 +96,9 @@ class _Reading:
 
 
 def list_clusters(paths: Sequence[str]) -> list[ClusterEntry]:
-    """The clusters of the given files (globs already expanded), by namespace and name; tolerant.
+    """Return the clusters of the given files, by namespace and name.
+
+    Globs are already expanded; faults are tolerated.
 
     A file that cannot be read gives an entry named after the file, flagged with its ManifestError, unless it holds readable Clusters,
     which are then flagged themselves. Nothing is validated here.
@@ -127,7 +142,9 @@ def read_cluster(
     providers: Mapping[str, str] | None = None,
     contents: Mapping[str, str] | None = None,
 ) -> ClusterManifest:
-    """The cluster `namespace`/`name` of the given files; ManifestError with every violation when anything is wrong.
+    """Return the cluster `namespace`/`name` of the given files.
+
+    ManifestError with every violation when anything is wrong.
 
     `providers` maps infrastructure kinds to provider roles (default: the local provider). Other clusters of the same files are left
     alone; objects that belong to no cluster are a violation, since a reference with a typing error looks exactly like that. `contents`
@@ -185,7 +202,10 @@ def _read(document: Document, index: Index, reading: _Reading) -> ClusterManifes
 
 
 def _written(control_plane: Mapping[str, Any], left_out: Sequence[str]) -> Mapping[str, Any]:
-    """The control plane without the default that a stored value takes the place of: no rule may judge it."""
+    """Return the control plane without a default that a stored value replaces.
+
+    No rule may evaluate that default.
+    """
     if defaults.REPLICAS not in left_out:
         return control_plane
     return {**control_plane, "spec": {key: value for key, value in control_plane["spec"].items() if key != "replicas"}}
@@ -217,7 +237,7 @@ def _nearest(name: str, candidates: Iterable[str]) -> str:
 
 
 def _missing(report: Report, path: str, reference: Mapping[str, Any], candidates: Iterable[str]) -> None:
-    """A reference to an object that the manifest does not hold."""
+    """Report a reference to an object that the manifest does not hold."""
     kind, name = str(reference["kind"]), str(reference["name"])
     rule = f"there is no {kind} of this name in the manifest"
     fix = _nearest(name, candidates)
@@ -225,7 +245,10 @@ def _missing(report: Report, path: str, reference: Mapping[str, Any], candidates
 
 
 def _control_plane_document(document: Document, index: Index, report: Report) -> Document | None:
-    """The document the Cluster names; when there is none, the one that it most likely means, so that its faults are told too."""
+    """Return the control plane document that the Cluster names.
+
+    When there is none, the most likely one, so that its violations are reported too.
+    """
     reference = control_plane_reference(document)
     found = index.get(kinds.KUBEADM_CONTROL_PLANE, document.namespace, reference.get("name"))
     if found is not None:
@@ -262,7 +285,10 @@ def _template(control_plane: Mapping[str, Any], report: Report, reading: _Readin
 def _provided(
     reference: Mapping[str, Any], path: str, template: bool, report: Report, reading: _Reading
 ) -> Document | None:
-    """The document of an infrastructure reference, when its kind has a provider and the manifest holds it."""
+    """Return the document of an infrastructure reference.
+
+    None where its kind has no provider, or the manifest does not hold it.
+    """
     kind, name = reference.get("kind"), reference.get("name")
     if not kind or not name:
         return None
@@ -310,7 +336,7 @@ def _health_checks(document: Document, index: Index, reading: _Reading) -> Itera
 
 
 def _strangers(cluster: Document, index: Index, reading: _Reading) -> None:
-    """Objects that no Cluster of the manifest leads to."""
+    """Report the objects that no Cluster of the manifest leads to."""
     core = (kinds.CLUSTER, kinds.KUBEADM_CONTROL_PLANE, kinds.MACHINE_HEALTH_CHECK, kinds.SECRET)
     known = {*core, *reading.providers}
     belongs = index.claimed()

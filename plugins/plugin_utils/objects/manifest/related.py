@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which documents of a manifest belong to which Cluster, by the references as they are written."""
+"""Index of a manifest's documents, by the Cluster that they belong to.
+
+It follows the references as they are written.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +16,25 @@ from .. import kinds
 
 
 def _mapping(value: Any, *keys: str) -> Mapping[str, Any]:
-    """The mapping at `keys` below `value`, or an empty one: what is written here has not been checked yet."""
+    """Return the mapping at `keys` below `value`, or an empty one.
+
+    The content of a document has not been checked yet.
+    """
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}
 
 
 def control_plane_reference(cluster: Document) -> Mapping[str, Any]:
-    """A Cluster's controlPlaneRef as written."""
+    """Return a Cluster's controlPlaneRef as written."""
     return _mapping(cluster.data, "spec", "controlPlaneRef")
 
 
 def template_reference(control_plane: Document) -> Mapping[str, Any]:
-    """A KubeadmControlPlane's machine template reference as written, in any Cluster API form."""
+    """Return a KubeadmControlPlane's machine template reference as written.
+
+    It may be in any Cluster API form.
+    """
     for keys in (
         ("machineTemplate", "spec", "infrastructureRef"),
         ("machineTemplate", "infrastructureRef"),
@@ -38,7 +47,10 @@ def template_reference(control_plane: Document) -> Mapping[str, Any]:
 
 
 def _secret_names(value: Any) -> Iterator[str]:
-    """Names of the Secrets that contentFrom and passwdFrom refer to, anywhere below `value`."""
+    """Yield the names of the Secrets in contentFrom and passwdFrom.
+
+    These may be anywhere below `value`.
+    """
     if isinstance(value, list):
         for entry in value:
             yield from _secret_names(entry)
@@ -51,7 +63,7 @@ def _secret_names(value: Any) -> Iterator[str]:
 
 
 class Index:
-    """The documents of a manifest by kind, namespace and name."""
+    """Index of a manifest's documents by kind, namespace and name."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
         self._documents = list(documents)
@@ -61,13 +73,16 @@ class Index:
         self._claimed: list[Document] | None = None
 
     def get(self, kind: Any, namespace: str, name: Any) -> Document | None:
-        """The first document of that kind, namespace and name."""
+        """Return the first document of that kind, namespace and name."""
         if not isinstance(kind, str) or not isinstance(name, str):
             return None
         return self._by_key.get((kind, namespace, name))
 
     def related(self, cluster: Document) -> list[Document]:
-        """The documents a Cluster leads to: control plane, machine template, infrastructure cluster, health checks, Secrets."""
+        """Return the documents that a Cluster leads to.
+
+        They are control plane, machine template, infrastructure cluster, health checks, Secrets.
+        """
         found: list[Document] = []
         infrastructure = _mapping(cluster.data, "spec", "infrastructureRef")
         control_plane = self.get(
@@ -84,7 +99,7 @@ class Index:
         return found + self.health_checks(cluster) + self._secrets_of(cluster, control_plane)
 
     def health_checks(self, cluster: Document) -> list[Document]:
-        """The MachineHealthChecks that name the Cluster."""
+        """Return the MachineHealthChecks that name the Cluster."""
         return [
             document
             for document in self._documents
@@ -94,7 +109,10 @@ class Index:
         ]
 
     def secrets(self, cluster: Document) -> list[Document]:
-        """The Secrets of a Cluster: by name, by label, or because its files and users refer to them."""
+        """Return the Secrets of a Cluster.
+
+        They are its own by name, by label, or because its files and users refer to them.
+        """
         return [document for document in self.related(cluster) if document.kind == kinds.SECRET]
 
     def _secrets_of(self, cluster: Document, control_plane: Document | None) -> list[Document]:
@@ -115,13 +133,13 @@ class Index:
         return found
 
     def claimed(self) -> list[Document]:
-        """Every document that some Cluster of the manifest leads to."""
+        """Return every document that some Cluster of the manifest leads to."""
         if self._claimed is None:
             clusters = [document for document in self._documents if document.kind == kinds.CLUSTER]
             self._claimed = [document for cluster in clusters for document in self.related(cluster)]
         return self._claimed
 
     def unclaimed(self, kind: str) -> list[Document]:
-        """The documents of a kind that no Cluster leads to."""
+        """Return the documents of a kind that no Cluster leads to."""
         claimed = self.claimed()
         return [d for d in self._documents if d.kind == kind and not any(d is other for other in claimed)]

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of a Cluster, its infrastructure cluster and the Secrets beside them."""
+"""Rules of a Cluster, its infrastructure cluster and its Secrets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ _SECRET_KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 
 
 def validate_cluster(cluster: Mapping[str, Any], control_plane: Mapping[str, Any] | None, report: Report) -> None:
-    """Check a hub Cluster; its control plane tells the version and the node mask, where it is known."""
+    """Check a hub Cluster.
+
+    Its control plane, where it is known, provides the version and the node mask.
+    """
     name, spec = cluster["metadata"]["name"], cluster["spec"]
     if not names.is_dns_label(name):
         rule = "a cluster's name is an RFC 1123 label of at most 63 characters: it becomes a label value and part of host names"
@@ -50,7 +53,10 @@ def validate_cluster(cluster: Mapping[str, Any], control_plane: Mapping[str, Any
 
 
 def endpoint_rules(endpoint: Mapping[str, Any] | None, path: str, report: Report) -> None:
-    """An endpoint is a DNS name or IP address and a port."""
+    """Check that an endpoint has a valid host and port.
+
+    The host is a DNS name or an IP address.
+    """
     if endpoint is None:
         return
     host, port = endpoint.get("host"), endpoint.get("port")
@@ -112,7 +118,10 @@ def _dual_stack(config: Mapping[str, Any], control_plane: Mapping[str, Any] | No
 
 
 def validate_infrastructure_cluster(infrastructure: Mapping[str, Any], report: Report) -> None:
-    """Check what the contract needs of an infrastructure cluster: endpoint and failure domains; the rest is its provider's."""
+    """Check the contract's fields of an infrastructure cluster.
+
+    They are the endpoint and the failure domains; the other fields are its provider's.
+    """
     metadata_rules(infrastructure["metadata"], "metadata", report)
     if kinds.is_flagged(infrastructure, kinds.ANNOTATION_MANAGED_BY):
         managed = infrastructure["metadata"]["annotations"][kinds.ANNOTATION_MANAGED_BY]
@@ -141,7 +150,10 @@ def validate_infrastructure_cluster(infrastructure: Mapping[str, Any], report: R
 
 
 def validate_template(template: Mapping[str, Any], report: Report) -> None:
-    """Check what the contract needs of a machine template: spec.template.spec exists; its fields are its provider's."""
+    """Check that a machine template has spec.template.spec.
+
+    The contract needs nothing else; the fields in it are its provider's.
+    """
     metadata_rules(template["metadata"], "metadata", report)
     if not isinstance(template["spec"]["template"].get("spec"), dict):
         report.add("spec.template.spec", None, "the template describes no machine", "Add spec.template.spec.")
@@ -150,7 +162,10 @@ def validate_template(template: Mapping[str, Any], report: Report) -> None:
 
 
 def validate_secret(secret: dict[str, Any], report: Report) -> None:
-    """Check a Secret and fold stringData into data (base64), in place, as an API server does."""
+    """Check a Secret and fold its stringData into data, in place.
+
+    The values become base64, as an API server does it.
+    """
     data = dict(secret.get("data") or {})
     for key, value in data.items():
         path = child("data", key)

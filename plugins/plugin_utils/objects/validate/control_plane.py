@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Create-time rules of a KubeadmControlPlane (kcp-behaviour.md §1.18), all reported at once."""
+"""Create-time rules of a KubeadmControlPlane, all reported at once.
+
+Source: docs/reference/cluster_api.md, "Admission rules".
+"""
 
 from __future__ import annotations
 
@@ -25,13 +28,19 @@ SURGELESS_REPLICAS = 3
 
 
 def managed_etcd(control_plane: Mapping[str, Any]) -> bool:
-    """Whether kubeadm runs etcd on the control plane machines (no clusterConfiguration.etcd.external)."""
+    """Return whether kubeadm runs etcd on the control plane machines.
+
+    It does without clusterConfiguration.etcd.external.
+    """
     config = (control_plane.get("spec") or {}).get("kubeadmConfigSpec") or {}
     return ((config.get("clusterConfiguration") or {}).get("etcd") or {}).get("external") is None
 
 
 def validate_control_plane(control_plane: Mapping[str, Any], cluster: str | None, report: Report) -> None:
-    """Every rule that the defaulted hub object must hold on creation; `cluster` is its Cluster's name, where known."""
+    """Check a defaulted hub KubeadmControlPlane against every rule of creation.
+
+    `cluster` is its Cluster's name, where known.
+    """
     spec = control_plane["spec"]
     metadata = control_plane["metadata"]
     metadata_rules(metadata, "metadata", report)
@@ -60,7 +69,7 @@ def validate_control_plane(control_plane: Mapping[str, Any], cluster: str | None
 
 
 def metadata_rules(metadata: Mapping[str, Any], path: str, report: Report) -> None:
-    """Label and annotation keys, and label values, are valid in Kubernetes."""
+    """Check the keys of labels and annotations, and the label values."""
     for field in ("labels", "annotations"):
         for key, value in (metadata.get(field) or {}).items():
             where = child(child(path, field), key)
@@ -102,7 +111,10 @@ def _version(spec: Mapping[str, Any], report: Report) -> kubernetes_versions.Ver
 
 
 def validate_replicas(control_plane: Mapping[str, Any], report: Report) -> None:
-    """The rules that the number of replicas takes part in; for a manifest that leaves it out, together with what is stored."""
+    """Check the rules that involve the number of replicas.
+
+    Called for a manifest that leaves it out, together with what is stored.
+    """
     _replicas(control_plane, report)
     _surge(control_plane["spec"], report)
 
@@ -114,7 +126,10 @@ def _replicas(control_plane: Mapping[str, Any], report: Report) -> None:
 
 
 def replica_rules(replicas: int, control_plane: Mapping[str, Any], report: Report) -> None:
-    """A control plane has machines, and with etcd on them an odd number; the same for a manifest and for scaling."""
+    """Check that the number of replicas is positive and fits etcd.
+
+    With etcd on the machines it is odd. The rules are the same for a manifest and for scaling.
+    """
     path = "spec.replicas"
     if replicas <= 0:
         fix = "Use 1, 3 or 5. To remove the whole control plane, delete the cluster."
@@ -135,7 +150,7 @@ def _infrastructure_reference(spec: Mapping[str, Any], report: Report) -> None:
 
 
 def reference_rules(reference: Mapping[str, Any], path: str, group: str, report: Report) -> None:
-    """A reference names group, kind and an RFC 1123 name."""
+    """Check that a reference has group, kind and an RFC 1123 name."""
     for key, example in (("apiGroup", group), ("kind", "the object's kind"), ("name", "the object's name")):
         if not reference.get(key):
             report.add(child(path, key), None, f"the reference has no {key}", f"Add {key}: {example}.")
@@ -229,7 +244,10 @@ def _kubernetes_version(config: Mapping[str, Any], spec: Mapping[str, Any], repo
 
 
 def _writable(config: Mapping[str, Any], version: str, report: Report) -> None:
-    """What kubeadm of this version cannot be told is known now, not when the first machine is up."""
+    """Report fields that kubeadm of this version has no place for.
+
+    Thus they are known now, not when the first machine is up.
+    """
     render.init_documents(
         config.get("initConfiguration") or {}, writable_cluster(config, version), version, report=report
     )
@@ -237,8 +255,11 @@ def _writable(config: Mapping[str, Any], version: str, report: Report) -> None:
 
 
 def writable_cluster(config: Mapping[str, Any], version: str) -> dict[str, Any]:
-    """clusterConfiguration as kubeadm of `version` is told: the CAs' validity is left out before v1beta4, because the CAs are
-    made here from that very field and kubeadm never makes one."""
+    """Return clusterConfiguration without fields that kubeadm of `version` lacks.
+
+    The CAs' validity is left out before v1beta4, because the CAs are made here from that very field and kubeadm never
+    makes one.
+    """
     cluster = dict(config.get("clusterConfiguration") or {})
     if kubernetes_versions.api_version_for(version).number < 4:
         cluster.pop("caCertificateValidityPeriodDays", None)

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of what the provider machine_inventory reads of a manifest: InventoryMachineTemplate and InventoryCluster."""
+"""Rules of an InventoryMachineTemplate and an InventoryCluster.
+
+The provider machine_inventory reads both from a manifest.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,10 @@ _KUBEADM_FIELDS = ("skipPhases", "ignorePreflightErrors", "reason")
 
 
 def validate_inventory_template(template: Mapping[str, Any], report: Report) -> None:
-    """Check an InventoryMachineTemplate's spec.template.spec, which names the pool of hosts and how to choose among them."""
+    """Check an InventoryMachineTemplate's spec.template.spec.
+
+    It names the pool of hosts and how to choose among them.
+    """
     spec = template["spec"]["template"]["spec"]
     _fields(spec, _MACHINE_FIELDS, _MACHINE, report)
     if not isinstance(spec.get("group"), str) or not spec["group"].strip():
@@ -33,7 +39,10 @@ def validate_inventory_template(template: Mapping[str, Any], report: Report) -> 
 
 
 def validate_inventory_cluster(infrastructure: Mapping[str, Any], report: Report) -> None:
-    """Check that an InventoryCluster has no field that nobody reads; the contract's own are checked with every provider's."""
+    """Check that an InventoryCluster has no unknown field.
+
+    The contract's own fields are checked with every provider's.
+    """
     _fields(infrastructure["spec"], _CLUSTER_FIELDS, "spec", report)
 
 
@@ -46,9 +55,11 @@ def _fields(value: Mapping[str, Any], known: tuple[str, ...], path: str, report:
 
 
 def variable_problem(name: Any) -> str:
-    """Return why a machine template may not read a variable of the pool's hosts, "" where it may.
+    """Return why a machine template may not read a host variable.
 
-    What it reads becomes public: a failure domain, an address, or which hosts a selector takes.
+    The variable is one of the pool's hosts; "" where the template may read it.
+
+    What it reads becomes public: a failure domain, an address, or the hosts that a selector takes.
     """
     if not isinstance(name, str) or not names.is_variable(name):
         return "this is not the name of a variable"

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of what a KubeadmConfigSpec holds beside kubeadm's parts: files, users, commands, text that becomes the machine's name."""
+"""Rules of a KubeadmConfigSpec's own fields: files, users, commands and names.
+
+They are the fields beside kubeadm's parts; names are text that becomes the machine's name.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +36,18 @@ _USER = re.compile(r"[a-z_][a-z0-9_-]{0,30}\$?")
 
 
 def machine_text(text: str, machine: str) -> str:
-    """`text` with the references to cloud-init's host name replaced by the machine's name."""
+    """Return `text` with cloud-init's host name references replaced.
+
+    They become the machine's name.
+    """
     return MACHINE_NAME_TEXT.sub(lambda _match: machine, text)
 
 
 def decode_content(content: bytes, encoding: str) -> bytes:
-    """A file's bytes from its encoded content; ValueError says what is wrong. At most 10 MB after decompression."""
+    """Return a file's bytes from its encoded content.
+
+    ValueError states what is wrong. At most 10 MB after decompression.
+    """
     try:
         data = base64.b64decode(b"".join(content.split()), validate=True) if "base64" in encoding else content
     except (binascii.Error, ValueError):
@@ -58,7 +67,10 @@ def decode_content(content: bytes, encoding: str) -> bytes:
 
 
 def validate_config(config: Mapping[str, Any], path: str, report: Report) -> None:
-    """Check format, files, users, commands, component configurations and node names of a hub KubeadmConfigSpec at `path`."""
+    """Check the own fields of a hub KubeadmConfigSpec at `path`.
+
+    They are format, files, users, commands, component configurations and node names.
+    """
     if config.get("format") not in (None, "cloud-config"):
         rule = "the bootstrap format is cloud-config; ignition is not supported, machines are set up over Ansible's connection"
         report.add(child(path, "format"), config["format"], rule, "Remove format.")
@@ -190,7 +202,10 @@ def _node_name(name: str, path: str, report: Report) -> None:
 
 
 def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Every text in which the machine's name is substituted, with its path; encoded contents are opaque."""
+    """Yield (path, text) where the machine's name is substituted.
+
+    Encoded contents are opaque.
+    """
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, list):

@@ -1,7 +1,11 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of a stored object a manifest may change (kcp-behaviour.md §1.18), all violations reported at once.
+"""Rules for changes to stored objects by a manifest.
+
+All violations are reported at once.
+
+Source: docs/reference/cluster_api.md, "Admission rules".
 
 Everything is compared by its meaning (equivalence.py): another Cluster API version of the same content is no change.
 """
@@ -34,7 +38,7 @@ def _all(*names: str) -> dict[str, bool]:
     return dict.fromkeys(names, True)
 
 
-# kcp-behaviour.md §1.18: True means everything below; what is not named can't be changed.
+# docs/reference/cluster_api.md, "Admission rules": True means everything below; what is not named can't be changed.
 _MUTABLE: Mapping[str, _Allowed] = {
     **_all("replicas", "version", "rollout", "remediation", "machineNaming"),
     "machineTemplate": _all("metadata", "spec"),
@@ -63,7 +67,7 @@ _FIXES: Mapping[str, str] = {
 
 
 def initialized(cluster: Object | None, control_plane: Object | None) -> bool:
-    """Whether the stored objects say that the control plane has ever been initialized."""
+    """Return whether the control plane was ever initialized, by stored status."""
     statuses = [(each or {}).get("status") or {} for each in (cluster, control_plane)]
     return any((status.get("initialization") or {}).get("controlPlaneInitialized") for status in statuses)
 
@@ -78,7 +82,7 @@ def validate_control_plane_update(
     """Check a KubeadmControlPlane (hub, defaulted) against the stored one.
 
     `clusters` is the stored and the desired Cluster, whose values stand for what clusterConfiguration leaves out. `dns_refusal` knows
-    between which CoreDNS releases the Corefile can be migrated; without it CoreDNS's tag is not looked at.
+    between which CoreDNS releases the Corefile can be migrated; without it CoreDNS's tag is not checked.
     """
     before, after = _with_cluster_values(stored["spec"], desired["spec"], clusters)
     for path, old, new in _refused(before, after, _MUTABLE, "spec"):
@@ -90,7 +94,10 @@ def validate_control_plane_update(
 
 
 def validate_cluster_update(stored: Object, desired: Object, was_initialized: bool, report: Report) -> None:
-    """Check a Cluster against the stored one: its references stay, and once there is a control plane its network does too."""
+    """Check a Cluster against the stored one.
+
+    Its references are immutable, and once there is a control plane its network is too.
+    """
     allowed: dict[str, _Allowed] = {"paused": True, "controlPlaneEndpoint": True, "clusterNetwork": True}
     if was_initialized:
         del allowed["controlPlaneEndpoint"], allowed["clusterNetwork"]
@@ -99,7 +106,10 @@ def validate_cluster_update(stored: Object, desired: Object, was_initialized: bo
 
 
 def validate_secret_update(stored: Object, desired: Object, was_initialized: bool, report: Report) -> None:
-    """Check a Secret against the stored one: an immutable one stays, and the keys of a running cluster do. No value is ever told."""
+    """Check a Secret against the stored one, without reporting any value.
+
+    An immutable one stays, and the keys of a running cluster do.
+    """
     before, after = stored.get("data") or {}, desired.get("data") or {}
     changed = sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
     if stored.get("immutable") is True:
@@ -121,7 +131,10 @@ def validate_secret_update(stored: Object, desired: Object, was_initialized: boo
 
 
 def validate_scale(control_plane: Object, replicas: Any, report: Report) -> None:
-    """Check a number of replicas for a stored KubeadmControlPlane, as the scale subresource does."""
+    """Check a replica count for a stored KubeadmControlPlane.
+
+    The rules are those of the scale subresource.
+    """
     if isinstance(replicas, bool) or not isinstance(replicas, int):
         report.add("spec.replicas", replicas, "a number of replicas is a whole number", "Use 1, 3 or 5.")
         return
@@ -137,7 +150,10 @@ def validate_scale(control_plane: Object, replicas: Any, report: Report) -> None
 def _with_cluster_values(
     stored: Object, desired: Object, clusters: tuple[Object, Object] | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Both specs, with what one clusterConfiguration leaves out filled in from its Cluster where the other one says it."""
+    """Return both specs with clusterConfigurations completed from their Clusters.
+
+    A field is filled in where only the other clusterConfiguration has it.
+    """
     specs = (copy.deepcopy(dict(stored)), copy.deepcopy(dict(desired)))
     if clusters is not None:
         configurations = [_configuration(spec) for spec in specs]
@@ -168,7 +184,7 @@ def _value(configuration: Object, keys: tuple[str, ...]) -> Any:
 def _refused(
     before: Object, after: Object, allowed: Mapping[str, _Allowed], path: str
 ) -> Iterator[tuple[str, Any, Any]]:
-    """(path, old, new) of every field that differs and is not allowed to."""
+    """Yield (path, old, new) of each forbidden change of a field."""
     for key in sorted({*before, *after}):
         below = allowed.get(key, False)
         old, new = before.get(key), after.get(key)
@@ -200,7 +216,7 @@ def _unchangeable(path: str, old: Any, new: Any, report: Report) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """A scalar as it is, a list of scalars as text, nothing of anything else."""
+    """Return a scalar unchanged, a list of scalars as text, else None."""
     if isinstance(value, list) and all(isinstance(entry, (str, int)) for entry in value):
         return ", ".join(str(entry) for entry in value)
     return value if isinstance(value, (str, bool, int, float)) else None
@@ -249,10 +265,12 @@ def _version(stored: Object, desired: Object, report: Report) -> None:
 
 
 def _running(stored: Object, before: kubernetes_versions.Version) -> list[kubernetes_versions.Version]:
-    """The versions that machines were last seen with; [] where it was seen that there is none.
+    """Return the last observed versions of the machines.
 
-    A stored version that no machine runs yet is only a wish, which may be taken back. Where nothing was seen yet, it is all that
-    is known.
+    [] where it was observed that there is none.
+
+    A stored version that no machine runs yet is only desired state and may be undone. Where nothing was observed, it is
+    all that is known.
     """
     status = stored.get("status") or {}
     listed = status.get("versions")
@@ -295,7 +313,10 @@ def _dns(stored: Object, desired: Object, report: Report, refusal: DnsRefusal) -
 
 
 def template_warnings(stored: Object, desired: Object) -> list[str]:
-    """What to tell people whose machine template changed under its name: machines that exist keep what they have."""
+    """Return warnings for a machine template that changed under its name.
+
+    Machines that exist keep what they have.
+    """
     if stored.get("spec") == desired.get("spec"):
         return []
     return [

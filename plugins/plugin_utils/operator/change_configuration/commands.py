@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ....module_utils.common import settings
 from .. import commands
 from ..commands import Command, Parameter
 from ..planner import NodeFacts
@@ -90,7 +91,7 @@ def _kube_proxy(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ..
 
 _PATCH = Parameter(commands.MAPPING, required=True, secret=True)
 _WORDS = Parameter(commands.STRINGS, default=[])
-_SECONDS = Parameter(commands.INTEGER, default=plan.DEFAULT_SECONDS, minimum=1)
+_SECONDS = Parameter(commands.INTEGER, default=settings.CONFIGURATION_SECONDS, minimum=1)
 _MANUAL = Parameter(default=plan.REFUSE, choices=(plan.REFUSE, plan.OVERWRITE))
 _CONTROL_PLANE = {
     "patch": _PATCH,

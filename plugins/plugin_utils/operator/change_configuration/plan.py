@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The planner of ``changeConfiguration``: which nodes get which part of a changed configuration, in which order (kubeadm.md A8).
+"""The planner of ``changeConfiguration``: which nodes get which part of a changed configuration, in which order.
+
+Source: docs/reference/kubeadm.md, "Reconfiguring".
 
 The control plane's nodes are checked first, all of them, before anything changes. Then they change one after the other, each rolling back
 by itself where its components don't become healthy; only when all run what is new does kubeadm-config say so. Kubelets follow, control
@@ -13,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ....module_utils.common import settings
 from ....module_utils.common.errors import Report, Violation
 from ...kubeadm.configuration import patch as configuration_patch
 from ...objects.actions import FieldError
@@ -22,7 +25,6 @@ from . import rules as configuration_rules
 PATH = "spec.changeConfiguration"
 CLUSTER, KUBELET, KUBE_PROXY = "clusterConfiguration", "kubeletConfiguration", "kubeProxyConfiguration"
 REFUSE, OVERWRITE = "Refuse", "Overwrite"
-DEFAULT_SECONDS = 300
 APISERVER, MANAGER, SCHEDULER, ETCD = "kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd"
 # Of ClusterConfiguration's fields: the static pods that are made from them, and the certificates.
 _COMPONENTS: Mapping[str, tuple[str, ...]] = {
@@ -90,7 +92,7 @@ def plan(spec: Mapping[str, Any], facts: ClusterFacts) -> tuple[GroupPlan, ...]:
         RefusedAction: a field can't be changed in place, kubeadm would refuse the result, or the cluster isn't in a state for it.
     """
     _require_settled(facts)
-    seconds = int(spec.get("timeoutSeconds") or DEFAULT_SECONDS)
+    seconds = int(spec.get("timeoutSeconds") or settings.CONFIGURATION_SECONDS)
     groups: list[GroupPlan] = []
     if spec.get(KUBELET):
         groups.append(_kubelet_check(spec, facts))

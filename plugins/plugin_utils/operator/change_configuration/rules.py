@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of a running cluster's configuration can't be changed in place, why, and what to do instead (kubeadm.md A8)."""
+"""What of a running cluster's configuration can't be changed in place, why, and what to do instead.
+
+Source: docs/reference/kubeadm.md, "Reconfiguring".
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the commands for changes of the cluster's configuration are run (kubeadm.md A8)."""
+"""How the commands for changes of the cluster's configuration are run (docs/reference/kubeadm.md, "Reconfiguring")."""
 
 from __future__ import annotations
 

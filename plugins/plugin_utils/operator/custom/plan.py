@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A user's own Action, and TaskGroups and Tasks without an Action (seed 004 "Extensibility"; kubeadm.md A2.3)."""
+"""A user's own Action, and TaskGroups and Tasks without an Action.
+
+Sources: the kubeadm operator's proposal, "Extensibility"; docs/reference/kubeadm_operator.md, "Custom workflows".
+"""
 
 from __future__ import annotations
 
@@ -96,7 +99,7 @@ def _commands(commands: Any, path: str) -> list[FieldError]:
 
 
 def plan(spec: Mapping[str, Any], facts: ClusterFacts) -> tuple[GroupPlan, ...]:
-    """A custom Action's TaskGroups, in the list's order, which their numbers keep (A3.1 #5)."""
+    """A custom Action's TaskGroups, in the list's order, which their numbers keep."""
     return tuple(
         group_plan(str(each["name"]), each["spec"], facts, f"spec.custom.workflow[{index}]")
         for index, each in enumerate(spec["workflow"])

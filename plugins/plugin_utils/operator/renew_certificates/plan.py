@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan of a renewal of certificates, also where they have expired on every Node and nothing answers (kubeadm.md A6).
+"""The plan of a renewal of certificates, also where they have expired on every Node and nothing answers.
+
+Source: docs/reference/kubeadm.md, "Certificates".
 
 Files come first, on all Nodes: that disturbs nobody and takes seconds, so that what expires in the middle of it finds its
 successor on the disk. Then what read them is restarted, one component and one Node at a time.

@@ -10,7 +10,7 @@ import string
 import typing as t
 from datetime import timedelta
 
-from ....module_utils.common import kubernetes_facts
+from ....module_utils.common import kubernetes_facts, settings
 from ....module_utils.common.errors import ManifestError
 from ...kubeadm.configuration import for_version
 from ...pki.certificates import PkiError
@@ -22,7 +22,6 @@ from .commands import ALL, ETCD_CERTIFICATES, USERS
 Parameters = t.Mapping[str, t.Any]
 
 MODULE = "kubeadm_certificates"
-RENEW_SECONDS = 300
 TOKEN_SECONDS = 900
 # One that was made within the hour is new enough for the Action that asks for it: a second run makes no other.
 FRESH = timedelta(days=365) - timedelta(hours=1)
@@ -57,7 +56,7 @@ def renew_certificates(context: TaskContext, parameters: Parameters) -> None:
     external = []
     for name in parameters["names"]:
         words = ["kubeadm", *certs, "renew", name, *flags]
-        said = context.run(words, step=f"renew-{name}", timeout_seconds=RENEW_SECONDS).text
+        said = context.run(words, step=f"renew-{name}", timeout_seconds=settings.RENEWAL_SECONDS).text
         external += [line.strip() for line in said.splitlines() if _NOT_RENEWED in line]
     if file:
         context.call("node_file", {"path": file, "state": "absent", "fencing": context.fencing})

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Why a stage of a rotation may not begin on a node: what the other nodes, the cluster and its pods would lose by it (kubeadm.md A7)."""
+"""Why a stage of a rotation may not begin on a node: what the other nodes, the cluster and its pods would lose by it.
+
+Source: docs/reference/kubeadm.md, "Authorities".
+"""
 
 from __future__ import annotations
 

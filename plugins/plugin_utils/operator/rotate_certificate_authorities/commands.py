@@ -1,18 +1,22 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The commands for rotation of certificate authorities and service account keys (kubeadm.md A7)."""
+"""The commands for rotation of certificate authorities and service account keys.
+
+Source: docs/reference/kubeadm.md, "Authorities".
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from ....module_utils.common import settings
 from ...kubeadm.certificate_files import AUTHORITIES
 from .. import commands
 from ..commands import Command, Parameter
 from ..planner import NodeFacts
-from .plan import ADDONS, ALL, NONE, TOKENS_SECONDS, WORKLOADS
+from .plan import ADDONS, ALL, NONE, WORKLOADS
 from .stages import DROP, ISSUE, STAGES, TRUST
 
 _NAMED = {"authorities": Parameter(commands.STRINGS, required=True, choices=AUTHORITIES)}
@@ -113,7 +117,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "waitServiceAccountTokens",
         lambda parameters, node: ("# wait until no pod on any Node has a token of the old key in its volumes",),
-        {"timeoutSeconds": Parameter(commands.INTEGER, default=TOKENS_SECONDS, minimum=1)},
+        {"timeoutSeconds": Parameter(commands.INTEGER, default=settings.ROTATION_TOKENS_SECONDS, minimum=1)},
     ),
     Command(
         "takeEtcdSnapshot",

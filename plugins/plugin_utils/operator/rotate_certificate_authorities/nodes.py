@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The nodes of a rotation: which there are now, and what each of them has of the authorities (kubeadm.md A7)."""
+"""The nodes of a rotation: which there are now, and what each of them has of the authorities.
+
+Source: docs/reference/kubeadm.md, "Authorities".
+"""
 
 from __future__ import annotations
 

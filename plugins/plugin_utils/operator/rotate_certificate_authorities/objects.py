@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The objects of the cluster and of the store in which authorities are published, brought to each stage of a rotation (kubeadm.md A7)."""
+"""The objects of the cluster and of the store in which authorities are published, brought to each stage of a rotation.
+
+Source: docs/reference/kubeadm.md, "Authorities".
+"""
 
 from __future__ import annotations
 

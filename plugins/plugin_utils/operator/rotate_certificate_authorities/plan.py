@@ -1,21 +1,23 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan of an Action that rotates certificate authorities and service account keys (kubeadm.md A7)."""
+"""The plan of an Action that rotates certificate authorities and service account keys.
+
+Source: docs/reference/kubeadm.md, "Authorities".
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from ....module_utils.common import settings
 from ...kubeadm.certificate_files import AUTHORITIES, CA, CONTROLLER_MANAGER, ETCD, SERVICE_ACCOUNT
 from ...objects.actions import FieldError
 from ..planner import ClusterFacts, GroupPlan, RefusedAction
 from .stages import DROP, ISSUE, TRUST
 
 PATH = "spec.rotateCertificateAuthorities"
-# A kubelet has a pod's new token in its volume within two minutes; bound tokens are refreshed after 80 % of their hour, or of a day at most.
-TOKENS_SECONDS = 7200
 # Consent to the outage of a control plane of one node, on which nothing answers while its components restart.
 OUTAGE = "acceptOutage"
 _FIELDS = ("authorities", "tokensTimeoutSeconds", "restartWorkloads", OUTAGE)
@@ -39,7 +41,7 @@ def validate(spec: Mapping[str, Any], path: str) -> list[FieldError]:
     seconds = spec.get("tokensTimeoutSeconds")
     if seconds is not None and (not isinstance(seconds, int) or isinstance(seconds, bool) or seconds < 1):
         rule = "must be a whole number of seconds, at least 1"
-        fix = f"Leave it out for {TOKENS_SECONDS}: bound tokens take about an hour to be replaced."
+        fix = f"Leave it out for {settings.ROTATION_TOKENS_SECONDS}: bound tokens take about an hour to be replaced."
         found.append(FieldError(f"{path}.tokensTimeoutSeconds", seconds, rule, fix))
     whose = spec.get("restartWorkloads")
     if whose is not None and whose not in WORKLOADS:
@@ -137,7 +139,7 @@ def plan(spec: Mapping[str, Any], facts: ClusterFacts) -> tuple[GroupPlan, ...]:
 
     tokens: tuple[GroupPlan, ...] = ()
     if SERVICE_ACCOUNT in authorities:
-        bound = {"timeoutSeconds": spec.get("tokensTimeoutSeconds") or TOKENS_SECONDS}
+        bound = {"timeoutSeconds": spec.get("tokensTimeoutSeconds") or settings.ROTATION_TOKENS_SECONDS}
         whose = {"workloads": spec.get("restartWorkloads") or ADDONS}
         manager: dict[str, Any] = {"restartComponent": {"component": CONTROLLER_MANAGER}}
         # Its controllers are service accounts, too, and hold their tokens in memory (--use-service-account-credentials).

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the commands for rotation of certificate authorities and service account keys are run (kubeadm.md A7).
+"""How the commands for rotation of certificate authorities and service account keys are run.
+
+Source: docs/reference/kubeadm.md, "Authorities".
 
 Nothing here remembers how far it came: each command asks the nodes and the cluster what is there, does what is left, and reads it back.
 """
@@ -10,6 +12,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ....module_utils.common import settings
 from ...kubeadm.certificate_files import API_SERVER, CA, ETCD, ETCD_SERVER, SERVICE_ACCOUNT
 from ...objects import origin
 from ...pki import certificates
@@ -25,11 +28,7 @@ from .one_node import WrongLayout
 from .stages import DROP, ISSUE, NEW, OLD
 from .tokens import fail
 
-RESTART_SECONDS = 600
-# What was just started shows what it has within moments; a busy host takes longer.
-PROVEN_SECONDS = 180.0
 BARRIER_SECONDS = 30.0
-SNAPSHOTS_KEPT, SNAPSHOT_SECONDS = 2, 3600
 # Who an old authority says that somebody is, to see whether he is let in; he may do nothing.
 PROBE = "kubeadm-control-plane:rotation-probe"
 
@@ -101,7 +100,12 @@ def _stage(stage: str) -> Run:
         except (WrongLayout, PkiError) as error:
             raise CommandFailure(f"{error}. Nothing was changed on this node.") from error
         ctx.check_lock()
-        call = {"changes": changes, "restart": True, "timeout": RESTART_SECONDS, "fencing": ctx.fencing}
+        call = {
+            "changes": changes,
+            "restart": True,
+            "timeout": settings.ROTATION_RESTART_SECONDS,
+            "fencing": ctx.fencing,
+        }
         done = ctx.call(MODULE, {**asked, **call})
         gone = before.leftovers(stage, authorities)
         if gone:
@@ -118,7 +122,7 @@ def _prove_node(
     ctx: TaskContext, node: NodeFacts, materials: Materials, authorities: t.Collection[str], stage: str
 ) -> None:
     """Read a stage back from a node. Raises CommandFailure where something of it is not so."""
-    waiting = ctx.plugin.waiting(ctx.cluster, PROVEN_SECONDS)
+    waiting = ctx.plugin.waiting(ctx.cluster, settings.ROTATION_PROOF_SECONDS)
     while True:
         problems = look(ctx, node, materials, authorities).problems(stage, authorities)
         # A server that has just been started may not show its certificate yet.
@@ -180,10 +184,10 @@ def snapshot(ctx: TaskContext, parameters: Parameters) -> None:
     etcd = f"{folder(ctx)}/etcd"
     call = {
         "name": f"{ctx.cluster}-rotation",
-        "keep": SNAPSHOTS_KEPT,
+        "keep": settings.ROTATION_SNAPSHOTS_KEPT,
         # A second try of this Task takes the first one's.
         "purpose": f"Task {ctx.task['metadata']['name']} {origin.uid(ctx.task)}",
-        "max_age": SNAPSHOT_SECONDS,
+        "max_age": settings.ROTATION_SNAPSHOT_AGE_SECONDS,
         "ca_file": f"{etcd}/ca.crt",
         "certificate_file": f"{etcd}/healthcheck-client.crt",
         "key_file": f"{etcd}/healthcheck-client.key",

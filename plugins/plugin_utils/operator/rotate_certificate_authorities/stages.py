@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The protocol of a rotation: what each file of a node holds at each stage, and in which order it gets there (kubeadm.md A7).
+"""The protocol of a rotation: what each file of a node holds at each stage, and in which order it gets there.
+
+Source: docs/reference/kubeadm.md, "Authorities".
 
 Three stages, each finished and read back on every node before the next begins on any:
 

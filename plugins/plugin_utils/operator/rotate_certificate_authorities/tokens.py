@@ -1,12 +1,16 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the tokens of service accounts are brought to a new key, before the old one may go (kubeadm.md A7)."""
+"""How the tokens of service accounts are brought to a new key, before the old one may go.
+
+Source: docs/reference/kubeadm.md, "Authorities".
+"""
 
 from __future__ import annotations
 
 import typing as t
 
+from ....module_utils.common import settings
 from ....module_utils.workload_api.api import ADMIN_KUBECONFIG
 from ...kubeadm.certificate_files import SERVICE_ACCOUNT
 from ...pki import reissue
@@ -23,7 +27,6 @@ RENEW_SECONDS = 180
 # client-go reads a token's file anew every minute; what has been in a volume for longer is in use.
 USED_AFTER_SECONDS = 75
 RESTARTABLE = ("daemonset", "deployment", "statefulset")
-ROLLOUT_SECONDS = 600
 KEPT = (
     "the old service account key was kept, for its tokens are in use still. Restart these pods (for a network plugin's file, the plugin's), such "
     "as by kubectl rollout restart, then retry"
@@ -81,8 +84,8 @@ def restart_workloads(ctx: TaskContext, parameters: Parameters) -> None:
             continue
         words = ["kubectl", "--kubeconfig", ADMIN_KUBECONFIG, "--namespace", namespace, "rollout"]
         ctx.run([*words, "restart", owner], step=f"restart-{namespace}-{kind}-{name}", timeout_seconds=60)
-        bound = f"--timeout={ROLLOUT_SECONDS}s"
-        waited = ROLLOUT_SECONDS + 30
+        bound = f"--timeout={settings.ROTATION_ROLLOUT_SECONDS}s"
+        waited = settings.ROTATION_ROLLOUT_SECONDS + 30
         ctx.run([*words, "status", owner, bound], step=f"await-{namespace}-{kind}-{name}", timeout_seconds=waited)
 
 

@@ -14,7 +14,7 @@ import json
 import typing as t
 from dataclasses import dataclass
 
-from ....module_utils.common import kubernetes_facts
+from ....module_utils.common import kubernetes_facts, settings
 from ....module_utils.workload_api import compare_and_swap
 from ...kubeadm.configuration import patch as configuration_patch
 from ...objects import kinds
@@ -27,9 +27,6 @@ DAEMON_SET = "/apis/apps/v1/namespaces/kube-system/daemonsets/kube-proxy"
 # On the pods: of which configuration they are. On the DaemonSet, while they change: its minReadySeconds before.
 ANNOTATION_CONFIGURATION = kinds.ANNOTATION_PREFIX + "configuration"
 ANNOTATION_MIN_READY = kinds.ANNOTATION_PREFIX + "min-ready-seconds-before"
-# kube-proxy has no readiness probe: a pod that ends a second after its start was ready for that second. Only what runs for so long is
-# available to the DaemonSet's rolling update, which does not go to the next machine before.
-MIN_READY_SECONDS = 10
 _DAEMON_SET_READ = compare_and_swap.Read(
     DAEMON_SET,
     (
@@ -153,8 +150,8 @@ def _proxy_plan(objects: Objects, change: Change) -> Plan:
         return Plan(plan.message, plan.writes, facts=known)
     document: Object = {"spec": {"template": {"metadata": {"annotations": {ANNOTATION_CONFIGURATION: wanted}}}}}
     present = int(spec.get("minReadySeconds") or 0)
-    if present < MIN_READY_SECONDS:
-        document["spec"]["minReadySeconds"] = MIN_READY_SECONDS
+    if present < settings.KUBE_PROXY_READY_SECONDS:
+        document["spec"]["minReadySeconds"] = settings.KUBE_PROXY_READY_SECONDS
         document["metadata"] = {"annotations": {ANNOTATION_MIN_READY: str(present)}}
     write = compare_and_swap.Write(DAEMON_SET, compare_and_swap.STRATEGIC, document, resource_version(item))
     return Plan(f"{plan.message}; its pods are started anew", (*plan.writes, write), facts=known)
@@ -183,7 +180,7 @@ def proxy_progress(objects: Objects) -> Plan:
     )
     seen = int(status.get("observedGeneration") or 0) >= int((item.get("metadata") or {}).get("generation") or 0)
     rolled_out = seen and updated == wanted and available == wanted
-    text = f"{updated} of {wanted} pods of kube-proxy are new, {available} run for {MIN_READY_SECONDS} s or longer"
+    text = f"{updated} of {wanted} pods of kube-proxy are new, {available} run for {settings.KUBE_PROXY_READY_SECONDS} s or longer"
     return Plan(text, facts={"rolledOut": rolled_out, "progress": text})
 
 

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The gate between two disruptive commands: what is not well of a Node, its control plane and etcd (kubeadm.md A11 #7).
+"""The gate between two disruptive commands: what is not well of a Node, its control plane and etcd.
+
+Source: docs/reference/kubeadm_operator.md, "Beyond the proof of concept".
 
 The judgement is a function of what the Node was asked; nothing in it is remembered.
 """

@@ -85,7 +85,7 @@ class TaskRecord:
         return self._modify(change)
 
     def fail(self, index: int, name: str, message: str) -> Object:
-        """A command has failed, and its Task with it (kubeadm.md A1.6)."""
+        """A command has failed, and its Task with it (docs/reference/kubeadm_operator.md, "Status and phases")."""
         message = self._secrets.remove(message)
 
         def change(status: Object) -> None:
@@ -163,7 +163,10 @@ def _record(status: Object, index: int) -> Object:
 
 
 def recover(task: Object, now: str) -> None:
-    """Do once what a person said of a failed Task, in place: run its command again, or leave it out (kubeadm.md A3 "Recovery")."""
+    """Do once what a person said of a failed Task, in place: run its command again, or leave it out.
+
+    Source: docs/reference/kubeadm_operator.md, "Recovery".
+    """
     status, spec = task["status"], task["spec"]
     mode = spec.pop("recoveryMode", None)
     if not status.get("errorReason") or status.get("completionTime"):

@@ -2,14 +2,17 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The commands for upgrade of kubeadm, the control plane's components, kubelet and kubectl, and those that every Action shares:
-preflight, waitHealthy, restartComponent, kubectlDrain, kubectlUncordon (kubeadm.md A1.4, A4)."""
+preflight, waitHealthy, restartComponent, kubectlDrain, kubectlUncordon.
+
+Sources: docs/reference/kubeadm_operator.md, "Commands"; docs/reference/kubeadm.md, "Upgrading".
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from ....module_utils.common import kubernetes_facts, kubernetes_versions
+from ....module_utils.common import kubernetes_facts, kubernetes_versions, settings
 from ...objects.actions import FieldError
 from .. import commands
 from ..commands import Command, Parameter
@@ -18,9 +21,6 @@ from ..planner import NodeFacts
 COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 MANIFESTS = "/etc/kubernetes/manifests"
 PACKAGES, FILES = "packages", "files"
-DRAIN_SECONDS = 600
-HEALTHY_SECONDS = 600
-RESTART_SECONDS = 300
 _VERSION = rf"v1\.{kubernetes_versions.REST_PATTERN}"
 _CHECK = r"[A-Za-z0-9][A-Za-z0-9./:_-]*"
 _PACKAGE_VERSION = r"[0-9A-Za-z][0-9A-Za-z.+:~*-]*"
@@ -127,7 +127,8 @@ def upgrade_arguments(parameters: Mapping[str, Any]) -> list[str]:
     if not parameters["etcdUpgrade"]:
         words.append("--etcd-upgrade=false")
     if parameters["patches"]:
-        # The flag's name by version (kubeadm.md B2.1); without it an upgrade drops what was patched at init or join.
+        # The flag's name by version; without it an upgrade drops what was patched at init or join.
+        # Source: docs/reference/kubeadm.md, "Patches".
         words.append(f"{kubernetes_facts.patches_flag(parameters['version']) or '--patches'}={parameters['patches']}")
     return words
 
@@ -211,7 +212,7 @@ COMMANDS: tuple[Command, ...] = (
         "waitHealthy",
         _healthy,
         {
-            "timeoutSeconds": Parameter(commands.INTEGER, default=HEALTHY_SECONDS, minimum=1),
+            "timeoutSeconds": Parameter(commands.INTEGER, default=settings.HEALTHY_SECONDS, minimum=1),
             "kubeletVersion": Parameter(default="", pattern=f"({_VERSION})?", pattern_words="a version, as v1.30.2"),
             "apiServerVersion": Parameter(default="", pattern=f"({_VERSION})?", pattern_words="a version, as v1.30.2"),
         },
@@ -223,7 +224,7 @@ COMMANDS: tuple[Command, ...] = (
             "component": Parameter(required=True, choices=COMPONENTS),
             # Without it, another member's or API server's trouble holds the restart back.
             "offline": Parameter(commands.BOOLEAN, default=False),
-            "timeoutSeconds": Parameter(commands.INTEGER, default=RESTART_SECONDS, minimum=1),
+            "timeoutSeconds": Parameter(commands.INTEGER, default=settings.RESTART_SECONDS, minimum=1),
         },
         disruptive=True,
         stops_api_server=lambda parameters: parameters["component"] in ("etcd", "kube-apiserver"),
@@ -231,7 +232,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "kubectlDrain",
         _drain,
-        {"timeoutSeconds": Parameter(commands.INTEGER, default=DRAIN_SECONDS, minimum=0)},
+        {"timeoutSeconds": Parameter(commands.INTEGER, default=settings.DRAIN_SECONDS, minimum=0)},
         disruptive=True,
     ),
     Command("kubectlUncordon", lambda parameters, node: (f"kubectl uncordon {node.name}",)),

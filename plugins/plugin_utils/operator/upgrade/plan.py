@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan of an upgrade in place: what is refused, and which Nodes get which commands in which order (kubeadm.md A4)."""
+"""The plan of an upgrade in place: what is refused, and which Nodes get which commands in which order.
+
+Source: docs/reference/kubeadm.md, "Upgrading".
+"""
 
 from __future__ import annotations
 
@@ -174,7 +177,10 @@ class _Steps:
         return GroupPlan(name, tuple(each.name for each in nodes), tuple(steps), policy, at_once)
 
     def _drained(self, nodes: Sequence[NodeFacts]) -> bool:
-        """As the spec says; else where a kubelet changes its minor version (kubeadm.md A4 #7), and its pods have somewhere to go."""
+        """As the spec says; else where a kubelet changes its minor version, and its pods have somewhere to go.
+
+        Source: docs/reference/kubeadm.md, "Upgrading".
+        """
         if self._spec.get("drain") is not None:
             return bool(self._spec["drain"])
         target = parse(self._target)
@@ -310,7 +316,10 @@ def _require_ready(target: Version, selected: Sequence[NodeFacts]) -> None:
 def _require_api_servers_first(
     target: Version, cluster: ClusterFacts, upgraded: Sequence[NodeFacts], workers: Sequence[NodeFacts]
 ) -> None:
-    """No kubelet may be newer than any API server (kubeadm.md A4.3), also not for as long as an Action takes."""
+    """No kubelet may be newer than any API server, also not for as long as an Action takes.
+
+    Source: docs/reference/kubeadm.md, "Version skew".
+    """
     done = {each.name for each in upgraded}
     left = [
         each.name

@@ -1,11 +1,13 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every change of the store's files, journal and locks on disk passes through this module.
+"""Disk access of the store: durable, atomic changes of all its files.
+
+Every change of the store's files, journal and locks on disk passes through this module.
 
 A file is complete or not there at all, whenever the process or the machine stops: temporary file in the same folder,
 fsync, rename (or link, where it must be exclusive), fsync of the folder. Every failure of the disk becomes a
-:class:`StoreError` that names the path, the reason, what it means and what to do.
+:class:`StoreError` that names the path, the reason, its consequence and the remedy.
 """
 
 from __future__ import annotations
@@ -44,7 +46,10 @@ _FIXES = {
 
 
 def storage_error(error: OSError, path: str, doing: str, consequence: str) -> StoreError:
-    """Return the error for a failed system call: path, the system's words, the consequence, the fix."""
+    """Return the error for a failed system call on ``path``.
+
+    It states the path, the system's message, the consequence and the remedy.
+    """
     code = errno.errorcode.get(error.errno or 0, "unknown error")
     why = f"{os.strerror(error.errno) if error.errno else error} ({code})"
     fix = _FIXES.get(error.errno or 0, "Check that file system's health; then run again.")
@@ -52,7 +57,10 @@ def storage_error(error: OSError, path: str, doing: str, consequence: str) -> St
 
 
 def write_file(path: str, data: bytes, mode: int) -> None:
-    """Write a whole file atomically and durably; ``mode`` is exact, whatever the umask."""
+    """Write a whole file atomically and durably.
+
+    ``mode`` is exact, whatever the umask.
+    """
     folder = os.path.dirname(path)
     with _reporting(path, "can't write the file", "Nothing is half-written: the file is as it was before."):
         temporary = _write_temporary(folder, data, mode)
@@ -65,7 +73,10 @@ def write_file(path: str, data: bytes, mode: int) -> None:
 
 
 def write_file_exclusively(path: str, data: bytes, mode: int) -> bool:
-    """Write a whole file atomically unless one is there; tell whether it was written. Only one caller ever gets True."""
+    """Write a file atomically unless it exists; return whether it was written.
+
+    Only one caller ever gets True.
+    """
     folder = os.path.dirname(path)
     with _reporting(path, "can't write the file", "Nothing is half-written: the file does not exist."):
         temporary = _write_temporary(folder, data, mode)
@@ -81,7 +92,9 @@ def write_file_exclusively(path: str, data: bytes, mode: int) -> bool:
 
 
 def append_line(path: str, line: bytes, mode: int) -> None:
-    """Append one line durably. A torn last line, which was never confirmed to anyone, is cut off first.
+    """Append one line durably.
+
+    A torn last line, whose write was never confirmed, is cut off first.
 
     The caller holds the lock that keeps other writers away.
     """
@@ -103,7 +116,7 @@ def append_line(path: str, line: bytes, mode: int) -> None:
 
 
 def rename_file(source: str, target: str) -> bool:
-    """Rename a file durably; tell whether it was there."""
+    """Rename a file durably and return whether it existed."""
     with _reporting(source, "can't rename the file", "It has its old name."):
         try:
             os.rename(source, target)
@@ -114,7 +127,7 @@ def rename_file(source: str, target: str) -> bool:
 
 
 def remove_file(path: str) -> bool:
-    """Remove a file durably; tell whether it was there."""
+    """Remove a file durably and return whether it existed."""
     with _reporting(path, "can't remove the file", "It is still there, whole."):
         try:
             os.remove(path)
@@ -125,7 +138,10 @@ def remove_file(path: str) -> bool:
 
 
 def make_folder(path: str, mode: int) -> None:
-    """Make one folder with exactly ``mode`` unless it is there; its parent must exist."""
+    """Make one folder with exactly ``mode`` unless it exists.
+
+    Its parent must exist.
+    """
     if os.path.isdir(path):
         return
     with _reporting(path, "can't make the folder", "Nothing was written."):
@@ -140,10 +156,10 @@ def make_folder(path: str, mode: int) -> None:
 
 
 def is_anothers(path: str, labels: t.Mapping[str, str]) -> bool:
-    """Tell, without taking it for YAML, whether an object's file has other values of these labels.
+    """Return whether an object's file has other values of these labels.
 
-    A fleet has thousands of them, and one may be damaged. A file in which such a label doesn't occur at all may be damaged, too,
-    and is not told to be another's.
+    The file is not parsed as YAML: a fleet has thousands of them, and one may be damaged. A file in which such a label
+    doesn't occur at all may be damaged, too; for it the result is False.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY)
@@ -171,7 +187,10 @@ def read_file(path: str) -> bytes | None:
 
 
 def names_in(folder: str) -> list[str]:
-    """Return the names in a folder, sorted; none where there is no folder. Temporary files are never among them."""
+    """Return the sorted names in a folder, without temporary files.
+
+    There are none where there is no folder.
+    """
     with _reporting(folder, "can't read the folder", "Nothing was changed."):
         try:
             return sorted(name for name in os.listdir(folder) if not name.startswith(TEMPORARY_PREFIX))
@@ -180,7 +199,10 @@ def names_in(folder: str) -> list[str]:
 
 
 def remove_leftovers(folder: str) -> None:
-    """Remove temporary files that killed processes left. For callers whose lock keeps other writers away."""
+    """Remove temporary files that killed processes left.
+
+    The caller's lock keeps other writers away.
+    """
     with contextlib.suppress(OSError):
         for name in os.listdir(folder):
             if name.startswith(TEMPORARY_PREFIX):
@@ -189,7 +211,9 @@ def remove_leftovers(folder: str) -> None:
 
 @contextlib.contextmanager
 def locked(path: str, wait_seconds: float = LOCK_SECONDS) -> t.Iterator[None]:
-    """Hold an advisory lock on a file of its own; the system releases it when the process ends, however it ends.
+    """Hold an advisory lock on a file of its own.
+
+    The system releases it when the process ends, however it ends.
 
     Not re-entrant. Raises :class:`StoreError` after ``wait_seconds``.
     """

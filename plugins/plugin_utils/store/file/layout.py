@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where an object's file is in the file store."""
+"""Layout of the file store: the path of each object's file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ NAME_BYTES = 255 - len(".yaml")
 
 
 def object_path(directory: str, kind_ref: KindRef, namespace: str, name: str) -> str:
-    """Return the path of an object's file; every part is checked, so that none leads out of the store."""
+    """Return the path of an object's file.
+
+    Every part is checked, so that none leads out of the store.
+    """
     folder = kind_folder(kind_ref)
     base.check_namespace(namespace)
     base.check_name(name)
@@ -34,7 +37,7 @@ def object_path(directory: str, kind_ref: KindRef, namespace: str, name: str) ->
 
 
 def identity(obj: Object) -> tuple[KindRef, str, str]:
-    """Return an object's (apiGroup, kind), namespace and name; checked."""
+    """Return an object's checked (apiGroup, kind), namespace and name."""
     kind_ref = base.kind_ref_of(obj)
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict):

@@ -15,8 +15,8 @@ import stat
 import time
 import typing as t
 import uuid
-from datetime import datetime, timezone
 
+from ....module_utils.common.values import now_rfc3339
 from ...objects import origin
 from ...processes.failpoints import around
 from .. import base, yaml_text
@@ -38,7 +38,7 @@ _OWN_FIELDS = ("uid", "creationTimestamp", "generation", "resourceVersion")
 
 
 class FileStore(base.Store):
-    """A store in a directory. Nothing is made on disk before the first object is created.
+    """Store of objects in a directory, which the first write creates.
 
     Args:
         directory: the store's directory; made on the first write, its parent must exist.
@@ -57,7 +57,7 @@ class FileStore(base.Store):
         self.directory = os.path.abspath(os.path.expanduser(str(directory)))
         self._encrypt = encrypt
         self._decrypt = decrypt
-        self._clock = clock or _utc_now
+        self._clock = clock or now_rfc3339
         self._format_checked = False
         self._view: View | None = None
 
@@ -67,7 +67,7 @@ class FileStore(base.Store):
 
     @contextlib.contextmanager
     def view(self, whole: str | None = None) -> t.Iterator[None]:
-        """Files are just read; only who needs everything of each kind gets each file read once."""
+        """Read each file once within the view, if ``whole`` is given."""
         if whole is None or self._view is not None:
             yield
             return
@@ -89,7 +89,7 @@ class FileStore(base.Store):
     def list(
         self, kind_ref: KindRef, namespace: str | None = None, labels: t.Mapping[str, str] | None = None
     ) -> Objects:
-        """Return the objects of a kind that carry all of ``labels``, ordered by namespace and name."""
+        """Return the objects of a kind with all of ``labels``, sorted."""
         if self._view is not None and self._in_view(self._view, kind_ref, namespace):
             return self._view.list(kind_ref, namespace, labels) or []
         return self._listed(kind_ref, namespace, labels)
@@ -122,7 +122,7 @@ class FileStore(base.Store):
         return found
 
     def names(self, kind_ref: KindRef, namespace: str | None = None) -> t.Sequence[tuple[str, str]]:
-        """Return namespace and name of every object of a kind, those whose files are damaged among them."""
+        """Return namespace and name of a kind's objects, damaged files included."""
         folder_name = kind_folder(kind_ref)
         if namespace is not None:
             base.check_namespace(namespace)
@@ -162,7 +162,7 @@ class FileStore(base.Store):
         return obj
 
     def update(self, obj: Object) -> Object:
-        """Replace an object and return it as stored; where nothing differs nothing is written."""
+        """Replace an object where it differs, and return it as stored."""
         obj = base.plain_object(obj)
         kind_ref, namespace, name = identity(obj)
         path = object_path(self.directory, kind_ref, namespace, name)
@@ -189,7 +189,7 @@ class FileStore(base.Store):
     def delete(
         self, kind_ref: KindRef, namespace: str, name: str, resource_version: str | None = None
     ) -> Object | None:
-        """Delete an object; None when it is gone, else the object that waits for its finalizers."""
+        """Delete an object; return None, or the object awaiting its finalizers."""
         path = object_path(self.directory, kind_ref, namespace, name)
         if not self._exists():
             raise base.not_found(kind_ref, namespace, name)
@@ -213,7 +213,7 @@ class FileStore(base.Store):
             return stored
 
     def seal_secrets(self) -> int:
-        """Rewrite the Secrets that aren't encrypted as this store now encrypts, or the reverse; return how many were."""
+        """Rewrite Secrets that aren't encrypted as configured; return how many."""
         changed = 0
         for secret in self.list(SECRET):
             metadata = secret["metadata"]
@@ -231,7 +231,7 @@ class FileStore(base.Store):
         return [each for each in disk.names_in(self.directory) if base.is_subdomain(each) and "." not in each]
 
     def _exists(self) -> bool:
-        """Tell whether the directory is a store already; refuses one that is something else or newer."""
+        """Return whether the directory is a store; refuse foreign or newer ones."""
         if self._format_checked:
             return True
         marker = os.path.join(self.directory, FORMAT_FILE)
@@ -278,7 +278,7 @@ class FileStore(base.Store):
 
     @contextlib.contextmanager
     def writing(self) -> t.Iterator[None]:
-        """Hold the lock of all writers of all processes; the directory is made into a store first where it isn't one.
+        """Hold the writers' lock of the store, which is created where missing.
 
         Not re-entrant: create, update and delete take it themselves. Raises :class:`base.StoreError` after 30 s.
         """
@@ -390,7 +390,3 @@ def _tighten(path: str) -> None:
     with contextlib.suppress(OSError):
         if stat.S_IMODE(os.stat(path).st_mode) & 0o077:
             os.chmod(path, disk.SECRET_FILE_MODE)
-
-
-def _utc_now() -> str:
-    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,10 +1,13 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a machine template gives to its machines' objects, as a Kubernetes API keeps it: by server-side apply, with a field manager of its own.
+"""Server-side apply of the fields that machines get from their machine template.
+
+The field manager is one of its own.
 
 An object says by an annotation which of its fields came from the template. A store of files keeps that annotation. In an API the same is
-told by ``metadata.managedFields``, as Cluster API does it (kcp-behaviour.md §1.11): what leaves the template is taken away by the API
+recorded by ``metadata.managedFields``, as Cluster API does it
+(docs/reference/cluster_api.md, "Propagation"): what leaves the template is taken away by the API
 server, unless another manager has it too. So the annotation is never stored there; the store reads it out of the managed fields, and
 makes a request of it where it changes.
 """
@@ -29,7 +32,7 @@ Record = dict[str, list[str]]
 
 
 def present(obj: Object) -> None:
-    """Turn the managed fields of an object that an API server sent into the annotation, in place."""
+    """Turn an API object's managed fields into the annotation, in place."""
     metadata = obj["metadata"]
     record: Record = {}
     # Says which fields whose requests set; nobody else decides on it, and it is longer than the rest.
@@ -68,9 +71,9 @@ def _note(metadata: Object, record: Record) -> None:
 
 
 def read_record(obj: Object) -> Record | None:
-    """Return which fields of an object its annotation says came from the template, None where it has no such annotation.
+    """Return the names of the template's fields, from an object's annotation.
 
-    A damaged one says that none did: nothing is taken away on its word.
+    None where it has no such annotation. A damaged one counts as empty: nothing is removed because of it.
     """
     text = (obj["metadata"].get(ANNOTATIONS) or {}).get(RECORD)
     if text is None:
@@ -83,14 +86,20 @@ def read_record(obj: Object) -> Record | None:
 
 
 def given(obj: Object) -> Object:
-    """Return the fields that came from the template, by part and then by name; the empty mapping where none did."""
+    """Return the template's fields of an object, by part and name.
+
+    The mapping is empty where there are none.
+    """
     named = read_record(obj) or {}
     found = {part: {key: value for key, value in read_part(obj, part).items() if key in named[part]} for part in named}
     return {part: copy.deepcopy(fields) for part, fields in found.items() if fields}
 
 
 def settled(obj: Object) -> Object:
-    """Return an object whose annotation names nothing that it hasn't: somebody may have taken a field away."""
+    """Return an object whose annotation names only fields that it has.
+
+    Another writer may have removed a field.
+    """
     if RECORD not in (obj["metadata"].get(ANNOTATIONS) or {}):
         return obj
     made = {**obj, "metadata": dict(obj["metadata"])}
@@ -99,14 +108,17 @@ def settled(obj: Object) -> Object:
 
 
 def own(obj: Object) -> Object:
-    """Return an object without the annotation, as it is written to an API."""
+    """Return an object without the annotation, as an API stores it."""
     made = {**obj, "metadata": dict(obj["metadata"])}
     _note(made["metadata"], {})
     return made
 
 
 def rest(obj: Object, fields: Object) -> Object:
-    """Return an object without the annotation and these fields: what is created with them would be its creator's as well, for ever."""
+    """Return an object without the annotation and these fields.
+
+    Fields that an object is created with would belong to its creator's field manager as well, for ever.
+    """
     made = own(copy.deepcopy(obj))
     for part, names in fields.items():
         write_part(made, part, {key: value for key, value in read_part(made, part).items() if key not in names})
@@ -114,7 +126,7 @@ def rest(obj: Object, fields: Object) -> Object:
 
 
 def request(stored: Object, fields: Object, resource_version: str | None) -> Object:
-    """Return the body of a server-side apply: the fields and nothing else of an object.
+    """Return the body of a server-side apply of only these fields.
 
     Args:
         stored: the object as it was read; of another one that has its name now nothing is changed.
@@ -131,10 +143,12 @@ def request(stored: Object, fields: Object, resource_version: str | None) -> Obj
 
 
 def follow(obj: Object, stored: Object, before: Object) -> None:
-    """Let an object that is to be written agree with what an apply left, in place: what another manager has too is still there.
+    """Update an object to match the result of an apply, in place.
+
+    A field that another manager has too is still there.
 
     Args:
-        obj: the object as it is wanted.
+        obj: the desired object.
         stored: as the API server has it now.
         before: the fields that had come from the template, as of :func:`given`.
     """
@@ -148,7 +162,10 @@ def follow(obj: Object, stored: Object, before: Object) -> None:
 
 
 def read_part(obj: Object, part: str) -> Object:
-    """Return the fields of one of the :data:`PARTS` of an object by name, the template's and others; a readiness gate's is its type."""
+    """Return the fields of a part of an object, by name.
+
+    Fields of the template and others. The part is one of :data:`PARTS`; a readiness gate's name is its type.
+    """
     if part in (LABELS, ANNOTATIONS):
         return dict(obj["metadata"].get(part) or {})
     spec = obj.get("spec") or {}
@@ -160,7 +177,10 @@ def read_part(obj: Object, part: str) -> Object:
 
 
 def write_part(obj: Object, part: str, content: Object) -> None:
-    """Let a part of an object have these fields, as :func:`read_part` returns them, and no others, in place; without any it goes."""
+    """Replace the fields of a part of an object, in place.
+
+    ``content`` is as :func:`read_part` returns it; without any the part is removed.
+    """
     holder = obj["metadata"] if part in (LABELS, ANNOTATIONS) else obj["spec"]
     value: t.Any = list(content.values()) if part == GATES else content.get(MIN_READY) if part == MIN_READY else content
     if content:

@@ -1,9 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the Kubernetes API that is a store is reached: its URL, TLS, proxy, and whose requests they are.
+"""Connection to a store's Kubernetes API: URL, TLS, proxy and credentials.
 
-As kubernetes.core does (reference/ansible-collections.md §2.2), but for two things: the credentials of the pod that a run happens to be in
+As kubernetes.core does, but for two things: the credentials of the pod that a run happens to be in
 are used only where they are asked for, and a kubeconfig is read as kubectl reads it.
 """
 
@@ -17,7 +17,7 @@ import tempfile
 import typing as t
 import urllib.parse
 
-from ....module_utils.common.memory_file import memory_file
+from ....module_utils.common.https import memory_file
 from ....module_utils.common.redact import redact
 from .. import base
 from . import credentials, kubeconfig_reader
@@ -37,7 +37,7 @@ except ImportError:
 
 
 class _Target(t.NamedTuple):
-    """Where to, before anything that options say of TLS and proxies."""
+    """Address and credentials of an API server, before TLS and proxy options."""
 
     server: str
     what: str
@@ -50,7 +50,10 @@ class _Target(t.NamedTuple):
 
 
 def _library() -> tuple[t.Any, t.Any]:
-    """Import the Kubernetes client, with the first connection: reading it is a quarter of a run that has its objects in files."""
+    """Import the ``kubernetes`` client, at the first connection only.
+
+    The import is a quarter of the time of a run that has its objects in files.
+    """
     try:
         import kubernetes.client
         import kubernetes.config
@@ -65,7 +68,7 @@ def _library() -> tuple[t.Any, t.Any]:
 
 
 class Connection:
-    """The way to one API server (or what balances several).
+    """Connection to one API server, or to a load balancer of several.
 
     Args:
         options: kubernetes.core's connection options; what is missing is taken from the environment. ``in_cluster: true`` takes
@@ -97,7 +100,10 @@ class Connection:
             raise self._no_credentials(error) from error
 
     def ready(self) -> tuple[t.Any, list[tuple[str, str]]]:
-        """Return urllib3's connections, and the headers that say whose the next request is. Raises StoreError."""
+        """Return urllib3's connections and the next request's credential headers.
+
+        Raises StoreError.
+        """
         try:
             proof = self._credentials.current()
             own = [("Authorization", proof.authorization)] if proof.authorization else []
@@ -107,12 +113,15 @@ class Connection:
 
     @property
     def proxy(self) -> str:
-        """The URL of the proxy that the API is asked by, without a password; "" where there is none."""
+        """URL of the proxy in use, without a password, or ""."""
         used = getattr(self._pool, "proxy", None) or getattr(self._pool, "proxy_url", None)
         return redact(str(self._configuration.proxy)) if used else ""
 
     def renew(self) -> bool:
-        """Get other credentials because these were refused; tell whether there are others now. Raises StoreError."""
+        """Replace credentials that were refused and return whether others were found.
+
+        Raises StoreError.
+        """
         try:
             return self._credentials.renew()
         except NoKubeconfig as error:
@@ -176,7 +185,10 @@ class Connection:
         return _Target(str(made.host), "the pod's API server", of_pod, authority)
 
     def _provider(self, read: kubeconfig_reader.Kubeconfig) -> t.Callable[[], str]:
-        """What asks the ``kubernetes`` client for a user's token. It makes files of a user's certificate and key: it is given neither."""
+        """Return the function that gets a user's token from the ``kubernetes`` client.
+
+        That client writes files of a user's certificate and key, so it is given neither.
+        """
         made = self._client.Configuration()
         if not flag(self._options, "persist_config", False):
             with _of_client():
@@ -208,7 +220,7 @@ class Connection:
         return lambda: _token_of(made)
 
     def _given(self, found: Credentials) -> Credentials:
-        """What options say of the credentials goes before what was found."""
+        """Return the options' credentials, or else those found."""
         token, certificate = setting(self._options, "api_key"), file_text(self._options, "client_cert")
         # One file may hold both.
         key = file_text(self._options, "client_key") or (certificate if "PRIVATE KEY" in certificate else "")
@@ -259,7 +271,10 @@ class Connection:
         return made
 
     def _context(self, pair: tuple[str, str]) -> ssl.SSLContext:
-        """What verifies the server and proves the client, in memory: no file of a key outlives this call."""
+        """Return the TLS context for a client certificate and key.
+
+        It is made in memory: no file of a key outlives this call.
+        """
         verify = self._configuration.verify_ssl
         context: ssl.SSLContext = create_urllib3_context(cert_reqs=ssl.CERT_REQUIRED if verify else ssl.CERT_NONE)
         try:
@@ -291,7 +306,7 @@ class Connection:
 
 @contextlib.contextmanager
 def _of_client() -> t.Iterator[None]:
-    """Raise NoKubeconfig for what the ``kubernetes`` client raises while it looks for credentials."""
+    """Raise NoKubeconfig for errors of the ``kubernetes`` client's credential lookup."""
     try:
         yield
     except (AttributeError, KeyError, TypeError) as error:
@@ -303,7 +318,10 @@ def _of_client() -> t.Iterator[None]:
 
 
 def _of_provider(read: kubeconfig_reader.Kubeconfig) -> dict[str, t.Any]:
-    """The part of a kubeconfig that says where its user's token comes from, and nothing that is a key."""
+    """Return a kubeconfig that holds only the user's ``auth-provider``.
+
+    It names where the token comes from, and holds no key.
+    """
     user = {"auth-provider": read.user.fields.get("auth-provider")}
     context = {"cluster": read.cluster.name, "user": read.user.name}
     return {

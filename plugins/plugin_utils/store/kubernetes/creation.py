@@ -1,10 +1,13 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Creating an object where nobody may know whether the request arrived: an API whose etcd elects a leader, or whose answer was lost.
+"""Creation of an object where a lost answer leaves the result unknown.
 
-Whatever else is sent again names the version that it changes, so that twice is once. A creation names none; so the object is looked for.
-That is no rare thing in a cluster that has its own objects in it: it goes on by itself while its etcd gets its second member.
+The API's etcd elects a leader, or the answer to the request was lost.
+
+Whatever else is sent again names the version that it changes, so that twice is once. A creation names none; so the
+object is read. That is no rare thing in a cluster that has its own objects in it: it happens while its etcd gets its
+second member.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ def create_once(
     obj: t.Mapping[str, t.Any],
     before: t.Optional[t.Callable[[], t.Any]] = None,
 ) -> Answer:
-    """Send a new object and return the answer; 404 and 409 are answers.
+    """Send a new object and return the answer, even 404 and 409.
 
     Args:
         api: the API.
@@ -33,7 +36,7 @@ def create_once(
         before: as of :meth:`KubernetesApi.send`.
 
     Raises:
-        ApiUnavailable: nobody answered, or whether the object was stored can't be told.
+        ApiUnavailable: there was no answer, or whether the object was stored is unknown.
         Refused: as of :meth:`KubernetesApi.send`.
     """
     attempt, unsure = 0, False
@@ -58,7 +61,10 @@ def create_once(
 
 
 def holds(stored: t.Any, sent: t.Any) -> bool:
-    """Tell whether what is stored has all that was sent, with whatever else the server added."""
+    """Return whether ``stored`` holds all of ``sent``.
+
+    Whatever else the server added is ignored.
+    """
     if isinstance(sent, t.Mapping):
         return isinstance(stored, t.Mapping) and all(
             key in stored and holds(stored[key], value) for key, value in sent.items()

@@ -1,9 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a request to the Kubernetes API of a store proves who it is with, and how that is renewed while a run goes on.
+"""Credentials for requests to a store's Kubernetes API, and their renewal.
 
-Credentials that are configured and can't be had are an error; a run never goes on as nobody instead, as the ``kubernetes`` client does.
+Credentials that are configured and can't be had are an error; a run never continues without any, as the ``kubernetes`` client does.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ _LONGEST_WORDS = 500
 
 
 class Proof(t.NamedTuple):
-    """The header ``Authorization`` and a client certificate with its key, as PEM; "" where there is none."""
+    """Header ``Authorization`` and client certificate with its key, as PEM.
+
+    "" where there is none.
+    """
 
     authorization: str = ""
     certificate: str = ""
@@ -41,22 +44,28 @@ class Proof(t.NamedTuple):
 
 
 class Credentials:
-    """Credentials that stay what they are."""
+    """Credentials that never change."""
 
     def __init__(self, proof: Proof) -> None:
         self._proof = proof
 
     def current(self) -> Proof:
-        """Return what proves now who asks; it is renewed where it has ended. Raises NoKubeconfig."""
+        """Return the current credentials, renewed where they have expired.
+
+        Raises NoKubeconfig.
+        """
         return self._proof
 
     def renew(self) -> bool:
-        """Get others because these were refused (401); tell whether there are others now. Raises NoKubeconfig."""
+        """Replace credentials refused with 401 and return whether others were found.
+
+        Raises NoKubeconfig.
+        """
         return False
 
 
 class TokenFile(Credentials):
-    """A token in a file that somebody rotates: it is read for each request.
+    """Credentials of a rotated token file, which every request reads again.
 
     Args:
         proof: what else is known; its token counts until the file can be read.
@@ -69,7 +78,10 @@ class TokenFile(Credentials):
         self._path, self._what = path, what
 
     def current(self) -> Proof:
-        """Read the file; the last token goes on counting while there is none in it."""
+        """Return the token of the file, or else the last one read.
+
+        The last token is still used while the file is empty or can't be read.
+        """
         try:
             token = read_text(self._path, self._what).strip()
             if not token:
@@ -81,13 +93,15 @@ class TokenFile(Credentials):
         return self._proof
 
     def renew(self) -> bool:
-        """Read it again."""
+        """Read the file again and return whether the credentials differ."""
         before = self._proof
         return self.current() != before
 
 
 class Provider(Credentials):
-    """What the ``kubernetes`` client gets from one of its own providers of tokens, and renews by itself.
+    """Credentials from a token provider of the ``kubernetes`` client.
+
+    That client renews them by itself.
 
     Args:
         proof: what else is known.
@@ -100,7 +114,7 @@ class Provider(Credentials):
         self._ask, self._what = ask, what
 
     def current(self) -> Proof:
-        """Ask the client."""
+        """Return the credentials with the client's current token."""
         authorization = self._ask().strip()
         if not authorization:
             raise NoKubeconfig(f"{self._what} gave no token: it has ended and could not be renewed, or it is none")
@@ -108,11 +122,13 @@ class Provider(Credentials):
 
 
 class Plugin(Credentials):
-    """A credential plugin, a program that the kubeconfig's user names under ``exec``; run when the first request needs it, and at its end.
+    """Credentials from a credential plugin of the kubeconfig (``exec``).
+
+    The program runs when the first request needs it, and when its credentials expire.
 
     Args:
-        proof: what else is known of the user; it goes before what the plugin gives, as with kubectl.
-        kubeconfig: whose user it is.
+        proof: what else is known of the user; it has precedence over what the plugin gives, as with kubectl.
+        kubeconfig: the kubeconfig with that user.
     """
 
     def __init__(self, proof: Proof, kubeconfig: Kubeconfig) -> None:
@@ -124,7 +140,7 @@ class Plugin(Credentials):
         self._end = self._renew_at = float("inf")
 
     def current(self) -> Proof:
-        """Run the plugin where nothing was given yet, or what was given ends."""
+        """Return the plugin's credentials, running it where they are missing or expiring."""
         if self._given is None or time.time() >= self._renew_at:
             try:
                 self._run()
@@ -135,7 +151,7 @@ class Plugin(Credentials):
         return Proof(*(mine or theirs for mine, theirs in zip(self._proof, given)))
 
     def renew(self) -> bool:
-        """Run it again."""
+        """Run the plugin again and return whether the credentials differ."""
         before = self._given
         self._run()
         return self._given != before
@@ -292,7 +308,7 @@ def of_user(kubeconfig: Kubeconfig, provider: t.Callable[[], t.Callable[[], str]
 
 
 def bearer(token: str, what: str) -> str:
-    """Return the header for a token. Raises NoKubeconfig where it can't be one."""
+    """Return the header for a token; raise NoKubeconfig for an invalid one."""
     stripped = token.strip()
     if not stripped.isascii() or re.search(r"[\s\x00-\x1f\x7f]", stripped):
         raise NoKubeconfig(f"{what} has blanks or signs in it that no token has")
@@ -300,7 +316,10 @@ def bearer(token: str, what: str) -> str:
 
 
 def basic(username: str, password: str, what: str) -> str:
-    """Return the header for a name and a password; "" where there are none. Raises NoKubeconfig where there is but one of them."""
+    """Return the header for a username and password, "" without both.
+
+    Raises NoKubeconfig where only one of them is given.
+    """
     if not username and not password:
         return ""
     if not username or not password:

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an API server left out of an object that it stored: fields that its definition of the kind doesn't know are dropped without a word."""
+"""Detection of fields that an API server dropped from a stored object.
+
+Fields that its definition of the kind doesn't know are dropped without a message.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,14 @@ from .. import base
 
 
 class FieldDropped(base.StoreError):
-    """The API server's definitions are another release's: a field that was written is not there."""
+    """Loss of a field that the API server's definition doesn't know.
+
+    Its CustomResourceDefinition is another release's, or it was changed.
+    """
 
 
 def refuse_loss(kind_ref: base.KindRef, host: str, sent: t.Any, stored: t.Any, part: str) -> None:
-    """Raise FieldDropped where a part of an object, ``spec`` or ``status``, was not stored whole."""
+    """Raise FieldDropped where an object's ``spec`` or ``status`` lost a field."""
     missing = first_missing(sent, stored, part)
     if missing is not None:
         raise FieldDropped(
@@ -28,7 +34,10 @@ def refuse_loss(kind_ref: base.KindRef, host: str, sent: t.Any, stored: t.Any, p
 
 
 def first_missing(sent: t.Any, stored: t.Any, path: str) -> str | None:
-    """Return the path of the first field that was sent and isn't stored, None where all are; an empty one says nothing."""
+    """Return the path of the first field that was not stored.
+
+    None where all were; an empty field doesn't count.
+    """
     if isinstance(sent, dict):
         found = stored if isinstance(stored, dict) else {}
         for key, value in sent.items():

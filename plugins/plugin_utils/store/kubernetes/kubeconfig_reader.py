@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The kubeconfig that leads to the Kubernetes API of a store: read, merged and understood as kubectl does.
+"""Reader of the kubeconfig of a store's API, merged as by kubectl.
 
 The ``kubernetes`` client reads them otherwise: of several files the last ``current-context`` counts, paths of a user are relative to the
-cluster's file, a user that isn't there is nobody, and whom to act as is not read.
+cluster's file, a user that isn't there counts as none, and whom to act as is not read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ _LISTS = {"clusters": "cluster", "users": "user", "contexts": "context"}
 
 
 class NoKubeconfig(Exception):
-    """Why a kubeconfig can't be used, in words for people that quote nothing of its content but names; ``fix``: what to do, where that is known."""
+    """Reason why a kubeconfig can't be used, and its ``fix``, if known.
+
+    Its message quotes nothing of the file's content but names.
+    """
 
     def __init__(self, why: str, fix: str = "") -> None:
         super().__init__(why)
@@ -29,18 +32,18 @@ class NoKubeconfig(Exception):
 
 
 class Entry(t.NamedTuple):
-    """A cluster, user or context of a kubeconfig, and the file that it is in."""
+    """Cluster, user or context of a kubeconfig, with its file's path."""
 
     name: str
     fields: t.Mapping[str, t.Any]
     file: str
 
     def path(self, value: str) -> str:
-        """Return a path as the entry means it: relative to the folder of its file."""
+        """Return a path relative to the folder of the entry's file."""
         return os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(self.file)), value))
 
     def text(self, field: str) -> str:
-        """Return a field that is a text; "" where it isn't given. Raises NoKubeconfig."""
+        """Return a text field, "" where it isn't given. Raises NoKubeconfig."""
         value = self.fields.get(field)
         if value is None:
             return ""
@@ -49,14 +52,17 @@ class Entry(t.NamedTuple):
         return value
 
     def flag(self, field: str) -> bool:
-        """Return a field that is true or false; false where it isn't given. Raises NoKubeconfig."""
+        """Return a boolean field, False where it isn't given. Raises NoKubeconfig."""
         value = self.fields.get(field) or False
         if not isinstance(value, bool):
             raise NoKubeconfig(f"{field} of {self.name} is neither true nor false")
         return value
 
     def content(self, field: str) -> str:
-        """Return what is in ``<field>-data`` or in the file that ``<field>`` names; "" where there is neither. Raises NoKubeconfig."""
+        """Return the text of ``<field>-data``, or of the file in ``<field>``.
+
+        "" where there is neither. Raises NoKubeconfig.
+        """
         encoded = self.text(f"{field}-data")
         if encoded:
             try:
@@ -69,7 +75,7 @@ class Entry(t.NamedTuple):
 
 
 class Kubeconfig(t.NamedTuple):
-    """What the chosen context says."""
+    """Chosen context of a kubeconfig, with its cluster and user."""
 
     where: str
     context: str
@@ -78,13 +84,19 @@ class Kubeconfig(t.NamedTuple):
 
 
 def paths_of(value: t.Optional[str]) -> list[str]:
-    """Return the files that a setting (or ``KUBECONFIG``, or the default) names; several are separated as in PATH."""
+    """Return the kubeconfig paths of a setting, ``KUBECONFIG``, or the default.
+
+    Several are separated as in PATH.
+    """
     listed = value or os.environ.get("KUBECONFIG") or DEFAULT_PATH
     return [os.path.abspath(os.path.expanduser(each)) for each in listed.split(os.pathsep) if each]
 
 
 def read_text(path: str, what: str) -> str:
-    """Return a file's text. Raises NoKubeconfig that names it."""
+    """Return a file's text.
+
+    Raises NoKubeconfig that names the file.
+    """
     try:
         with open(path, encoding="utf-8") as file:
             return file.read()
@@ -94,7 +106,7 @@ def read_text(path: str, what: str) -> str:
 
 
 def read(value: t.Optional[str], context: t.Optional[str] = None) -> Kubeconfig:
-    """Read the files, choose the context.
+    """Read the kubeconfig files and return the chosen context.
 
     Args:
         value: the file, or several; the environment's or the default one where it isn't given.

@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options of the connection to a Kubernetes API: as given, or from the environment, and what they may be.
+"""Connection options of a Kubernetes API, from the task or the environment.
 
-Names and environment variables are kubernetes.core's (reference/ansible-collections.md §2.2). What can't be right is refused with the name
-of the option or variable, before anything is asked.
+Names and environment variables are kubernetes.core's. An invalid value is refused with the name of the option or
+variable, before any request.
 """
 
 from __future__ import annotations
@@ -56,7 +56,10 @@ _TRUE, _FALSE = ("true", "yes", "on", "1", "y", "t"), ("false", "no", "off", "0"
 
 
 def setting(options: Options, name: str) -> t.Any:
-    """Return an option: as given, else from its environment variables, else None. A pod's credentials are mixed with no others."""
+    """Return an option, as given or from its environment variables, else None.
+
+    The credentials of a pod are never mixed with others.
+    """
     given = options.get(name)
     if given not in (None, "", []):
         return given
@@ -66,14 +69,14 @@ def setting(options: Options, name: str) -> t.Any:
 
 
 def named(options: Options) -> str:
-    """Return how messages name the kubeconfig that is read."""
+    """Return the kubeconfig's name for messages."""
     given = os.environ.get("KUBECONFIG")
     default = f"KUBECONFIG {given}" if given else f"the default kubeconfig {kubeconfig_reader.DEFAULT_PATH}"
     return str(setting(options, "kubeconfig") or default)
 
 
 def flag(options: Options, name: str, otherwise: bool) -> bool:
-    """Return an option that is true or false. Raises NoKubeconfig for another word."""
+    """Return a boolean option. Raises NoKubeconfig for another word."""
     value = setting(options, name)
     if value is None or isinstance(value, bool):
         return otherwise if value is None else value
@@ -84,7 +87,10 @@ def flag(options: Options, name: str, otherwise: bool) -> bool:
 
 
 def file_text(options: Options, name: str) -> str:
-    """Return the text of the file that an option names; "" where it isn't given. Raises NoKubeconfig."""
+    """Return the text of an option's file, or "". Raises NoKubeconfig.
+
+    It is "" where the option isn't given.
+    """
     path = setting(options, name)
     if not path:
         return ""
@@ -92,27 +98,33 @@ def file_text(options: Options, name: str) -> str:
 
 
 def proxy_headers(options: Options) -> dict[str, t.Any]:
-    """Return what is given for the proxy's headers, by urllib3's names."""
+    """Return the proxy header options, by urllib3's names."""
     given = options.get("proxy_headers") or {}
     found = {name: given.get(name) or os.environ.get(variable) for name, variable in PROXY_HEADERS.items()}
     return {name: str(value) for name, value in found.items() if value}
 
 
 def short(error: BaseException) -> str:
-    """Return an error's own words in one line."""
+    """Return an error's message in one line, without secrets."""
     text = " ".join(str(error).split())
     return redact(text)[:300] or type(error).__name__
 
 
 def name_of(name: str, options: Options) -> str:
-    """Return how messages name an option: by its environment variable where it stands there."""
+    """Return an option's name for messages.
+
+    That is its environment variable where the value comes from there.
+    """
     if options.get(name) not in (None, "", []):
         return f"store.{name}"
     return next((each for each in ENVIRONMENT[name] if os.environ.get(each)), f"store.{name}")
 
 
 def url(value: str, what: str, schemes: t.Sequence[str] = ("https", "http")) -> str:
-    """Return a URL that can be asked, without a slash at its end; one without a scheme gets the first. Raises NoKubeconfig."""
+    """Return a checked URL without a slash at its end.
+
+    One without a scheme gets the first of ``schemes``. Raises NoKubeconfig.
+    """
     text = value.strip()
     # "host:6443" has no scheme. It is reached by TLS; kubectl asks it without, and without credentials.
     text = (text if "://" in text else f"{schemes[0]}://{text}").rstrip("/")
@@ -131,7 +143,7 @@ def url(value: str, what: str, schemes: t.Sequence[str] = ("https", "http")) -> 
 
 
 def impersonation(user: kubeconfig_reader.Entry) -> list[tuple[str, str]]:
-    """Return the headers for whom a kubeconfig's user acts as. Raises NoKubeconfig."""
+    """Return the impersonation headers of a kubeconfig's user. Raises NoKubeconfig."""
     name, uid = user.text("as"), user.text("as-uid")
     groups, more = user.fields.get("as-groups") or [], user.fields.get("as-user-extra") or {}
     if (

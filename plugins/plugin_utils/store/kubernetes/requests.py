@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Requests to the Kubernetes API that is a store, with errors that a person can act on. How it is reached: ``connection.py``."""
+"""Requests to a store's Kubernetes API, with errors that name a remedy.
+
+The connection is ``connection.py``'s.
+"""
 
 from __future__ import annotations
 
@@ -44,13 +47,19 @@ _UNSURE = (500, 502, 504)
 
 
 class ApiUnavailable(base.StoreError):
-    """The API could not be asked: nobody answers, or it is overloaded. ``may_be_done``: what was asked for may have been done all the same."""
+    """Failure of an API that doesn't answer or is overloaded.
+
+    ``may_be_done``: the request may have been carried out all the same.
+    """
 
     may_be_done = False
 
 
 class Refused(base.StoreError):
-    """The API answered, and does not allow or does not understand what was asked. ``status`` is its HTTP status."""
+    """Refusal by the API of a request; ``status`` is its HTTP status.
+
+    The API does not allow the request, or does not understand it.
+    """
 
     def __init__(self, status: int, what: str, where: str, why: str, fix: str) -> None:
         super().__init__(what, where, why, fix)
@@ -58,24 +67,27 @@ class Refused(base.StoreError):
 
 
 class Answer(t.NamedTuple):
-    """An answer: HTTP status, the document, and the status' own reason where it is a refusal."""
+    """Answer of the API: HTTP status and document.
+
+    For a refusal it also has Kubernetes' own reason.
+    """
 
     status: int
     document: dict[str, t.Any]
 
     @property
     def reason(self) -> str:
-        """Kubernetes' word for a refusal: AlreadyExists, Conflict, …"""
+        """Kubernetes' reason for a refusal: AlreadyExists, Conflict, …"""
         return str(self.document.get("reason", ""))
 
     @property
     def message(self) -> str:
-        """The server's own words, without what looks like a secret."""
+        """Message of the API server, without what looks like a secret."""
         return redact(" ".join(str(self.document.get("message", "")).split()))[:1000]
 
 
 class KubernetesApi:
-    """One API server (or what balances several), and the credentials to it.
+    """Client of one API server, or of a load balancer of several.
 
     Args:
         options: kubernetes.core's connection options; what is missing is taken from the environment. ``in_cluster: true`` takes
@@ -106,11 +118,11 @@ class KubernetesApi:
             body: the document that is sent.
             query: the query's parameters.
             accepted: HTTP statuses that are answers to the caller and no errors, such as 404 and 409.
-            before: called right before each time that it is sent; what it raises ends it.
+            before: called right before each time that it is sent; what it raises ends the request.
 
         Raises:
-            ApiUnavailable: nobody answered, or only that it can't, as often as it was asked.
-            Refused: any other status than 2xx and ``accepted``; it names verb, resource and what to do.
+            ApiUnavailable: no attempt got an answer, or only that the server is unavailable.
+            Refused: any other status than 2xx and ``accepted``; it names verb, resource and remedy.
         """
         method = {"create": "POST", "update": "PUT", "patch": "PATCH", "delete": "DELETE"}.get(verb, "GET")
         url = self.host + path + ("?" + urllib.parse.urlencode(query) if query else "")
@@ -193,7 +205,10 @@ class KubernetesApi:
 
 
 def refusal(host: str, verb: str, path: str, answer: Answer, credentials: str = "") -> Refused:
-    """Return the error for an answer that is one; ``credentials`` is what they were read from."""
+    """Return the error for an API's refusal.
+
+    ``credentials`` names where the credentials were read from.
+    """
     words = answer.message or f"HTTP {answer.status}"
     if answer.status == 401:
         why, fix = (

@@ -1,11 +1,12 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The Kubernetes store: objects in a Kubernetes API with this collection's CustomResourceDefinitions (docs/store.md).
+"""Kubernetes store: objects in an API with this collection's CustomResourceDefinitions (docs/store.md).
 
-What the API server does itself (versions, generation, finalizers, deletion timestamps) is not done again here. One thing is
-different from a file: an object's status is written by a request of its own. Where both change, the status goes first, so that a
-run that is killed in between has noted what it found before what it wants, and no finalizer goes before what it waited for.
+What the API server does itself (versions, generation, finalizers, deletion timestamps) is not done again here. One
+thing is different from a file: an object's status is written by a request of its own. Where both change, the status is
+first, so that a run that is killed in between has noted what it found before what it wants, and no finalizer is removed
+before what it waited for.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _NOT_WRITTEN = {"fieldManager": FIELD_MANAGER}
 
 
 class KubernetesStore(base.Store):
-    """A store in a Kubernetes API.
+    """Store of objects in a Kubernetes API.
 
     Args:
         api: the API and the credentials to it.
@@ -58,7 +59,7 @@ class KubernetesStore(base.Store):
 
     @contextlib.contextmanager
     def view(self, whole: str | None = None) -> t.Iterator[None]:
-        """Within it everything is asked for once; one within another is that other one."""
+        """Open a view that sends each request once, unless one is open."""
         if self._view is not None:
             yield
             return
@@ -69,12 +70,12 @@ class KubernetesStore(base.Store):
             self._view = None
 
     def look_again(self) -> None:
-        """Within a view: begin it anew."""
+        """Start the current view again."""
         if self._view is not None:
             self._view.forget()
 
     def ahead(self, kind_ref: KindRef, namespace: str, labels: t.Mapping[str, str]) -> None:
-        """Within a view: ask at once for objects that will be got one by one."""
+        """Request objects at once that the view will read one by one."""
         if self._view is not None:
             self.list(kind_ref, namespace, labels)
 
@@ -96,7 +97,7 @@ class KubernetesStore(base.Store):
     def list(
         self, kind_ref: KindRef, namespace: str | None = None, labels: t.Mapping[str, str] | None = None
     ) -> Objects:
-        """Return the objects of a kind that carry all of ``labels``, ordered by namespace and name."""
+        """Return the objects of a kind with all of ``labels``, sorted."""
         if self._view is None:
             return self._listed(kind_ref, namespace, labels)
         found = self._view.list(kind_ref, namespace, labels)
@@ -169,7 +170,7 @@ class KubernetesStore(base.Store):
         return stored
 
     def update(self, obj: Object) -> Object:
-        """Replace an object and return it as stored; where nothing differs nothing is written."""
+        """Replace an object where it differs, and return it as stored."""
         obj = as_kept(base.plain_object(obj))
         kind_ref, namespace, name = identity(obj)
         path = object_path(kind_ref, namespace, name)
@@ -204,10 +205,10 @@ class KubernetesStore(base.Store):
     def _apply(
         self, kind_ref: KindRef, path: str, stored: Object, given: Object, version: str | None
     ) -> tuple[Object, bool]:
-        """Have the fields of the machine template, and none of those that it had given before, by server-side apply (``applied.py``).
+        """Apply the machine template's fields by server-side apply, removing its earlier ones (``applied.py``).
 
         Returns the object as stored, and whether the API server left null where it took the last of a field's content away, as that of
-        Kubernetes 1.20 does: whoever else reads the object may take it for something.
+        Kubernetes 1.20 does: other readers of the object may take it for a value.
         """
         body, query = applied.request(stored, given, version), {"fieldManager": applied.MANAGER, "force": "true"}
         with around(f"store write {kind_ref[1]}"):
@@ -232,7 +233,7 @@ class KubernetesStore(base.Store):
         return stored
 
     def scale(self, kind_ref: KindRef, namespace: str, name: str, replicas: int) -> None:
-        """Set ``spec.replicas`` by the scale subresource, for which a right of its own can be given (as ``kubectl scale`` does)."""
+        """Set ``spec.replicas`` by the scale subresource, which has its own RBAC right."""
         path = f"{object_path(kind_ref, namespace, name)}/scale"
         found = self.api.send("get", path, accepted=(404,))
         if found.status == 404:
@@ -259,7 +260,7 @@ class KubernetesStore(base.Store):
     def delete(
         self, kind_ref: KindRef, namespace: str, name: str, resource_version: str | None = None
     ) -> Object | None:
-        """Delete an object; None when it is gone, else the object that waits for its finalizers."""
+        """Delete an object; return None, or the object awaiting its finalizers."""
         path = object_path(kind_ref, namespace, name)
         # What it owns is deleted by whoever knows how; a cascade would take a machine's objects away before the machine.
         options: dict[str, t.Any] = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
@@ -336,12 +337,15 @@ class KubernetesStore(base.Store):
 
 
 def has_status(kind_ref: KindRef) -> bool:
-    """Tell whether a kind's status is written by a request of its own."""
+    """Return whether a kind's status is written by its own request."""
     return kind_ref != SECRET
 
 
 def kind_path(kind_ref: KindRef, namespace: str | None) -> str:
-    """Return the path of a kind's objects, of one namespace or of all. Refuses what isn't a name."""
+    """Return the API path of a kind's objects; refuse invalid names.
+
+    The objects of one namespace, or of all.
+    """
     base.check_kind_ref(kind_ref)
     group, kind = kind_ref
     version = definitions.version_of(kind)
@@ -353,14 +357,17 @@ def kind_path(kind_ref: KindRef, namespace: str | None) -> str:
 
 
 def object_path(kind_ref: KindRef, namespace: str, name: str) -> str:
-    """Return an object's path. Refuses what isn't a name."""
+    """Return an object's API path; refuse invalid names."""
     base.check_namespace(namespace)
     base.check_name(name)
     return f"{kind_path(kind_ref, namespace)}/{name}"
 
 
 def as_kept(obj: t.Mapping[str, t.Any]) -> Object:
-    """Return a copy of an object as an API keeps it: without null where it is the same as an absent field, which is nearly everywhere."""
+    """Return a copy of an object without nulls, for an API.
+
+    Only nulls that are the same as an absent field are removed, which is nearly everywhere.
+    """
     if not definitions.keeps_null(str(obj.get("kind"))):
         kept: Object = _without_nulls(obj)
         return kept

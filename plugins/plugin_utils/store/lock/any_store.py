@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One lock per cluster, whatever the store: what a run asks of it, and the file store's (``in_files.py``) in that form."""
+"""Interface of any store's cluster locks, and the file store's locks.
+
+There is one lock per cluster. The file store's lock itself is in ``in_files.py``.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +21,20 @@ OnWait = t.Callable[[str], None]
 
 
 class Taken(t.NamedTuple):
-    """A held lock: its fencing number, which travels with every irreversible call, and the name of the run."""
+    """Held lock: its fencing number and the name of the run.
+
+    The fencing number travels with every irreversible call.
+    """
 
     fencing: int
     run: str
 
 
 class Locks(abc.ABC):
-    """The locks of a store's clusters. All methods raise StoreError where the store itself fails."""
+    """Locks of a store's clusters.
+
+    All methods raise StoreError where the store itself fails.
+    """
 
     def acquire(
         self,
@@ -35,7 +44,9 @@ class Locks(abc.ABC):
         holder: in_files.Holder | None = None,
         purpose: str = marks.WORK,
     ) -> Taken:
-        """Take the lock, or raise :class:`lock.Held` at once. The same run gets its own again; a dead holder's is taken over.
+        """Take the lock, or raise :class:`lock.Held` at once.
+
+        The same run gets its own again; a dead holder's is taken over.
 
         Raises :class:`marks.Marked` where the store is not the one to work with, unless ``purpose`` gets past the mark.
         """
@@ -55,52 +66,59 @@ class Locks(abc.ABC):
     def take(
         self, namespace: str, cluster: str, on_wait: OnWait | None = None, holder: in_files.Holder | None = None
     ) -> Taken:
-        """Take the lock, for this run where no other holder is named, whatever is noted beside it."""
+        """Take the lock of a cluster, whatever its mark is.
+
+        It is taken for this run where no other holder is named.
+        """
 
     @abc.abstractmethod
     def release_own(self, namespace: str, cluster: str) -> bool:
-        """Release the lock if this run holds it; tell whether it did."""
+        """Release the lock if this run holds it; return whether it did."""
 
     @abc.abstractmethod
     def own(self, namespace: str, cluster: str) -> Taken | None:
-        """Return what this run holds of the cluster, or None."""
+        """Return the lock that this run holds on the cluster, or None."""
 
     @abc.abstractmethod
     def check(self, namespace: str, cluster: str, fencing: int) -> int:
-        """Return the number that the lock is held under, which may have been raised since. Called before every irreversible step.
+        """Return the lock's current fencing number, which may have been raised.
 
-        Raises :class:`lock.LostLock` where who was given ``fencing`` doesn't hold the lock any more.
+        Called before every irreversible step.
+
+        Raises :class:`lock.LostLock` where the run with the number ``fencing`` doesn't hold the lock any more.
         """
 
     @abc.abstractmethod
     def holder(self, namespace: str, cluster: str) -> in_files.Holder | None:
-        """Return who holds the lock, dead or alive, or None where it is free."""
+        """Return the lock's holder, dead or alive, None where it is free."""
 
     @abc.abstractmethod
     def raise_above(self, namespace: str, cluster: str, number: int) -> Taken:
-        """Give the lock that this run holds a number above another one, which machines may have seen. Raises :class:`lock.LostLock`.
+        """Raise the fencing number of this run's lock above another number.
 
-        What was given to this run before stays good for :meth:`check`.
+        Machines may have seen that other number. Raises :class:`lock.LostLock`.
+
+        The numbers that this run had before stay valid for :meth:`check`.
         """
 
     @abc.abstractmethod
     def mark(self, namespace: str, cluster: str) -> marks.Mark | None:
-        """Return what is noted beside the lock."""
+        """Return the mark of the lock, None where there is none."""
 
     @abc.abstractmethod
     def set_mark(self, namespace: str, cluster: str, mark: marks.Mark | None, fencing: int | None = None) -> None:
-        """Note something beside the lock, or nothing more.
+        """Set the mark of the lock, or remove it.
 
         Raises :class:`lock.LostLock` where the lock isn't held under ``fencing``; without it, it need not be held.
         """
 
     @abc.abstractmethod
     def place(self, namespace: str, cluster: str) -> str:
-        """Return where the lock is, as messages name it."""
+        """Return the lock's location for messages."""
 
 
 class FileLocks(Locks):
-    """The locks of a file store."""
+    """Locks of a file store."""
 
     def __init__(self, directory: str) -> None:
         self._directory = directory
@@ -113,24 +131,24 @@ class FileLocks(Locks):
         return Taken(lease.fencing, lease.run)
 
     def release_own(self, namespace: str, cluster: str) -> bool:
-        """Release the lock if this run holds it."""
+        """Release the lock if this run holds it; return whether it did."""
         return in_files.release_own(self._directory, namespace, cluster)
 
     def own(self, namespace: str, cluster: str) -> Taken | None:
-        """Return what this run holds."""
+        """Return the lock that this run holds, or None."""
         lease = in_files.own_lease(self._directory, namespace, cluster)
         return Taken(lease.fencing, lease.run) if lease else None
 
     def check(self, namespace: str, cluster: str, fencing: int) -> int:
-        """Compare it with the newest number."""
+        """Compare the fencing number with the newest one and return the newest."""
         return in_files.check(in_files.Lease(self._directory, namespace, cluster, fencing, ""))
 
     def holder(self, namespace: str, cluster: str) -> in_files.Holder | None:
-        """Return who holds the lock."""
+        """Return the holder of the lock, None where it is free."""
         return in_files.current_holder(self._directory, namespace, cluster)
 
     def raise_above(self, namespace: str, cluster: str, number: int) -> Taken:
-        """Make a higher number the newest."""
+        """Raise the fencing number of this run's lock above ``number``."""
         lease = in_files.own_lease(self._directory, namespace, cluster) or in_files.Lease(
             self._directory, namespace, cluster, 0, ""
         )
@@ -139,12 +157,15 @@ class FileLocks(Locks):
         return Taken(raised.fencing, raised.run)
 
     def mark(self, namespace: str, cluster: str) -> marks.Mark | None:
-        """Read the file beside the lock's."""
+        """Return the mark from the file beside the lock's."""
         content = disk.read_file(self._mark_path(namespace, cluster))
         return marks.parse(content.decode("utf-8", "replace") if content is not None else None)
 
     def set_mark(self, namespace: str, cluster: str, mark: marks.Mark | None, fencing: int | None = None) -> None:
-        """Write that file, or remove it, while nobody else can take the lock."""
+        """Write or remove the mark's file under the writers' lock.
+
+        No other run can take the lock meanwhile.
+        """
         path = self._mark_path(namespace, cluster)
         with FileStore(self._directory).writing(), around("lock mark"):
             if fencing is not None:

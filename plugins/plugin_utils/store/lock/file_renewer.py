@@ -1,10 +1,12 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The helper process that shows that a lock's holder lives: it counts, in a file, as long as the run's process lives.
+"""Helper process that renews a file lock while the run's process lives.
+
+It proves that the lock's holder lives: it counts, in a file, as long as that process lives.
 
 Started by ``start_renewer.py`` as a file of its own, with the standard library alone and nothing secret in its arguments:
-``python -I -S file_renewer.py FOLDER NUMBER PID START_TIME``. It ends by itself: with the run's process, with the release
+``python -I -S file_renewer.py FOLDER NUMBER PID START_TIME``. It stops by itself: with the run's process, with the release
 of the lock, and when another holder took over.
 """
 
@@ -24,7 +26,7 @@ LOOK_SECONDS = 0.5
 
 
 def still_held(folder: str, number: int) -> bool:
-    """Tell whether the lock of that fencing number is neither released nor taken over."""
+    """Return whether a fencing number's lock is neither released nor taken over."""
     try:
         names = os.listdir(folder)
     except OSError:
@@ -36,7 +38,10 @@ def still_held(folder: str, number: int) -> bool:
 
 
 def start_time(pid: int) -> str:
-    """Return a process's start time in clock ticks since boot; empty where it is gone, a zombie or not to be told."""
+    """Return a process's start time in clock ticks since boot.
+
+    Empty where the process is gone, a zombie or not readable.
+    """
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stream:
             fields = stream.read().rpartition(")")[2].split()
@@ -46,7 +51,10 @@ def start_time(pid: int) -> str:
 
 
 def is_alive(pid: int, started: str) -> bool:
-    """Tell whether that very process runs; without a start time any process of that number counts."""
+    """Return whether a process runs that started at that time.
+
+    Without a start time any process of that number counts.
+    """
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -57,7 +65,7 @@ def is_alive(pid: int, started: str) -> bool:
 
 
 def renew(folder: str, number: int, pid: int, started: str) -> None:
-    """Count until the run's process or its lock is gone."""
+    """Count in the lock's file until the run or its lock ends."""
     descriptor = os.open(os.path.join(folder, f"{number}.counter"), os.O_RDWR)
     try:
         # Held as long as this process lives: so it is seen whether one is there, and there is never a second.
@@ -86,7 +94,7 @@ def renew(folder: str, number: int, pid: int, started: str) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Become a process of its own, child of no one, and renew."""
+    """Detach this process from its parent and renew the lock."""
     folder, number, pid, started = arguments
     if os.fork():
         return 0

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One lock per cluster: one run at a time, its holder named, its number a fence (docs/store.md, "The lock").
+"""Lock of a cluster in a file store, with a fencing number (docs/store.md, "The lock").
 
 In ``<store>/<namespace>/locks/<cluster>/`` the file with the highest number is the lock's state: ``<n>.json`` is held
 by the holder it describes, ``<n>.released`` is free. Taking it is the exclusive creation of ``<n+1>.json``, complete
@@ -19,8 +19,9 @@ import os
 import time
 import typing as t
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
 
+from ....module_utils.common import settings
+from ....module_utils.common.values import now_rfc3339
 from ...processes import identity
 from ...processes.failpoints import around
 from ...processes.identity import Process
@@ -31,17 +32,16 @@ from ..file.store import FileStore
 from ..journal import new_run_id
 from . import start_renewer as renewal
 
-OBSERVE_SECONDS = 10.0
 OBSERVE_POLL_SECONDS = 0.5
 ATTEMPTS = 20
 
 
 class LockError(base.StoreError):
-    """The lock of a cluster could not be taken or kept."""
+    """Failure to take or keep a cluster's lock."""
 
 
 class Held(LockError):
-    """Another run holds the lock; ``holder`` describes it."""
+    """Lock held by another run, which ``holder`` describes."""
 
     def __init__(self, what: str, where: str, why: str, fix: str, holder: Holder) -> None:
         super().__init__(what, where, why, fix)
@@ -49,12 +49,12 @@ class Held(LockError):
 
 
 class LostLock(LockError):
-    """The lock is not this run's any more."""
+    """Lock that this run does not hold any more."""
 
 
 @dataclass(frozen=True)
 class Holder:
-    """Who holds a lock: for people, and to tell whether it lives."""
+    """Holder of a lock: its run, process, host and user."""
 
     user: str = "an unknown user"
     host: str = "an unknown host"
@@ -71,12 +71,12 @@ class Holder:
     first: int | None = None
 
     def text(self) -> str:
-        """Return who it is, in one line."""
+        """Return the holder's description in one line."""
         job = f", AWX job {self.awx_job}" if self.awx_job else ""
         return f"{self.user} on host {self.host}, process {self.pid} ({self.command}), since {self.acquired}{job}"
 
     def is_process(self, other: Process) -> bool:
-        """Tell whether the holder is that process of this machine."""
+        """Return whether the holder is that process of this machine."""
         here = (identity.this_boot(), identity.this_pid_namespace())
         same_machine = here == (self.boot_id, self.pid_namespace)
         if None in here:  # not Linux: the name of the host has to do
@@ -84,7 +84,7 @@ class Holder:
         return same_machine and (self.pid, self.start_time) == (other.pid, other.start_time)
 
     def is_seen_alive(self) -> bool | None:
-        """Tell whether the holder's process runs; None where this can't be seen from here."""
+        """Return whether the holder's process runs; None where unknown from here."""
         return identity.is_alive(Process(self.pid, self.start_time)) if self._comparable() else None
 
     def _comparable(self) -> bool:
@@ -94,7 +94,7 @@ class Holder:
 
 @dataclass(frozen=True)
 class Lease:
-    """A held lock: ``fencing`` is its number, which travels with every irreversible call; ``run`` names the run."""
+    """Held lock of a cluster, with its ``fencing`` number and ``run`` name."""
 
     store_dir: str
     namespace: str
@@ -110,7 +110,7 @@ class _State:
 
 
 def this_holder(run_process: Process | None = None, owner: str = "") -> Holder:
-    """Describe this run as a holder. ``owner`` tells apart what shares one process, such as two hosts of a play."""
+    """Return this run as a holder; ``owner`` separates a play's hosts."""
     main = run_process or identity.find_run_process()
     return Holder(
         user=identity.this_user(),
@@ -121,7 +121,7 @@ def this_holder(run_process: Process | None = None, owner: str = "") -> Holder:
         start_time=main.start_time,
         command=identity.describe_command(main.pid),
         awx_job=identity.this_awx_job(),
-        acquired=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        acquired=now_rfc3339(),
         run=new_run_id(),
         owner=owner,
     )
@@ -132,11 +132,11 @@ def acquire(
     namespace: str,
     cluster: str,
     holder: Holder | None = None,
-    observe_seconds: float = OBSERVE_SECONDS,
+    observe_seconds: float = settings.FILE_LOCK_SECONDS,
     on_wait: t.Callable[[str], None] | None = None,
     owner: str = "",
 ) -> Lease:
-    """Take the lock of a cluster, or say at once who holds it.
+    """Take the lock of a cluster, or raise :class:`Held` at once.
 
     The same run (process and owner) gets its own lease again. A dead holder's lock is taken over: at once where its
     process is seen to be gone, after ``observe_seconds`` without a sign of life where it ran elsewhere (``on_wait`` is
@@ -174,7 +174,7 @@ def acquire(
 
 
 def release(lease: Lease) -> bool:
-    """Release the lock if it is still this lease's; tell whether it was. Works on a full disk."""
+    """Release a held lock, even on a full disk; return whether released."""
     folder = folder_of(lease.store_dir, lease.namespace, lease.cluster)
     if _is_lost(folder, lease):
         return False
@@ -183,7 +183,7 @@ def release(lease: Lease) -> bool:
 
 
 def release_own(store_dir: str, namespace: str, cluster: str, owner: str = "") -> bool:
-    """Release the lock if this run holds it; tell whether it did. For a caller that has no lease at hand."""
+    """Release the lock if this run holds it; return whether it did."""
     lease = own_lease(store_dir, namespace, cluster, owner)
     return release(lease) if lease else False
 
@@ -198,7 +198,7 @@ def own_lease(store_dir: str, namespace: str, cluster: str, owner: str = "") -> 
 
 
 def check(lease: Lease) -> int:
-    """Return the number under which the lock is held by now, raised or not. Called before every irreversible step.
+    """Return the lease's current fencing number; call before every irreversible step.
 
     Raises:
         LostLock: the lock is not this lease's any more.
@@ -213,12 +213,12 @@ def check(lease: Lease) -> int:
 
 
 def holds(holder: Holder | None, newest: int, number: int) -> bool:
-    """Tell whether who holds the newest number was given another one before, which was raised."""
+    """Return whether a number belongs to the holder of the newest number."""
     return holder is not None and (newest if holder.first is None else holder.first) <= number <= newest
 
 
 def lost(namespace: str, cluster: str, number: int, newest: int, holder: Holder | None) -> LostLock:
-    """Return the error for a run whose lock is another's, or nobody's."""
+    """Return the error for a run that lost its lock."""
     now = f"it is now held by {holder.text()}" if holder else "it is free now"
     return LostLock(
         f"this run does not hold the lock of cluster {namespace}/{cluster} any more",
@@ -229,9 +229,10 @@ def lost(namespace: str, cluster: str, number: int, newest: int, holder: Holder 
 
 
 def raise_fencing(lease: Lease, above: int) -> Lease:
-    """Give a held lock a number greater than ``above``: the workload cluster has seen a higher one (a restored store).
+    """Raise the fencing number of a held lock above ``above``.
 
-    Returns the new lease, of which the old number is a part. Raises :class:`LostLock`.
+    The workload cluster has seen a higher one (a restored store). Returns the new lease, of which the old number is a
+    part. Raises :class:`LostLock`.
     """
     lease = replace(lease, fencing=check(lease))
     if lease.fencing > above:
@@ -249,7 +250,7 @@ def raise_fencing(lease: Lease, above: int) -> Lease:
 
 
 def leave_number(store_dir: str, namespace: str, cluster: str, number: int) -> None:
-    """Have the next holder get a number above this one, without taking the lock. Raises :class:`Held`."""
+    """Reserve fencing numbers up to ``number`` without the lock. Raises :class:`Held`."""
     store = FileStore(store_dir)
     folder = folder_of(store.directory, namespace, cluster)
     with store.writing():
@@ -265,7 +266,7 @@ def leave_number(store_dir: str, namespace: str, cluster: str, number: int) -> N
 
 
 def current_holder(store_dir: str, namespace: str, cluster: str) -> Holder | None:
-    """Return who holds the lock of a cluster, dead or alive, or None where it is free."""
+    """Return the holder of a cluster's lock, dead or alive, or None."""
     return _state(folder_of(FileStore(store_dir).directory, namespace, cluster)).holder
 
 
@@ -281,7 +282,7 @@ def _claim_path(folder: str, number: int) -> str:
 
 
 def _newest(folder: str) -> tuple[int, bool]:
-    """Return the highest number and whether it is held."""
+    """Return the highest fencing number and whether it is held."""
     newest, held = 0, False
     # Sorted: where a release is just under way and both names show up, the released one comes last and counts.
     for name in disk.names_in(folder):
@@ -306,7 +307,7 @@ def _state(folder: str) -> _State:
 
 
 def parse_holder(content: bytes) -> Holder:
-    """Return the holder that a lock's text describes; one that nobody knows where it can't be read."""
+    """Return the holder that a lock's text describes, or an unknown one."""
     try:
         fields = json.loads(content.decode("utf-8"))
         known = {name: fields[name] for name in Holder.__dataclass_fields__ if name in fields}
@@ -359,7 +360,7 @@ def _sign_of_life(folder: str, number: int) -> bytes | None:
 
 
 def _claim(store: FileStore, folder: str, seen: int, number: int, holder: Holder) -> bool:
-    """Make ``number`` the newest, held by ``holder``, unless the newest isn't ``seen`` any more."""
+    """Take the lock under ``number`` for ``holder``, if ``seen`` is still newest."""
     text = json.dumps({**holder.__dict__, "fencing": number}, indent=1, sort_keys=True) + "\n"
     with store.writing():
         namespace_folder = os.path.dirname(os.path.dirname(folder))

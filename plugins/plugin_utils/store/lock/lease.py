@@ -1,12 +1,14 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lock of a cluster in a Kubernetes store: a Lease, taken and given back by compare-and-swap (docs/store.md, "The lock").
+"""Lock of a cluster in a Kubernetes store: a Lease (docs/store.md, "The lock").
+
+It is taken and released by compare-and-swap.
 
 ``spec.holderIdentity`` names the run that holds it, empty is free; ``spec.leaseTransitions`` is the fencing number, which only ever
 grows; an annotation describes the holder as the file store's lock does. A helper process moves ``spec.renewTime`` every two seconds as
-long as the run lives. A waiter takes a Lease that stands still for ``OBSERVE_SECONDS`` on its own clock for a dead run's: times in it are
-never compared with anybody's clock.
+long as the run lives. A waiter takes a Lease that stands still for ``settings.LEASE_SECONDS`` on its own clock for a dead run's: times in it are
+never compared with any clock.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import typing as t
 from dataclasses import replace
 from datetime import datetime, timezone
 
+from ....module_utils.common import settings
 from ....module_utils.common.redact import redact
 from ...processes import identity
 from ...processes.failpoints import around
@@ -31,8 +34,6 @@ from . import in_files, marks
 from .any_store import Locks, OnWait, Taken
 from .start_renewer import START_SECONDS
 
-# client-go's defaults for leader election.
-OBSERVE_SECONDS = 15.0
 OBSERVE_POLL_SECONDS = 1.0
 ATTEMPTS = 20
 HOLDER_ANNOTATION = "kubeadm.control-plane/holder"
@@ -42,7 +43,7 @@ Document = dict[str, t.Any]
 
 
 class LeaseLocks(Locks):
-    """The locks of the clusters of a Kubernetes store.
+    """Locks of the clusters of a Kubernetes store.
 
     Args:
         api: the store's API.
@@ -51,7 +52,7 @@ class LeaseLocks(Locks):
     """
 
     def __init__(
-        self, api: KubernetesApi, options: t.Mapping[str, t.Any], observe_seconds: float = OBSERVE_SECONDS
+        self, api: KubernetesApi, options: t.Mapping[str, t.Any], observe_seconds: float = settings.LEASE_SECONDS
     ) -> None:
         self._api = api
         self._options = dict(options)
@@ -60,7 +61,7 @@ class LeaseLocks(Locks):
     def take(
         self, namespace: str, cluster: str, on_wait: OnWait | None = None, holder: in_files.Holder | None = None
     ) -> Taken:
-        """Take the lock of a cluster, or say at once who holds it."""
+        """Take the lock of a cluster, or raise :class:`in_files.Held` at once."""
         mine = holder or in_files.this_holder()
         where = lease_path(namespace, cluster)
         for _attempt in range(ATTEMPTS):
@@ -92,12 +93,12 @@ class LeaseLocks(Locks):
         )
 
     def release_own(self, namespace: str, cluster: str) -> bool:
-        """Release the lock if this run holds it; tell whether it did."""
+        """Release the lock if this run holds it; return whether it did."""
         taken = self.own(namespace, cluster)
         return self._release(lease_path(namespace, cluster), taken) if taken else False
 
     def own(self, namespace: str, cluster: str) -> Taken | None:
-        """Return what this run holds of the cluster, or None."""
+        """Return the lock that this run holds on the cluster, or None."""
         lease = self._read(lease_path(namespace, cluster))
         held_by = holder_of(lease)
         if held_by is None or not held_by.is_process(identity.find_run_process()):
@@ -105,15 +106,15 @@ class LeaseLocks(Locks):
         return Taken(fencing_of(lease), held_by.run)
 
     def check(self, namespace: str, cluster: str, fencing: int) -> int:
-        """Compare it with the Lease's."""
+        """Compare the fencing number with the Lease's and return the Lease's."""
         return _checked(self._read(lease_path(namespace, cluster)), namespace, cluster, fencing)
 
     def holder(self, namespace: str, cluster: str) -> in_files.Holder | None:
-        """Return who holds the lock, dead or alive, or None where it is free."""
+        """Return the lock's holder, dead or alive, None where it is free."""
         return holder_of(self._read(lease_path(namespace, cluster)))
 
     def raise_above(self, namespace: str, cluster: str, number: int) -> Taken:
-        """Swap in a higher number."""
+        """Raise the fencing number of this run's Lease above ``number``."""
         where = lease_path(namespace, cluster)
         for _attempt in range(ATTEMPTS):
             lease = self._read(where)
@@ -132,12 +133,15 @@ class LeaseLocks(Locks):
         raise in_files.LockError("the lock's number could not be raised", where, "another run was faster", "Run again.")
 
     def mark(self, namespace: str, cluster: str) -> marks.Mark | None:
-        """Read the Lease's annotation."""
+        """Return the mark from the Lease's annotation."""
         lease = self._read(lease_path(namespace, cluster))
         return marks.parse((((lease or {}).get("metadata") or {}).get("annotations") or {}).get(marks.ANNOTATION))
 
     def set_mark(self, namespace: str, cluster: str, mark: marks.Mark | None, fencing: int | None = None) -> None:
-        """Write that annotation, or take it off; the Lease that is compared is the one that is swapped."""
+        """Write or remove the mark in the Lease's annotation.
+
+        The Lease that is compared is the one that is swapped.
+        """
         where = lease_path(namespace, cluster)
         for _attempt in range(ATTEMPTS):
             lease = self._read(where)
@@ -160,7 +164,7 @@ class LeaseLocks(Locks):
         )
 
     def place(self, namespace: str, cluster: str) -> str:
-        """Return the Lease's path."""
+        """Return the URL of the Lease."""
         return f"{self._api.host}{lease_path(namespace, cluster)}"
 
     def _read(self, where: str) -> Document | None:
@@ -281,12 +285,12 @@ def lease_path(namespace: str, cluster: str) -> str:
 
 
 def fencing_of(lease: t.Mapping[str, t.Any] | None) -> int:
-    """Return a Lease's number; 0 where there is none yet."""
+    """Return a Lease's fencing number; 0 where there is none yet."""
     return int(((lease or {}).get("spec") or {}).get("leaseTransitions") or 0)
 
 
 def holder_of(lease: t.Mapping[str, t.Any] | None) -> in_files.Holder | None:
-    """Return who holds a Lease; None where it is free."""
+    """Return the holder of a Lease; None where it is free."""
     if not ((lease or {}).get("spec") or {}).get("holderIdentity"):
         return None
     text = ((lease or {})["metadata"].get("annotations") or {}).get(HOLDER_ANNOTATION, "")
@@ -301,7 +305,10 @@ def _checked(lease: Document | None, namespace: str, cluster: str, fencing: int)
 
 
 def renewed(lease: Document) -> Document:
-    """Return a Lease as its holder's helper writes it: the same with the time of now."""
+    """Return a Lease with its ``renewTime`` set to now.
+
+    The holder's helper process writes it so.
+    """
     metadata = {key: value for key, value in lease["metadata"].items() if key != "managedFields"}
     return {**lease, "metadata": metadata, "spec": {**lease["spec"], "renewTime": _now()}}
 
@@ -314,7 +321,7 @@ def _lease(metadata: Document, run: str, fencing: int, holder: in_files.Holder |
     spec: Document = {
         "holderIdentity": run,
         "leaseTransitions": fencing,
-        "leaseDurationSeconds": int(OBSERVE_SECONDS),
+        "leaseDurationSeconds": int(settings.LEASE_SECONDS),
         "renewTime": _now(),
     }
     if holder is not None:

@@ -1,10 +1,12 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The helper process that shows that a Lease's holder lives: it renews the Lease as long as the run's process lives.
+"""Helper process that renews a Lease while the run's process lives.
 
-Started by ``lease.py`` as a program; what it must know comes through its standard input, its argument is for people who look
-at the process list. It ends by itself: with the run's
+It proves that the Lease's holder lives.
+
+Started by ``lease.py`` as a program; what it must know comes through its standard input, its argument is for users who look
+at the process list. It stops by itself: with the run's
 process, with the release of the lock, and when another holder took over.
 """
 
@@ -20,17 +22,19 @@ import sys
 import time
 import typing as t
 
+from ....module_utils.common import settings
 from ...processes import identity
 from ...processes.identity import Process
 from .. import base
 from ..kubernetes.requests import FIELD_MANAGER, KubernetesApi
 from .lease import fencing_of, renewed
 
-RENEW_SECONDS = 2.0
-
 
 def renew(api: KubernetesApi, told: t.Mapping[str, t.Any]) -> None:
-    """Renew until the run's process or its lock is gone. An API that doesn't answer is asked again: its Lease stands still anyway."""
+    """Renew the Lease until the run's process or its lock is gone.
+
+    An API that doesn't answer is asked again: its Lease is not renewed meanwhile anyway.
+    """
     run_process = Process(int(told["pid"]), told["start_time"])
     pidfd = -1
     with contextlib.suppress(OSError, AttributeError):
@@ -51,13 +55,13 @@ def renew(api: KubernetesApi, told: t.Mapping[str, t.Any]) -> None:
             )
             lease = answer.document if answer.status == 200 else None
         if pidfd >= 0:
-            select.select([pidfd], [], [], RENEW_SECONDS)
+            select.select([pidfd], [], [], settings.LEASE_RENEW_SECONDS)
         else:
-            time.sleep(RENEW_SECONDS)
+            time.sleep(settings.LEASE_RENEW_SECONDS)
 
 
 def main() -> int:
-    """Become a process of its own, child of no one, and renew."""
+    """Detach this process from its parent and renew the Lease."""
     told = json.loads(sys.stdin.read())
     # Made before whoever started this goes on: what it lacks is said there.
     try:

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A note beside a cluster's lock that this store is not, or not yet, or not any more, the one to work with (docs/move.md).
+"""Mark of a cluster's lock that keeps runs from using this store (docs/move.md).
+
+The store is not, or not yet, or not any more, the one to work with.
 
 Every run that changes a cluster takes its lock first, so that none gets past it.
 """
@@ -23,7 +25,7 @@ WORK, MOVE, USE_EXPORT = "work", "move", "export"
 
 
 class Marked(in_files.LockError):
-    """The lock is free, and the cluster is not to be worked on from this store."""
+    """Refusal of a free lock because the cluster's mark forbids the run."""
 
     def __init__(self, namespace: str, cluster: str, where: str, mark: Mark) -> None:
         what, why, fix = _WORDS[mark.state]
@@ -33,7 +35,7 @@ class Marked(in_files.LockError):
 
 @dataclass(frozen=True)
 class Mark:
-    """What is noted.
+    """Mark of a cluster's lock: its state and the other store.
 
     Attributes:
         state: one of ``STATES``.
@@ -50,12 +52,15 @@ class Mark:
     before: tuple[str, str] | None = None
 
     def text(self) -> str:
-        """Return it as it is kept."""
+        """Return the mark as the JSON text that is stored."""
         return json.dumps(asdict(self), sort_keys=True)
 
 
 def parse(text: str | None) -> Mark | None:
-    """Return what a kept text says; None where there is none. One that can't be read counts as a move under way: nobody works there then."""
+    """Return the mark of a stored text; None where there is none.
+
+    One that can't be read counts as a move under way, during which no run uses the store.
+    """
     if not text:
         return None
     try:
@@ -74,10 +79,10 @@ def parse(text: str | None) -> Mark | None:
 
 
 def refuse(mark: Mark | None, purpose: str, namespace: str, cluster: str, where: str) -> None:
-    """Raise :class:`Marked` where a run may not work with what is here.
+    """Raise :class:`Marked` where the mark forbids a run with this purpose.
 
     Args:
-        mark: what is noted.
+        mark: the mark, None where there is none.
         purpose: what the lock is taken for: ``MOVE`` gets past every mark, ``USE_EXPORT`` past that of an export.
         namespace: the cluster's namespace.
         cluster: the cluster.

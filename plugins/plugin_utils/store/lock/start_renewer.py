@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Starts the helper process that renews a lock (``file_renewer.py``)."""
+"""Start of the helper process that renews a file lock (``file_renewer.py``)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ START_SECONDS = 120
 
 
 def counter_path(folder: str, number: int) -> str:
-    """Return the file in which the helper of that fencing number counts."""
+    """Return the path of a fencing number's counter file."""
     return os.path.join(folder, f"{number}.counter")
 
 
 def start(folder: str, number: int, run_process: Process) -> None:
-    """Start the helper, unless it runs already; it needs no further care. Raises :class:`base.StoreError`."""
+    """Start the helper process unless it runs; raise :class:`base.StoreError` on failure.
+
+    It needs no further care.
+    """
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "file_renewer.py")
     started = "" if run_process.start_time is None else str(run_process.start_time)
     try:

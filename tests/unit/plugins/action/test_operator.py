@@ -91,7 +91,7 @@ def test_a_fault_is_kept_and_told_and_the_ways_out_lead_out(bench: Bench) -> Non
 
 
 def test_an_index_out_of_range_is_told_and_runs_nothing(bench: Bench) -> None:
-    """A3.1 #3."""
+    """Defect 3 (docs/reference/kubeadm_operator.md, "Defects")."""
     bench.begin(group("a", {"fail": {}}))
     bench.run()
     name = f"first-01-a-{bench.workspace.control_planes[0]}"
@@ -111,7 +111,7 @@ def test_an_index_out_of_range_is_told_and_runs_nothing(bench: Bench) -> None:
 
 
 def test_a_command_of_another_release_is_no_success(bench: Bench) -> None:
-    """A3.1 #13: what nobody wrote here fails, and what comes after it does not run."""
+    """Defect 13: what nobody wrote here fails, and what comes after it does not run."""
     bench.begin(group("a", {"ofAnotherRelease": {}}, "pass"))
     step = bench.run()
     assert step["step"] == "failed" and "ofAnotherRelease: this release does not know the command" in step["msg"]
@@ -241,7 +241,7 @@ def test_a_file_with_anything_else_in_it_is_refused(bench: Bench) -> None:
 
 
 def test_actions_outlive_their_cluster(bench: Bench) -> None:
-    """A3.1 #18: they are never deleted."""
+    """Defect 18: they are never deleted."""
     bench.begin(group("a"))
     bench.run()
     found = ClusterObjects.read(bench.where.store, "default", NAME)
@@ -253,7 +253,7 @@ def test_actions_outlive_their_cluster(bench: Bench) -> None:
 
 @pytest.mark.parametrize("missing", ["name", "tasks", "fencing"])
 def test_what_an_action_needs_must_be_given(bench: Bench, missing: str) -> None:
-    """A3.1 #17."""
+    """Defect 17 (docs/reference/kubeadm_operator.md, "Defects")."""
     given = {**bench.common, "name": "first", "tasks": ["a"], "fencing": 1}
     with pytest.raises(AnsibleActionFail, match=missing):
         run_action("operator_task", **{key: each for key, each in given.items() if key != missing})

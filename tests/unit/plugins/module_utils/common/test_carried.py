@@ -15,7 +15,7 @@ from ansible_collections.kubeadm.control_plane.plugins.module_utils.common impor
 def test_the_program_needs_nothing_but_python(tmp_path: Path) -> None:
     code, kept = tmp_path / "code", tmp_path / "kept"
     (code / "left").mkdir(parents=True)
-    program = carried.carry(str(code), "node.guard", "read_text", str(kept))
+    program = carried.carry(str(code), "common.guard", "read_text", str(kept))
     assert not (code / "left").exists()
     done = subprocess.run([sys.executable, "-I", program], cwd="/", env={}, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -24,7 +24,7 @@ def test_the_program_needs_nothing_but_python(tmp_path: Path) -> None:
 
 
 def test_what_fails_leaves_its_words_for_root_alone(tmp_path: Path) -> None:
-    program = carried.carry(str(tmp_path / "code"), "node.guard", "require_machine", "another", "/dev/null")
+    program = carried.carry(str(tmp_path / "code"), "common.guard", "require_machine", "another", "/dev/null")
     done = subprocess.run([sys.executable, "-I", program], cwd="/", env={}, capture_output=True, text=True, check=False)
     assert done.returncode != 0 and done.stderr == ""
     output = tmp_path / "code" / "output"

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""etcd's arithmetic: the tables of kcp-behaviour.md §1.8 and peers.md I1-I3, written out."""
+"""etcd's arithmetic: the tables of docs/reference/cluster_api.md, "Quorum arithmetic", written out.
+
+The invariants: docs/reference/invariants.md, "Quorum stays", "One change at a time", "The last voter stays".
+"""
 
 from __future__ import annotations
 
@@ -106,7 +109,10 @@ def test_a_name_from_a_host_is_cut() -> None:
 
 @pytest.mark.parametrize("identity", ["f", ""])
 def test_removing_what_is_not_a_member_changes_nothing(identity: str) -> None:
-    """The ID is "" for a machine without a member: 3 machines, 2 members, and that machine goes (§1.8)."""
+    """The ID is "" for a machine without a member: 3 machines, 2 members, and that machine goes.
+
+    Source: docs/reference/cluster_api.md, "Quorum arithmetic".
+    """
     verdict = check_remove(members("HHs"), identity, "1")
     assert verdict.allowed
     assert verdict.before == verdict.after
@@ -174,7 +180,10 @@ def test_minor_versions_of_voters(said: object, learner: bool, found: object) ->
     ],
 )
 def test_only_a_new_etcd_adds_beside_a_silent_voter(versions: list[Optional[str]], new_enough: bool) -> None:
-    """Those that answer decide; what a silent one said before counts for nothing (peers.md finding 9)."""
+    """Those that answer decide; what a silent one said before counts for nothing.
+
+    Why: docs/reference/invariants.md, "A silent voter blocks an addition".
+    """
     statuses = {str(number): {"healthy": True, "version": version} for number, version in enumerate(versions)}
     assert adds_beside_silent_voter({"statuses": statuses}) is new_enough
     silent = {"silent": {"healthy": False, "version": "3.4.0"}, "unknown": {"healthy": None}}
@@ -186,7 +195,8 @@ def test_an_unknown_etcd_counts_as_old(etcd: Optional[dict[str, Any]]) -> None:
     assert adds_beside_silent_voter(etcd) is False
 
 
-# kcp-behaviour.md §1.8: members now, voters in the target, its quorum, how many other unhealthy ones are tolerated (None: never).
+# docs/reference/cluster_api.md, "Quorum arithmetic":
+# members now, voters in the target, its quorum, how many other unhealthy ones are tolerated (None: never).
 REMOVALS = [
     (1, 0, 1, None),
     (2, 1, 1, 0),

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Taking over machines that no control plane owns yet (kcp-behaviour.md §1.15)."""
+"""Taking over machines that no control plane owns yet (docs/reference/cluster_api.md, "Adoption")."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_then_they_are_managed() -> None:
 
 
 def test_nothing_else_happens_in_the_same_step() -> None:
-    """Scaling and upgrading never together with adopting (seed 001)."""
+    """Scaling and upgrading never together with adopting (the proposal for KubeadmControlPlane, "Scale Up")."""
     for builder in (healthy(3, replicas=5), healthy(5, replicas=3), upgrade(healthy(3)), healthy(3).marked("m2")):
         assert decide(orphan(builder, "m1").build())["action"] == "adopt"
 

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What joining machines are told where the API is (peers.md fault 34): corrected before a join, and foreseen as corrected after it."""
+"""What joining machines are told where the API is: corrected before a join, and foreseen as corrected after it.
+
+The fault: docs/faults.md, "`cluster-info` names a machine that is gone".
+"""
 
 from __future__ import annotations
 

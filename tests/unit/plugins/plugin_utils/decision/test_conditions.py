@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Conditions of the control plane and the Cluster (kcp-behaviour.md §1.14, §1.2 Initialized)."""
+"""Conditions of the control plane and the Cluster (docs/reference/cluster_api.md, "Conditions", "Creating a machine")."""
 
 from __future__ import annotations
 

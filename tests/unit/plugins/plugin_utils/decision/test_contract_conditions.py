@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The conditions that the control plane contract lists, of both its versions, on control plane, Cluster and Machines (seed 003)."""
+"""The conditions that the control plane contract lists, of both its versions, on control plane, Cluster and Machines.
+
+Source: the control plane contract, "ControlPlane: conditions".
+"""
 
 from __future__ import annotations
 

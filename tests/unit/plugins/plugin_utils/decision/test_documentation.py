@@ -31,7 +31,7 @@ RULES = (
         "foundation",
         "gates",
         "growth",
-        "hosts",
+        "existing_hosts",
         "leadership",
         "outcome",
         "steps",
@@ -40,7 +40,7 @@ RULES = (
         "bootstrap",
         "left_behind",
     ),
-    *("hooks", "one_machine", "retry", "scaling", "selection", "skew", "stray", "trouble", "witness"),
+    *("hooks", "one_machine", "retry", "scaling", "selection", "skew", "stray", "trouble", "second_witness"),
 )
 CONDITIONS = {
     *(

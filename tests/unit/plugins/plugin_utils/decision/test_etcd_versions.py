@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Several versions of etcd: the upgrade that made them goes on, and nothing is scaled beside it (peers.md fault 28)."""
+"""Several versions of etcd: the upgrade that made them goes on, and nothing is scaled beside it.
+
+The fault: docs/faults.md, "etcd of several versions after an interrupted upgrade".
+"""
 
 from __future__ import annotations
 

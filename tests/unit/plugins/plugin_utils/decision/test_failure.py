@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Terminal failures in the contract's fields, with seed 000's five reasons."""
+"""Terminal failures in the contract's fields, with the five reasons of the first proposal for KubeadmControlPlane."""
 
 from __future__ import annotations
 

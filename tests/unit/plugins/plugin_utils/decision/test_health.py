@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The conditions of one machine (kcp-behaviour.md §1.14): Unknown, False and True for the right reasons."""
+"""The conditions of one machine: Unknown, False and True for the right reasons.
+
+Source: docs/reference/cluster_api.md, "Conditions".
+"""
 
 from __future__ import annotations
 
@@ -308,7 +311,10 @@ def test_a_kubelet_of_another_version_is_being_updated() -> None:
 
 
 class TestConnection:
-    """The API does not answer: conditions are kept for the grace period, then they are Unknown (§1.14)."""
+    """The API does not answer: conditions are kept for the grace period, then they are Unknown.
+
+    Source: docs/reference/cluster_api.md, "Conditions".
+    """
 
     @pytest.mark.parametrize(
         ("down", "expected"),

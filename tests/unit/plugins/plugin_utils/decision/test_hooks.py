@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Deletion hooks, with which somebody else holds a Machine's deletion (kcp-behaviour.md §1.10)."""
+"""Deletion hooks, with which somebody else holds a Machine's deletion.
+
+Source: docs/reference/cluster_api.md, "Removing a machine".
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Existing hosts that machines are to be made of (peers.md fault 75): nothing is changed while too few of them fit."""
+"""Existing hosts that machines are to be made of: nothing is changed while too few of them fit.
+
+The fault: docs/faults.md, "images are missing where none can be pulled".
+"""
 
 from __future__ import annotations
 

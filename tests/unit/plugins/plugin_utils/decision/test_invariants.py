@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Invariants of peers.md on random snapshots, checked from the raw document and never with the code under test."""
+"""The invariants on random snapshots, checked from the raw document and never with the code under test.
+
+What they are: docs/reference/invariants.md, "What always holds".
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,7 @@ def test_invariants(snapshot: dict[str, Any]) -> None:
 
 
 def check_initialize(world: World, decision: dict[str, Any]) -> None:
-    """I8: never where a control plane may exist."""
+    """One cluster: never where a control plane may exist."""
     name = decision["target"]["machine"]
     if name is not None and world.states[name] == "Running":
         return
@@ -56,7 +59,7 @@ def check_initialize(world: World, decision: dict[str, Any]) -> None:
 
 
 def check_join(world: World, decision: dict[str, Any]) -> None:
-    """I1, I2, I4, I6: only into a control plane whose health is proven throughout, one at a time."""
+    """Only into a control plane whose health is proven throughout, one at a time."""
     name = decision["target"]["machine"]
     in_flight = [each for each in world.live if world.states[each] == "Running"]
     if name is not None and world.states[name] == "Running":
@@ -122,7 +125,7 @@ def window(world: World) -> bool:
 
 
 def check_remove(world: World, decision: dict[str, Any]) -> None:
-    """I1-I6: by member ID, never the last voter, never without a majority on both sides, and what works only for a reason."""
+    """By member ID, never the last voter, never without a majority on both sides, and what works only for a reason."""
     name, member = decision["target"]["machine"], decision["target"]["memberID"]
     state = world.states[name]
     if not world.workload["reachable"]:
@@ -174,7 +177,7 @@ def check_choice(world: World, decision: dict[str, Any], name: str) -> None:
 
 
 def check_remove_member(world: World, decision: dict[str, Any]) -> None:
-    """I1-I5: only what belongs to no machine and to no control plane Node, has been seen for long, and is not needed."""
+    """Only what belongs to no machine and to no control plane Node, has been seen for long, and is not needed."""
     member = decision["target"]["memberID"]
     assert member in world.members
     called = world.members[member]["name"]
@@ -275,7 +278,7 @@ def _write(owner: dict[str, Any], status: dict[str, Any], conditions: list[dict[
 @settings(max_examples=120)
 @given(snapshots())
 def test_writing_status_comes_to_rest(snapshot: dict[str, Any]) -> None:
-    """I9: with nothing else changing, a second pass writes nothing and decides the same."""
+    """A second run changes nothing: with nothing else changing, a second pass writes nothing and decides the same."""
     first = write_back(snapshot, decide(snapshot))
     second = write_back(first, decide(first))
     third = write_back(second, decide(second))
@@ -286,7 +289,7 @@ def test_writing_status_comes_to_rest(snapshot: dict[str, Any]) -> None:
 @settings(max_examples=120)
 @given(snapshots())
 def test_every_plan_ends(snapshot: dict[str, Any]) -> None:
-    """I10: bounded, and never because of the bound; every planned step keeps the invariants of its figures."""
+    """Every run ends: bounded, and never because of the bound; every planned step keeps the invariants of its figures."""
     steps = plan(snapshot)
     assert len(steps) < 60
     assert steps[-1]["action"] in ENDINGS

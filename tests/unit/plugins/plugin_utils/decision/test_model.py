@@ -109,7 +109,7 @@ def test_a_wrong_rule_can_still_be_planted(mutant: mutants.Mutant, tmp_path: Pat
 
 
 def test_a_rule_that_was_rewritten_is_no_silent_pass(tmp_path: Path) -> None:
-    stale = mutants.Mutant("stale", (("quorum.py", "no such text", ""),), ("create 1",))
+    stale = mutants.Mutant("stale", (("module_utils/common/quorum.py", "no such text", ""),), ("create 1",))
     with pytest.raises(mutants.NotApplicable, match="0 times"):
         mutants.plant(stale, tmp_path)
 
@@ -147,7 +147,10 @@ _CLUSTERS = [list(states) for size in range(1, 7) for states in itertools.combin
 
 
 def test_what_etcd_itself_grants_never_costs_the_quorum() -> None:
-    """So a fault between a decision and its act does no harm: the call that would is refused (peers.md I7)."""
+    """So a fault between a decision and its act does no harm: the call that would is refused.
+
+    Why: docs/reference/invariants.md, "What etcd itself refuses".
+    """
     for states in _CLUSTERS:
         for state in set(states):
             left = list(states)

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""No API server answers: what etcd says is told with its arithmetic, and nothing is done (peers.md faults 14 and 39)."""
+"""No API server answers: what etcd says is told with its arithmetic, and nothing is done.
+
+The faults: docs/faults.md, "two of three are down", "every API server is down, etcd is well".
+"""
 
 from __future__ import annotations
 

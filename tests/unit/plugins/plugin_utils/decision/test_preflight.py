@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every check before a join and before a removal: Missing, False and Unknown fail alike (kcp-behaviour.md §1.7)."""
+"""Every check before a join and before a removal: Missing, False and Unknown fail alike.
+
+Source: docs/reference/cluster_api.md, "Preflight checks".
+"""
 
 from __future__ import annotations
 

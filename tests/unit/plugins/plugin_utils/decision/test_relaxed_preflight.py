@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The replacement of a machine that was remediated may join beside other trouble (kcp-behaviour.md §1.7 row 7)."""
+"""The replacement of a machine that was remediated may join beside other trouble.
+
+Source: docs/reference/cluster_api.md, "Preflight checks", row 7.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +95,10 @@ def test_it_does_not_join(what: str, count: int, change: Change) -> None:
     ],
 )
 def test_an_older_etcd_adds_nobody_beside_a_member_that_fails(version: Optional[str], action: str) -> None:
-    """peers.md finding 9: until 3.5.30 and 3.6.11 any voter that is not connected blocked the add."""
+    """Until 3.5.30 and 3.6.11 any voter that is not connected blocked it.
+
+    Why: docs/reference/invariants.md, "A silent voter blocks an addition".
+    """
     builder = in_progress(lasting(etcd_version(healthy(4, replicas=5).sick_member("m2"), version)), "gone")
     assert decide(witness(builder, "m4").build())["action"] == action
 

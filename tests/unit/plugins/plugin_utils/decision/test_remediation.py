@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Replacing machines that were found unhealthy: which one, when, and the four scenarios of seed 001 (kcp-behaviour.md §1.9)."""
+"""Replacing machines that were found unhealthy: which one, when, and the four scenarios of the proposal.
+
+Source: docs/reference/cluster_api.md, "Remediation".
+"""
 
 from __future__ import annotations
 
@@ -222,7 +225,10 @@ def test_every_gate_is_shown_with_its_result() -> None:
 
 
 class TestARefusalEndsNothing:
-    """A refused or deferred remediation leaves rollout and scaling to be decided (§1.9)."""
+    """A refused or deferred remediation leaves rollout and scaling to be decided.
+
+    Source: docs/reference/cluster_api.md, "Remediation".
+    """
 
     def test_the_only_machine_gets_company_first(self) -> None:
         assert walk(healthy(1, replicas=3).marked("m1")) == ["+", "-m1", "+", "+", "none"]
@@ -238,7 +244,7 @@ class TestARefusalEndsNothing:
 
 
 class TestScenarios:
-    """Seed 001, Remediation, scenarios 1 to 4."""
+    """The proposal for KubeadmControlPlane, "Remediation", scenarios 1 to 4."""
 
     def test_1_one_of_three_with_all_members_well(self) -> None:
         assert walk(healthy(3).marked("m2")) == ["-m2", "+", "none"]
@@ -281,7 +287,7 @@ class TestScenarios:
 
 
 class TestExternalEtcd:
-    """Upstream never remediates with external etcd (§1.9 defect); this does."""
+    """Upstream never remediates with external etcd (docs/reference/cluster_api.md, "Remediation"); this does."""
 
     @pytest.mark.parametrize("etcd", [None, {"reachable": True, "message": ""}])
     def test_it_is_remediated(self, etcd: Any) -> None:
@@ -370,7 +376,7 @@ class TestRecord:
 
 
 class TestASecondOneWhileTheFirstIsOwed:
-    """An etcd that adds nobody beside a silent voter (peers.md finding 9) would wait for ever: the silent one goes first."""
+    """An etcd that adds nobody beside a silent voter would wait for ever: the silent one goes first."""
 
     def builder(self, version: Any) -> Builder:
         builder = etcd_version(dead(healthy(4, replicas=5), "m2"), version).marked("m2")

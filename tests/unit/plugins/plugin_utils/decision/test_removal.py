@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Taking machines out: the quorum decides, by member ID, and what is not known blocks (peers.md I1-I6, faults 1-6)."""
+"""Taking machines out: the quorum decides, by member ID, and what is not known blocks.
+
+What always holds: docs/reference/invariants.md, "Quorum stays". The faults: docs/faults.md, "The run itself dies".
+"""
 
 from __future__ import annotations
 

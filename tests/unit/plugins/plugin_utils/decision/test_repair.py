@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Machines that can't come back are replaced without a mark; Nodes of machines that are gone are deleted (seed 001)."""
+"""Machines that can't come back are replaced without a mark; Nodes of machines that are gone are deleted.
+
+Source: docs/removing_a_machine.md, "What repairs itself".
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How often and how soon a replacement that fails is replaced again (kcp-behaviour.md §1.9, Retry limits)."""
+"""How often and how soon a replacement that fails is replaced again (docs/reference/cluster_api.md, "Retry limits")."""
 
 from __future__ import annotations
 
@@ -99,7 +99,10 @@ class TestFailedBootstraps:
 
 
 class TestRollouts:
-    """A rollout's new machine fails: there are enough machines without it, and the next one remembers all the same (peers.md fault 16)."""
+    """A rollout's new machine fails: there are enough machines without it, and the next one remembers all the same.
+
+    The fault: docs/faults.md, "in a rollout the new machine fails too".
+    """
 
     def failed(self, **limits: int) -> Builder:
         builder = outdate(healthy(3), "m1", "m2", "m3").wants(remediation=limits)

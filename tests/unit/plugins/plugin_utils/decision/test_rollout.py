@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Replacing machines that are not up to date, one by one (kcp-behaviour.md §1.5, peers.md I1-I3)."""
+"""Replacing machines that are not up to date, one by one (docs/reference/cluster_api.md, "Rollout").
+
+The invariants: docs/reference/invariants.md, "Quorum stays", "One change at a time", "The last voter stays".
+"""
 
 from __future__ import annotations
 
@@ -219,7 +222,10 @@ class TestSpecChangesMidWay:
 
 
 class TestReplicasMidWay:
-    """A rollout counts with the replicas it began with (seed 001: scaling never together with upgrading)."""
+    """A rollout counts with the replicas it began with: scaling never together with upgrading.
+
+    Source: the proposal for KubeadmControlPlane, "Scale Up".
+    """
 
     def test_the_number_is_recorded_while_it_is_under_way(self) -> None:
         builder = upgrade(healthy(3))

@@ -1,7 +1,11 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""More or fewer machines (seed 001 Scale Up, Scale Down; kcp-behaviour.md §1.1, §1.18)."""
+"""More or fewer machines.
+
+Sources: the proposal for KubeadmControlPlane, "Scale Up" and "Scale Down";
+docs/reference/cluster_api.md, "Admission rules".
+"""
 
 from __future__ import annotations
 

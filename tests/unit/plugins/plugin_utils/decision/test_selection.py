@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which machine goes (kcp-behaviour.md §1.6): five levels, then the failure domain, then the oldest."""
+"""Which machine goes: five levels, then the failure domain, then the oldest.
+
+Source: docs/reference/cluster_api.md, "Selection of a machine".
+"""
 
 from __future__ import annotations
 

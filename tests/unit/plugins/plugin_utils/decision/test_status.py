@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The status fields of both contract versions (kcp-behaviour.md §1.14, §2.2)."""
+"""The status fields of both contract versions.
+
+Source: docs/reference/cluster_api.md, "Conditions", "Fields of older versions".
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,11 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""etcd members that belong to no machine (kcp-behaviour.md §1.10 Unexpected members, peers.md faults 2, 4, 5)."""
+"""etcd members that belong to no machine (docs/reference/cluster_api.md, "Unexpected members").
+
+The faults: docs/faults.md, "Node deleted, member still there",
+"killed after a learner was added, before its etcd starts", "a member was added and never started (no name)".
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which machines are up to date, and why not (kcp-behaviour.md §1.4)."""
+"""Which machines are up to date, and why not (docs/reference/cluster_api.md, "Up to date or not")."""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Versions that may not meet in one cluster (kcp-behaviour.md §1.18, §4 notes; the Kubernetes version skew policy)."""
+"""Versions that may not meet in one cluster (the Kubernetes version skew policy).
+
+Source: docs/reference/cluster_api.md, "Admission rules", "Preflight checks".
+"""
 
 from __future__ import annotations
 

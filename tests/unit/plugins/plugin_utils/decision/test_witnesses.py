@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A removal on the word that a member is dead needs a second machine's word (DESIGN.md "Two witnesses", peers.md I7)."""
+"""A removal on the word that a member is dead needs a second machine's word.
+
+Why: docs/architecture.md, "Two witnesses". The invariant: docs/reference/invariants.md, "Fresh evidence".
+"""
 
 from __future__ import annotations
 

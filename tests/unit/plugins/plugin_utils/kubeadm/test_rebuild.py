@@ -53,7 +53,10 @@ def test_each_part_comes_from_where_it_is() -> None:
 
 
 def test_only_the_join_part_where_there_is_no_other() -> None:
-    """Seed 001: without initConfiguration and clusterConfiguration only joinConfiguration is populated."""
+    """Without initConfiguration and clusterConfiguration only joinConfiguration is populated.
+
+    Source: docs/reference/cluster_api.md, "Adoption".
+    """
     spec = rebuild([joined(), joined()])
     assert {key for key in spec if key.endswith("Configuration")} == {"joinConfiguration"}
 

@@ -24,7 +24,7 @@ def problems(data: Object) -> list[tuple[str, str]]:
 
 
 def test_the_proposals_own_objects_are_read() -> None:
-    """As seed 004 prints them: a command right in the template, or in the Task."""
+    """As the kubeadm operator's proposal prints them: a command right in the template, or in the Task."""
     template = {"metadata": {"labels": {"app": "a"}}, "alphaCertsRenew": {}}
     selectors = {"nodeSelector": {"matchLabels": {MASTER: ""}}, "selector": {"matchLabels": {"app": "a"}}}
     made = hub(document("TaskGroup", "taskgroup-sample2", {**selectors, "template": template}))
@@ -103,7 +103,7 @@ def test_the_one_form_is_read_as_it_is() -> None:
     ],
 )
 def test_an_action_asks_for_exactly_one_known_thing(spec: Object, path: str, rule: str) -> None:
-    """A3.1 #12: two members of a one-of are refused, not one of them ignored."""
+    """Defect 12: two members of a one-of are refused, not one of them ignored."""
     found = problems(document("Action", "a", spec))
     assert any(each.startswith(path) and rule in text for each, text in found), found
 
@@ -223,7 +223,7 @@ def test_a_status_that_is_written_is_not_believed() -> None:
 
 
 def test_both_labels_of_the_control_plane_mean_it() -> None:
-    """A3.1 #16."""
+    """Defect 16 (docs/reference/kubeadm_operator.md, "Defects")."""
     for wanted in (MASTER, CONTROL_PLANE):
         for has in (MASTER, CONTROL_PLANE):
             assert selectors.matches({"matchLabels": {wanted: ""}}, {has: ""})

@@ -11,6 +11,7 @@ import typing as t
 import pytest
 import yaml
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import settings
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.workload_api.compare_and_swap import (
     MERGE,
     Read,
@@ -129,7 +130,7 @@ def test_kube_proxy_changes_with_its_pods_one_machine_at_a_time() -> None:
     daemon_set = cluster.objects[components.DAEMON_SET]
     assert cluster.text("kube-proxy", "config.conf")["conntrack"] == {"maxPerCore": 0}
     assert cluster.objects[f"{CONFIG_MAPS}/kube-proxy"]["data"]["kubeconfig.conf"] == "kind: Config\n"
-    assert daemon_set["spec"]["minReadySeconds"] == components.MIN_READY_SECONDS
+    assert daemon_set["spec"]["minReadySeconds"] == settings.KUBE_PROXY_READY_SECONDS
     first = daemon_set["spec"]["template"]["metadata"]["annotations"][components.ANNOTATION_CONFIGURATION]
     assert cluster.apply(components.proxy_plan(wanted)).writes == ()
     template = copy.deepcopy(daemon_set["spec"]["template"])

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A plan is frozen whole: numbers, names, Nodes, commands, hashes."""
+"""A plan is frozen whole: numbers, names, Nodes, commands, hashes (docs/reference/kubeadm_operator.md, "Defects")."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.pla
 
 
 def test_order_numbers_are_unique_dense_and_in_the_order_of_the_list() -> None:
-    """A3.1 #4, #5, #6: the list's order holds for any names and for more than 99 groups."""
+    """Defects 4 to 6: the list's order holds for any names and for more than 99 groups."""
     names = [f"{chr(ord('z') - number % 26)}-{number}" for number in range(120)]
     plan = freeze.freeze(hub(action(*(group(name) for name in names))), facts())
     groups = plan["groups"]
@@ -34,7 +34,7 @@ def test_nodes_are_in_alphabetical_order() -> None:
 
 
 def test_head_is_the_first_node_and_tail_the_others() -> None:
-    """A3.1 #7: of the Nodes at the start, for good."""
+    """Defect 7: of the Nodes at the start, for good."""
     groups = [group("head", nodeFilter="Head"), group("tail", nodeFilter="Tail"), group("all", selector={})]
     plan = freeze.freeze(hub(action(*groups)), facts())
     assert [each["nodes"] for each in plan["groups"]] == [
@@ -52,7 +52,7 @@ def test_a_tail_of_one_node_is_nothing_to_do_and_no_mistake() -> None:
 
 
 def test_a_selector_that_matches_nothing_is_refused() -> None:
-    """A3.1 #9: never a success for nothing."""
+    """Defect 9: never a success for nothing."""
     with pytest.raises(RefusedAction, match=r"spec.custom.workflow\[0\].nodeSelector: matches no Node.*cp-a, cp-b"):
         freeze.freeze(hub(action(group("a", selector={"matchLabels": {"zone": "x"}}))), facts())
 

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An Action from its beginning to its end in a real store: order, modes, flow, recovery, inconsistencies (kubeadm.md A3.1, A3.2)."""
+"""An Action from its beginning to its end in a real store: order, modes, flow, recovery, inconsistencies.
+
+Source: docs/reference/kubeadm_operator.md, "Flow", "Defects".
+"""
 
 from __future__ import annotations
 
@@ -87,7 +90,7 @@ def test_a_completed_action_never_runs_again(walk: Make) -> None:
 
 
 def test_a_failure_pauses_at_once_and_is_told_upwards(walk: Make) -> None:
-    """A3.1 #14: node, command and message reach the Action."""
+    """Defect 14: node, command and message reach the Action."""
     one = walk(action(group("a", "preflight", "pass")), fails={"cp-b": 1})
     execution, _step = one.look()
     step = one.until_it_ends()
@@ -181,7 +184,7 @@ def test_a_pause_also_holds_a_half_run_task_and_says_so(walk: Make) -> None:
 
 
 def test_controlled_stops_before_each_task_and_keeps_its_stop_from_the_users_pause(walk: Make) -> None:
-    """A3.1 #1, #2."""
+    """Defects 1 and 2 (docs/reference/kubeadm_operator.md, "Defects")."""
     one = walk(action(group("a"), executionMode="Controlled"))
     for number, name in enumerate(("cp-a", "cp-b", "cp-c")):
         execution, step = one.look()
@@ -247,7 +250,7 @@ def test_in_a_parallel_group_a_failure_begins_nothing_new(walk: Make) -> None:
     ],
 )
 def test_what_is_edited_behind_its_back_pauses_it(walk: Make, kind: str, name: str, change: Object, said: str) -> None:
-    """A3.1 #11."""
+    """Defect 11 (docs/reference/kubeadm_operator.md, "Defects")."""
     one = walk(action(group("a")))
     execution, step = one.look()
     one.task(execution, step.tasks[0])
@@ -282,7 +285,7 @@ def test_an_edited_plan_is_told(walk: Make) -> None:
 
 
 def test_nodes_that_come_or_go_pause_it_and_can_be_left_out(walk: Make) -> None:
-    """A3.1 #7, #8."""
+    """Defects 7 and 8 (docs/reference/kubeadm_operator.md, "Defects")."""
     one = walk(action(group("a")))
     one.nodes = (*NOW, NodeNow("cp-d", True), NodeNow("w-9", False))
     step = one.until_it_ends()
@@ -311,7 +314,7 @@ def test_a_task_that_was_made_for_a_node_that_is_left_out_ends(walk: Make) -> No
 
 
 def test_a_second_action_pauses_the_first(walk: Make) -> None:
-    """A3.1 #10."""
+    """Defect 10 (docs/reference/kubeadm_operator.md, "Defects")."""
     one = walk(action(group("a")))
     one.where.put(hub(action(group("b"), name="second")))
     assert one.until_it_ends().problems == (

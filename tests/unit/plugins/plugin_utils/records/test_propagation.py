@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a machine template says of its machines reaches them without a rollout (kcp-behaviour.md §1.11)."""
+"""What a machine template says of its machines reaches them without a rollout.
+
+Source: docs/reference/cluster_api.md, "Propagation".
+"""
 
 from __future__ import annotations
 

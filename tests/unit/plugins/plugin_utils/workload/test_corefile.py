@@ -41,7 +41,8 @@ PLAIN, LAMEDUCK = "    health", "    health {\n        lameduck 5s\n    }"
 PROXY, FORWARD = "    proxy . /etc/resolv.conf", "    forward . /etc/resolv.conf"
 CONCURRENT = FORWARD + " {\n        max_concurrent 1000\n    }"
 NEWEST = corefile(health=LAMEDUCK, ready=True, upstream=False, ttl=True, forwarder=CONCURRENT)
-# kubeadm.md B8: the CoreDNS of each Kubernetes minor, with what kubeadm writes for it.
+# The CoreDNS of each Kubernetes minor, with what kubeadm writes for it
+# (docs/reference/kubeadm.md, "etcd and CoreDNS releases").
 DEFAULTS = {
     "1.2.6": corefile(health=PLAIN, ready=False, upstream=True, ttl=False, forwarder=PROXY),
     "1.3.1": corefile(health=PLAIN, ready=False, upstream=True, ttl=True, forwarder=FORWARD),
