@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bounds on YAML and JSON texts that others have written: depth, and what aliases and merges expand to, in values and characters.
+"""Bounded reading of untrusted YAML and JSON texts.
+
+The bounds: depth, and the number of values and characters that aliases and merges expand to.
 
 All such texts are read here. PyYAML's own constructors follow merges of merges for ever, and libyaml's composer overruns the
 stack of the process where a text is nested deep enough (docs/architecture.md, "Untrusted text").
@@ -31,7 +33,7 @@ Scalar = Callable[[Any, int], Any]
 
 
 class Refused(Exception):
-    """A document that is not read: why, on which line, and the remedy."""
+    """Refusal of a YAML document, with line, broken rule and remedy."""
 
     def __init__(self, line: int, rule: str, fix: str) -> None:
         super().__init__(f"line {line}: {rule}")
@@ -59,7 +61,9 @@ class Node:
 
 
 class Reader:
-    """Builds nodes from a YAML text's parser events. The documents of a text share one budget.
+    """Builder of nodes from a YAML text's parser events.
+
+    The documents of a text share one budget.
 
     Args:
         text: the text.
@@ -172,13 +176,17 @@ def _mapping(node: Node) -> dict[str, Any]:
 
 
 def tag_refused(tag: str, line: int) -> Refused:
-    """Return the refusal of a tag of another tool or programming language."""
+    """Return the refusal of an unsupported YAML tag."""
     fix = "Remove the tag. Manifests are plain YAML: no vault values and no objects of a programming language."
     return Refused(line, f"the YAML tag {tag!r} is not supported", fix)
 
 
 def read_json(text: Any) -> Any:
-    """Return the value of a JSON text that others have written. Raises ValueError, also where it is nested too deep to be used."""
+    """Return the value of an untrusted JSON text.
+
+    Raises:
+        ValueError: it is no JSON text, or is nested too deep.
+    """
     if not isinstance(text, (str, bytes)):
         raise ValueError("it is no text")
     try:
@@ -190,7 +198,7 @@ def read_json(text: Any) -> Any:
 
 
 def require_shallow(value: Any, most: int = MAX_DEPTH) -> None:
-    """Refuse a value of JSON types that is nested too deep. Raises ValueError."""
+    """Refuse a JSON value that is nested too deep, with ValueError."""
     level, depth = [value], 0
     while level:
         depth += 1

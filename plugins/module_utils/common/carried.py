@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Code of this collection that outlives the call that brought it: a unit that goes on after the module has ended runs it.
+"""Copies of this collection's code for systemd units that outlive their module.
 
-Ansible deletes a module's code when the module ends. What must go on by itself, and is more than a shell script can do safely, takes
-the sources that its module has loaded with it.
+Ansible deletes a module's code when the module ends. A task that must continue by itself, and is more than a shell
+script can do safely, gets a copy of the sources that its module has loaded.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ from {module} import {function}
 
 
 def carry(directory: str, module: str, function: str, *arguments: str) -> str:
-    """Write the loaded sources of this collection and a program that calls one function of them; return the program's path.
+    """Write this collection's loaded sources and a program that calls one function.
+
+    Returns the program's path.
 
     Args:
         directory: a folder for this alone; what is in it is replaced. Readable for its owner alone.

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Short commands on a node, each with a bound."""
+"""Short commands on a node, each with a time limit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEFAULT_SECONDS = 30.0
 def run(
     words: t.Sequence[str], *, seconds: float = DEFAULT_SECONDS, text: str = "", why: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end and return its exit status and output.
+    """Run a command and return its exit status and output.
 
     Args:
         words: the command; nothing secret, for the process list shows it.

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is wrong with a manifest: every violation, each with object, field path, value, rule and fix."""
+"""Violations in a manifest.
+
+Each has object, field path, value, rule and fix.
+"""
 
 from __future__ import annotations
 
@@ -23,19 +26,22 @@ MAX_VIOLATIONS = 200
 
 
 def child(path: str, *keys: str) -> str:
-    """The path of the field that `keys` lead to below `path`; keys that are not plain words are written as `["key"]`."""
+    """Return the path of the field that `keys` lead to below `path`.
+
+    Keys that are not plain words are written as `["key"]`.
+    """
     for key in keys:
         path = (f"{path}.{key}" if path else key) if re.fullmatch(r"[A-Za-z0-9_-]+", key) else f'{path}["{key}"]'
     return path
 
 
 def item(path: str, index: int) -> str:
-    """The path of list entry number `index` (from 0) of the list at `path`."""
+    """Return the path of entry `index` (from 0) of a list."""
     return f"{path}[{index}]"
 
 
 def steps(path: str) -> list[Any]:
-    """A path as a list of keys (text) and list indexes (int)."""
+    """Return a path as a list of keys (text) and list indexes (int)."""
     found: list[Any] = []
     for match in _STEP.finditer(path):
         if match.group("index") is not None:
@@ -48,7 +54,10 @@ def steps(path: str) -> list[Any]:
 
 
 def describe(value: Any) -> str:
-    """The JSON type of `value` in words, for messages that must not show a whole structure."""
+    """Return the JSON type of `value` in words.
+
+    It is for messages that must not show a whole structure.
+    """
     if value is None:
         return "nothing"
     if isinstance(value, bool):
@@ -64,7 +73,7 @@ def describe(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Violation:
-    """One broken rule.
+    """Violation of one rule by one field.
 
     `object` is "Kind namespace/name" (or a file's name), `path` the field as the user wrote it, `value` what was found there
     (a scalar, or None when there is nothing to show; never a secret), `source` "file:line" when it is known.
@@ -82,7 +91,7 @@ class Violation:
             object.__setattr__(self, "value", None)
 
     def text(self) -> str:
-        """The violation as one line: where, rule, value, fix."""
+        """Return the violation as one line: where, rule, value, fix."""
         # A violation of a whole file names the file once.
         name = "" if self.source.startswith(self.object) else self.object
         where = ": ".join(part for part in (self.source, name, self.path) if part)
@@ -94,7 +103,7 @@ class Violation:
         return one_line(f"{where}: {self.rule}{shown}. {self.fix}")
 
     def as_dict(self) -> dict[str, Any]:
-        """The violation as JSON types, for modules that return it."""
+        """Return the violation as JSON types, for modules that return it."""
         return {
             "object": self.object,
             "path": self.path,
@@ -106,14 +115,17 @@ class Violation:
 
 
 class ManifestError(Exception):
-    """A manifest or an object that is refused. `violations` holds every reason; str() lists them all."""
+    """Refusal of a manifest or an object.
+
+    `violations` holds every reason; str() lists them all.
+    """
 
     def __init__(self, violations: Sequence[Violation]) -> None:
         self.violations: tuple[Violation, ...] = tuple(violations)
         super().__init__(self.text())
 
     def text(self) -> str:
-        """All violations, one a line; a single one without numbering."""
+        """Return all violations, one a line; a single one without numbering."""
         if len(self.violations) == 1:
             return self.violations[0].text()
         lines = [f"  {number}. {violation.text()}" for number, violation in enumerate(self.violations, 1)]
@@ -121,10 +133,10 @@ class ManifestError(Exception):
 
 
 class Report:
-    """Collects the violations of one object.
+    """Collection of the violations of one object.
 
-    `origins` lists (path in the hub form, path as the user wrote it); violations found after conversion are told in the
-    user's own terms. `locate` gives "file:line" for a path of the user's.
+    `origins` lists (path in the hub form, path as the user wrote it); violations found after conversion are reported
+    with the path as the user wrote it. `locate` gives "file:line" for a path of the user's.
     """
 
     def __init__(self, name: str, locate: Callable[[str], str] | None = None) -> None:
@@ -136,17 +148,20 @@ class Report:
         self._unreadable: set[str] = set()
 
     def again(self) -> Report:
-        """A report without violations for the same object, which tells paths in the user's own terms as this one does."""
+        """Return a report without violations for the same object.
+
+        It translates paths of the hub form as this one does.
+        """
         report = Report(self.name, self._locate)
         report.origins = list(self.origins)
         return report
 
     def moved(self, hub: str, written: str) -> None:
-        """Remember that what the hub form has at `hub` was written at `written`."""
+        """Record that the hub form's path `hub` was written as `written`."""
         self.origins.append((hub, written))
 
     def written(self, path: str) -> str:
-        """The user's own path for a path of the hub form."""
+        """Return the user's own path for a path of the hub form."""
         best: tuple[str, str] = ("", "")
         for hub, written in self.origins:
             if len(hub) > len(best[0]) and (path == hub or path.startswith((hub + ".", hub + "["))):
@@ -154,7 +169,10 @@ class Report:
         return best[1] + path[len(best[0]) :] if best[0] else path
 
     def add(self, path: str, value: Any, rule: str, fix: str) -> None:
-        """Add a violation of the hub form; ignored where the value was already refused as unreadable."""
+        """Add a violation of the hub form.
+
+        It is ignored where the value was already refused as unreadable.
+        """
         if len(self.violations) > MAX_VIOLATIONS:
             return
         written = self.written(path)
@@ -163,13 +181,19 @@ class Report:
         self._append(written, value, rule, fix)
 
     def warn(self, path: str, text: str) -> None:
-        """Add a warning about a field of the hub form, which keeps nothing from being used."""
+        """Add a warning about a field of the hub form.
+
+        A warning refuses nothing.
+        """
         said = f"{self.name}: {self.written(path)}: {text}"
         if said not in self.warnings and len(self.warnings) < MAX_VIOLATIONS:
             self.warnings.append(said)
 
     def unreadable(self, path: str, value: Any, rule: str, fix: str) -> None:
-        """Add a violation of the form as written; later rules on the same field are not reported on top of it."""
+        """Add a violation of the form as written.
+
+        Later violations of the same field are not reported in addition.
+        """
         self._append(path, value, rule, fix)
         if len(self._unreadable) <= MAX_VIOLATIONS:
             self._unreadable.add(path)

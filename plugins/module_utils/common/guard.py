@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a node refuses before anything else: the wrong machine, a host that was given back, and a run that lost its lock to a newer one."""
+"""Checks that a node makes first: machine, claim and fencing number.
+
+Refused are the wrong machine, a host that was released, and a run that lost its lock to a newer one.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ BOOT_ID_FILE = "/proc/sys/kernel/random/boot_id"
 
 
 class NodeError(Exception):
-    """A refusal or a failure on a node: what is wrong, why it matters, and what to do (``fix``)."""
+    """Refusal or failure on a node, with its remedy (``fix``).
+
+    ``what`` is what is wrong and why it matters.
+    """
 
     def __init__(self, what: str, fix: str = "") -> None:
         super().__init__(f"{what} {fix}".strip())
@@ -27,7 +33,10 @@ class NodeError(Exception):
 
 
 class Fenced(NodeError):
-    """A refusal: another run has been here, or at work on this cluster, with the number ``highest``, which is greater than this run's."""
+    """Refusal of a run by its fencing number.
+
+    Another run had this machine or this cluster with the number ``highest``, which is greater than this run's.
+    """
 
     def __init__(self, number: int, highest: int, where: str) -> None:
         super().__init__(
@@ -38,7 +47,7 @@ class Fenced(NodeError):
 
 
 def read_text(path: str) -> str:
-    """Return a small file's text without the white space around it, "" where it can't be read."""
+    """Return a small file's stripped text, "" where it can't be read."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read(65536).strip()
@@ -47,7 +56,7 @@ def read_text(path: str) -> str:
 
 
 def require_machine(expected: t.Optional[str], path: str = MACHINE_ID_FILE) -> str:
-    """Return this machine's ID, and refuse where it isn't the expected one (docs/architecture.md, "How a machine is reached").
+    """Return this machine's ID; refuse an unexpected one (docs/architecture.md, "How a machine is reached").
 
     Raises:
         NodeError: another machine-id, or none although one is expected.
@@ -69,7 +78,7 @@ def require_fencing(number: t.Optional[int], directory: str = STATE_DIRECTORY, *
     A higher one is kept, unless ``keep`` is False (check mode).
 
     Raises:
-        Fenced: a later run has been here: this one lost its lock.
+        Fenced: a later run has been on this machine: this one lost its lock.
         NodeError: what is kept is no number.
     """
     if number is None:
@@ -81,7 +90,9 @@ def require_fencing(number: t.Optional[int], directory: str = STATE_DIRECTORY, *
 
 
 def compare_number(path: str, number: int, where: str, *, keep: bool) -> None:
-    """Refuse a number lower than the one that a file keeps; a higher one is kept, where that is wanted. The caller holds :func:`exclusive`.
+    """Refuse a number lower than the one that a file keeps.
+
+    A higher one is written to the file where ``keep`` is True. The caller holds :func:`exclusive`.
 
     Args:
         path: the file.
@@ -104,12 +115,13 @@ def compare_number(path: str, number: int, where: str, *, keep: bool) -> None:
 
 
 def require_claim(identity: str, directory: str = STATE_DIRECTORY, kubernetes: str = KUBERNETES_DIRECTORY) -> None:
-    """Refuse an existing host that was given back, or claimed by somebody else, since the caller learned whose it is (node/host/claim.py).
+    """Refuse an existing host whose claim has changed (node/host/claim.py).
 
-    A host without a claim that carries a cluster is refused by nobody: its claim was deleted by hand.
+    It was released, or claimed for another machine, since the caller read its claim. A host without a claim that
+    carries a cluster is not refused: its claim was deleted by hand.
 
     Raises:
-        NodeError: the claim is another's, or there is none and nothing of a cluster.
+        NodeError: the claim is another machine's, or there is neither a claim nor any file of a cluster.
     """
     text = read_text(os.path.join(directory, "claim.json"))
     try:
@@ -130,7 +142,10 @@ def require_claim(identity: str, directory: str = STATE_DIRECTORY, kubernetes: s
 
 @contextlib.contextmanager
 def exclusive(directory: str = STATE_DIRECTORY) -> t.Iterator[None]:
-    """Hold this machine's own lock; the kernel takes it back when the process dies."""
+    """Hold this machine's own lock within the context.
+
+    The kernel releases it when the process dies.
+    """
     os.makedirs(directory, mode=0o700, exist_ok=True)
     descriptor = os.open(os.path.join(directory, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -141,7 +156,10 @@ def exclusive(directory: str = STATE_DIRECTORY) -> t.Iterator[None]:
 
 
 def write_atomically(path: str, content: bytes, mode: int = 0o600, uid: int = -1, gid: int = -1) -> None:
-    """Write a file so that it is there whole or not at all, even after a power cut; at no time is ``mode`` exceeded."""
+    """Write a file atomically.
+
+    It is there completely or not at all, even after a power cut. At no time does the file grant more than ``mode``.
+    """
     directory = os.path.dirname(path)
     partial = os.path.join(directory, f".{os.path.basename(path)}.{os.getpid()}.partial")
     with contextlib.suppress(FileNotFoundError):
@@ -163,7 +181,7 @@ def write_atomically(path: str, content: bytes, mode: int = 0o600, uid: int = -1
 
 
 def sync_directory(path: str) -> None:
-    """Wait until what was renamed, made or removed in a folder outlives a power cut."""
+    """Wait until a folder's renames, creations and removals are on disk."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""HTTP and HTTPS with a deadline, for what runs on a node: the standard library alone."""
+"""HTTP and HTTPS client with a deadline, for code on a node.
+
+It needs the standard library alone.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ _LONGEST_NAME = 253
 
 @contextlib.contextmanager
 def memory_file(text: str) -> t.Iterator[str]:
-    """Give a path under which this process reads a text, while within.
+    """Yield a path under which this process reads a text.
 
     Where the system has no files in memory (macOS), it is a file in a folder that only its owner enters.
     """
@@ -51,10 +54,11 @@ def memory_file(text: str) -> t.Iterator[str]:
 
 
 class Unreachable(Exception):
-    """No HTTP answer came: refused, timed out, name not found, or the TLS handshake failed.
+    """Failure of a request that got no complete HTTP answer.
 
-    ``url`` is what was asked and ``reason`` says why in words. It never means that the server is dead: only that it
-    did not answer here and now.
+    The connection was refused, timed out or broke, the name was not found, or the TLS handshake failed. ``url`` is what
+    was asked, and ``reason`` is why in words. It never means that the server is dead: only that it did not answer here
+    and now.
     """
 
     def __init__(self, url: str, reason: str) -> None:
@@ -64,7 +68,10 @@ class Unreachable(Exception):
 
 
 class NotAsked(Unreachable):
-    """Nothing was sent: the URL is malformed, or plain HTTP where there are credentials, which belong to an encrypted server."""
+    """Refusal to send a request.
+
+    The URL is malformed, or is plain HTTP although there are credentials, which need an encrypted connection.
+    """
 
     def __init__(self, url: str, reason: str) -> None:
         super().__init__(url, reason)
@@ -73,7 +80,7 @@ class NotAsked(Unreachable):
 
 @dataclass(frozen=True)
 class Answer:
-    """An HTTP answer: status code, headers with lower-case names, the whole body."""
+    """HTTP answer: status code, headers with lower-case names, whole body."""
 
     status: int
     headers: dict[str, str]
@@ -109,7 +116,9 @@ def client_context(
 
 
 def split_url(url: str) -> tuple[str, str, int]:
-    """Return scheme, host and port of the URL of a server, ``https://host:port``; an IPv6 address without brackets.
+    """Return scheme, host and port of a server's URL, ``https://host:port``.
+
+    An IPv6 address is returned without brackets.
 
     Raises:
         ValueError: it is not http or https, or its host is neither an IP address nor a DNS name.
@@ -137,7 +146,10 @@ def _is_name(text: str) -> bool:
 
 
 class _Bounded(io.RawIOBase):
-    """What a socket receives, with a bound for each read and one for all of them: a server that drips bytes ends at the latter."""
+    """Reader of a socket with time limits per read and in total.
+
+    The limit in total ends a response that comes byte by byte.
+    """
 
     def __init__(self, received: t.Any, sock: socket.socket, each: float, deadline: float) -> None:
         super().__init__()
@@ -161,7 +173,7 @@ class _Bounded(io.RawIOBase):
 
 
 class _Response(http.client.HTTPResponse):
-    """A response whose status line and headers, too, come within the bound."""
+    """HTTP response whose status line and headers have a time limit, too."""
 
     def __init__(self, sock: socket.socket, *arguments: t.Any, each: float, deadline: float, **named: t.Any) -> None:
         super().__init__(sock, *arguments, **named)
@@ -172,13 +184,21 @@ class _Response(http.client.HTTPResponse):
 
 
 def bound(connection: http.client.HTTPConnection, each: float, total: float) -> None:
-    """Give the next answer of a connection a bound: so many seconds for each read, and for all of them until its body begins."""
+    """Set the time limits of a connection's next answer.
+
+    Args:
+        connection: the connection.
+        each: seconds for each read.
+        total: seconds for all reads until the body begins.
+    """
     made = functools.partial(_Response, each=each, deadline=time.monotonic() + total)
     connection.response_class = t.cast(t.Any, made)
 
 
 class HttpClient:
-    """One connection, kept open between requests; not for use by several threads at once.
+    """HTTP connection that stays open between requests.
+
+    It is not for use by several threads at once.
 
     Args:
         url: ``https://host:port`` or ``http://host:port``.
@@ -186,7 +206,7 @@ class HttpClient:
         timeout: seconds for the whole of one request, connecting included.
 
     Raises:
-        NotAsked: the URL is none.
+        NotAsked: the URL is malformed.
     """
 
     def __init__(self, url: str, context: t.Optional[ssl.SSLContext], timeout: float) -> None:

@@ -1,9 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Facts that differ between Kubernetes versions, as data with their source.
+"""Tables of facts that differ between Kubernetes versions, with their sources.
 
-Nothing else decides by a Kubernetes version's number, but for the tables of fields (fields.py) and of etcd's releases (etcd_releases.py).
+No other code depends on a Kubernetes version's number, but for the tables of fields (fields.py) and of etcd's releases
+(etcd_releases.py).
 
 The tables are those of docs/reference/kubeadm.md. What that page marks with ~ is marked with ~ here.
 A table lists (first minor of 1.x, value), the newest first. A pre-release counts as its minor.
@@ -136,7 +137,10 @@ _CLOUD_PROVIDERS_ALWAYS = ("", "external")
 
 @dataclass(frozen=True)
 class _Gate:
-    """Minors: `since` kubeadm knows the gate, `on` it is on by default (None = never), `ga`, `gone` its name is an error again."""
+    """Feature gate of kubeadm, with the minor versions that change it.
+
+    `since` kubeadm knows the gate, `on` it is on by default (None = never), `ga`, `gone` its name is an error again.
+    """
 
     since: int
     on: int | None = None
@@ -164,31 +168,28 @@ _KUBELET_LOCAL_MODE_MINORS = (31, 36)
 
 
 def _pick(table: Iterable[tuple[int, _T]], version: str) -> _T:
-    """Return the value of a table ((first minor of 1.x, value), the newest first) for a version."""
+    """Return a version's value from a table (first minor of 1.x and value, newest first)."""
     at = parse(version)
     return next(value for minor, value in table if at.at_least(minor))
 
 
 def role_labels(version: str) -> tuple[str, ...]:
-    """The role labels kubeadm puts on a control plane node (docs/reference/kubeadm.md, "Labels and taints")."""
+    """Return the role labels of a control plane node (docs/reference/kubeadm.md, "Labels and taints")."""
     return _pick(_ROLE_LABELS, version)
 
 
 def default_taint_keys(version: str) -> tuple[str, ...]:
-    """The keys of the NoSchedule taints kubeadm puts on a control plane node.
-
-    Source: docs/reference/kubeadm.md, "Labels and taints".
-    """
+    """Return the keys of kubeadm's NoSchedule taints (docs/reference/kubeadm.md, "Labels and taints")."""
     return _pick(_TAINT_KEYS, version)
 
 
 def dns_toleration_keys(version: str) -> tuple[str, ...]:
-    """The keys of the control plane taints that kubeadm's CoreDNS tolerates."""
+    """Return the keys of the control plane taints that CoreDNS tolerates."""
     return _pick(_DNS_TOLERATIONS, version)
 
 
 def kubelet_config_map_name(version: str, gates: Mapping[str, object] | None = None) -> str:
-    """Return the name of the kubelet ConfigMap that kubeadm of this version reads, with these feature gates.
+    """Return the kubelet ConfigMap's name for a version and its feature gates.
 
     Source: docs/reference/kubeadm.md, "Stored objects".
     """
@@ -198,7 +199,7 @@ def kubelet_config_map_name(version: str, gates: Mapping[str, object] | None = N
 
 
 def kubelet_config_map_names(version: str) -> tuple[str, ...]:
-    """Return the names that the kubelet ConfigMap may have up to this version, the likelier first."""
+    """Return the kubelet ConfigMap's possible names up to this version, likeliest first."""
     at = parse(version)
     names = [f"{_KUBELET_CONFIG}-{at.major}.{minor}" for minor in (at.minor, at.minor - 1)]
     plain_first = _gate_default(version, _KUBELET_CONFIG_GATE)
@@ -206,17 +207,17 @@ def kubelet_config_map_names(version: str) -> tuple[str, ...]:
 
 
 def has_cluster_status(version: str) -> bool:
-    """Whether kubeadm-config has the key ClusterStatus: up to 1.21 (docs/reference/kubeadm.md, "Stored objects")."""
+    """Return whether kubeadm-config has ClusterStatus: up to 1.21 (docs/reference/kubeadm.md, "Stored objects")."""
     return not parse(version).at_least(_CLUSTER_STATUS_UNTIL + 1)
 
 
 def has_super_admin(version: str) -> bool:
-    """Whether `kubeadm init` makes super-admin.conf on its node (docs/reference/kubeadm.md, "Files and ports")."""
+    """Return whether `kubeadm init` writes super-admin.conf (docs/reference/kubeadm.md, "Files and ports")."""
     return parse(version).at_least(_SUPER_ADMIN_SINCE)
 
 
 def makes_kubelet_client_binding(version: str) -> bool:
-    """Whether kubeadm itself makes the ClusterRoleBinding kubeadm:apiserver-kubelet-client.
+    """Return whether kubeadm creates the ClusterRoleBinding kubeadm:apiserver-kubelet-client.
 
     Source: docs/reference/cluster_api.md, "Rollout".
     """
@@ -224,40 +225,43 @@ def makes_kubelet_client_binding(version: str) -> bool:
 
 
 def joins_have_own_timeouts(version: str) -> bool:
-    """Whether a join's timeouts are in its own configuration; before, the health check's is in kubeadm-config."""
+    """Return whether the JoinConfiguration has the timeouts.
+
+    In older versions the health check's timeout is in kubeadm-config.
+    """
     return parse(version).at_least(api(OWN_TIMEOUTS).written_from)
 
 
 def patches_flag(version: str) -> str:
-    """The flag of `kubeadm init|join|upgrade` for patches where the configuration has no field ("" = none).
+    """Return kubeadm's command-line flag for patches (docs/reference/kubeadm.md, "Patches").
 
-    Source: docs/reference/kubeadm.md, "Patches".
+    It is for configurations that have no field for patches ("" = none).
     """
     return _pick(_PATCHES_FLAGS, version)
 
 
 def patch_targets(version: str) -> tuple[str, ...]:
-    """What files in patches.directory may patch (docs/reference/kubeadm.md, "Patches")."""
+    """Return the targets that patches may have (docs/reference/kubeadm.md, "Patches")."""
     return (*_STATIC_PODS, *_pick(_PATCH_TARGETS, version)) if patches_flag(version) else ()
 
 
 def default_cri_socket(version: str) -> str:
-    """The CRI socket kubeadm takes when none is given and none is detected.
+    """Return kubeadm's default CRI socket (docs/reference/kubeadm.md, "Container runtime").
 
-    Source: docs/reference/kubeadm.md, "Container runtime".
+    kubeadm uses it where none is given and none is detected.
     """
     return _pick(_CRI_SOCKETS, version)
 
 
 def default_image_repository(version: str) -> str:
-    """kubeadm's default registry (docs/reference/kubeadm.md, "Image registry")."""
+    """Return kubeadm's default registry (docs/reference/kubeadm.md, "Image registry")."""
     at = parse(version)
     backported = at.patch >= _NEW_REGISTRY_PATCHES.get(at.minor, 1 << 30)
     return _NEW_REGISTRY if at.at_least(_NEW_REGISTRY_SINCE) or backported else OLD_REGISTRY
 
 
 def minimum_external_etcd(version: str) -> str | None:
-    """The oldest external etcd that kubeadm of this version accepts; None = not known.
+    """Return the oldest external etcd that kubeadm accepts; None = not known.
 
     Source: docs/reference/kubeadm.md, "External etcd".
     """
@@ -265,7 +269,7 @@ def minimum_external_etcd(version: str) -> str | None:
 
 
 def feature_gates(version: Version) -> tuple[str, ...]:
-    """Return the feature gates that kubeadm of this version is known to have.
+    """Return the known feature gates of this version's kubeadm.
 
     Source: docs/reference/kubeadm.md, "Feature gates".
     """
@@ -277,7 +281,7 @@ def feature_gates(version: Version) -> tuple[str, ...]:
 
 
 def feature_gate_refused(version: Version, gate: str) -> bool:
-    """Whether kubeadm of this version fails for the feature gate's name (docs/reference/kubeadm.md, "Feature gates").
+    """Return whether kubeadm refuses the feature gate's name (docs/reference/kubeadm.md, "Feature gates").
 
     Of a version newer than these tables only a gate that was removed is refused: it may have gates that are not in them.
     """
@@ -285,13 +289,13 @@ def feature_gate_refused(version: Version, gate: str) -> bool:
 
 
 def _gate_default(version: str, gate: str) -> bool:
-    """Whether the gate is on where nobody says otherwise; what went GA stays on."""
+    """Return whether the gate is on by default (also after GA)."""
     one = _FEATURE_GATES[gate]
     return one.on is not None and parse(version).at_least(one.on)
 
 
 def gate_on(version: str, gate: str, gates: Mapping[str, object] | None) -> bool:
-    """Whether the gate is on with these feature gates; false for a version that has none of this name."""
+    """Return whether the gate is on; False where the version lacks it."""
     one, at = _FEATURE_GATES[gate], parse(version)
     default = _gate_default(version, gate)
     if not at.at_least(one.since) or (one.ga is not None and at.at_least(one.ga)):
@@ -300,14 +304,14 @@ def gate_on(version: str, gate: str, gates: Mapping[str, object] | None) -> bool
 
 
 def cluster_api_gates(version: str) -> dict[str, bool]:
-    """Return the feature gates that Cluster API sets unless the user says otherwise."""
+    """Return the feature gates that Cluster API sets by default."""
     first, gone = _KUBELET_LOCAL_MODE_MINORS
     at = parse(version)
     return {KUBELET_LOCAL_MODE_GATE: True} if at.at_least(first) and not at.at_least(gone) else {}
 
 
 def encryption_algorithms(version: Version) -> tuple[str, ...]:
-    """Return the values of encryptionAlgorithm that kubeadm of this version is known to have, none before v1beta4.
+    """Return the known values of encryptionAlgorithm, none before v1beta4.
 
     Source: docs/reference/kubeadm.md, "Encryption algorithms".
     """
@@ -315,7 +319,7 @@ def encryption_algorithms(version: Version) -> tuple[str, ...]:
 
 
 def encryption_algorithm_refused(version: Version, name: str) -> bool:
-    """Whether kubeadm of this version fails for the encryption algorithm.
+    """Return whether kubeadm refuses the encryption algorithm.
 
     Older kubeadm has no such field at all, which the conversion reports; a newer one may have algorithms that are not in the table.
     """
@@ -324,7 +328,7 @@ def encryption_algorithm_refused(version: Version, name: str) -> bool:
 
 
 def unknown_names(version: Version, cluster_configuration: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return path and name of the gates and the algorithm of a ClusterConfiguration (hub) that only a newer table can tell about."""
+    """Return path and name of gates and algorithm that the tables lack (ClusterConfiguration, hub)."""
     if version.known:
         return []
     gates = cluster_configuration.get("featureGates") or {}
@@ -336,7 +340,7 @@ def unknown_names(version: Version, cluster_configuration: Mapping[str, Any]) ->
 
 
 def cloud_providers(version: Version) -> tuple[str, ...]:
-    """Return the values of `--cloud-provider` with which the components of this version start."""
+    """Return the values of `--cloud-provider` that this version's components accept."""
     return (
         *_CLOUD_PROVIDERS_ALWAYS,
         *(name for name, gone in _CLOUD_PROVIDERS.items() if not version.at_least(gone)),
@@ -344,43 +348,37 @@ def cloud_providers(version: Version) -> tuple[str, ...]:
 
 
 def kubelet_skew(version: Version) -> int:
-    """Return how many minor versions a kubelet may be older than API servers of this version.
-
-    Source: docs/reference/kubeadm.md, "Version skew".
-    """
+    """Return how many minors a kubelet may be behind API servers (docs/reference/kubeadm.md, "Version skew")."""
     return _pick(_KUBELET_SKEW, str(version))
 
 
 def kubelet_upgrade_skew(version: Version) -> int:
-    """Return how many minor versions a kubelet may be older than an upgrade's target.
-
-    Source: docs/reference/kubeadm.md, "Version skew".
-    """
+    """Return how many minors a kubelet may be behind an upgrade target (docs/reference/kubeadm.md, "Version skew")."""
     return _pick(_KUBELET_UPGRADE_SKEW, str(version))
 
 
 def certs_command(version: str) -> tuple[str, ...]:
-    """Return kubeadm's words before `renew` (docs/reference/kubeadm.md, "Certificates")."""
+    """Return kubeadm's subcommand words before `renew` (docs/reference/kubeadm.md, "Certificates")."""
     return ("certs",) if parse(version).at_least(_CERTS_SINCE) else ("alpha", "certs")
 
 
 def host_programs(version: str) -> tuple[str, ...]:
-    """Return the programs that kubeadm of this version insists on."""
+    """Return the host programs that kubeadm's preflight checks require."""
     return _within(_HOST_PROGRAMS, version)
 
 
 def host_sysctls(version: str) -> tuple[str, ...]:
-    """Return the kernel's settings, as paths below /proc/sys, that kubeadm of this version wants to be 1."""
+    """Return the kernel settings that kubeadm requires to be 1 (paths below /proc/sys)."""
     return _within(_HOST_SYSCTLS, version)
 
 
 def cgroup_v1(version: str) -> str:
-    """Return what the kubelet of this version says of cgroup v1: "", "deprecated" or "refused"."""
+    """Return the kubelet's support of cgroup v1: "", "deprecated" or "refused"."""
     return _pick(_CGROUP_V1, version)
 
 
 def sets_systemd_cgroups(version: str) -> bool:
-    """Whether kubeadm gives kubelets the cgroup driver systemd where nobody says otherwise.
+    """Return whether kubeadm's default cgroup driver for kubelets is systemd.
 
     Source: docs/reference/kubeadm.md, "Container runtime".
     """
@@ -388,7 +386,10 @@ def sets_systemd_cgroups(version: str) -> bool:
 
 
 def drain_options(kubectl: str, unreachable: bool) -> tuple[str, ...]:
-    """Return the options of `kubectl drain` of this version for pods' own data, and for a Node whose kubelet is silent."""
+    """Return version-dependent options of `kubectl drain`.
+
+    They are for pods' own data (emptyDir) and for a Node whose kubelet is unreachable.
+    """
     quick = _pick(_DRAIN_NO_WAIT, kubectl) if unreachable else ""
     return (_pick(_DRAIN_EMPTYDIR, kubectl), *((quick,) if quick else ()))
 

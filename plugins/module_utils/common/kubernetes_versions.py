@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kubernetes versions: parsing, comparing, and the kubeadm API version that fits one.
+"""Kubernetes versions: parser, comparison, and the fitting kubeadm API version.
 
 Source: docs/reference/kubeadm.md, "API versions".
 """
@@ -31,7 +31,7 @@ KUBEADM_GROUP = "kubeadm.k8s.io"
 
 @dataclass(frozen=True)
 class Api:
-    """One API version of kubeadm's configuration.
+    """API version of kubeadm's configuration.
 
     `name` as in an apiVersion; kubeadm writes it from the minor `written_from` on and reads it from `written_from` to `read_until` (None =
     still). Tables of fields name an API by its `number`, its place in APIS.
@@ -44,7 +44,7 @@ class Api:
 
     @property
     def api_version(self) -> str:
-        """For example "kubeadm.k8s.io/v1beta3"."""
+        """The apiVersion, for example "kubeadm.k8s.io/v1beta3"."""
         return f"{KUBEADM_GROUP}/{self.name}"
 
 
@@ -61,7 +61,7 @@ APIS: tuple[Api, ...] = (
 @functools.total_ordering
 @dataclass(frozen=True, eq=False)
 class Version:
-    """A Kubernetes version. Ordering follows semantic versioning 2.0 (pre-releases first, build metadata ignored)."""
+    """Kubernetes version, ordered by semantic versioning 2.0 (pre-releases first, build metadata ignored)."""
 
     major: int
     minor: int
@@ -91,39 +91,54 @@ class Version:
         return self._key() < other._key()
 
     def at_least(self, minor: int) -> bool:
-        """Whether this is 1.`minor` or newer, pre-releases judged by their minor."""
+        """Return whether this is 1.`minor` or newer (a pre-release counts as its minor)."""
         return (self.major, self.minor) >= (1, minor)
 
     def minors_after(self, other: Version) -> int:
-        """Return how many minor versions this is newer than another; below 0 where it is older. A major version is beyond any."""
+        """Return the number of minor versions that this is newer.
+
+        It is below 0 where this is older. A major version counts more than any number of minor versions.
+        """
         return (self.major - other.major) * _MINORS_OF_A_MAJOR + self.minor - other.minor
 
     def same_minor(self, other: Version) -> bool:
-        """Whether both differ in nothing but the patch level."""
+        """Return whether both have the same major and minor version."""
         return self.minors_after(other) == 0
 
     def follows(self, other: Version) -> bool:
-        """Whether no minor version is skipped on the way from another one, which is not newer, to this."""
+        """Return whether an upgrade from `other` skips no minor version.
+
+        `other` must not be newer.
+        """
         return self.minors_after(other) <= 1
 
     def within_one_minor(self, other: Version) -> bool:
-        """Whether both are at most one minor version apart."""
+        """Return whether both are at most one minor version apart."""
         return abs(self.minors_after(other)) <= 1
 
     @property
     def supported(self) -> bool:
-        """Whether there is a kubeadm API for this version here; a minor newer than the tables counts as having the newest."""
+        """Support of this version by a known kubeadm API.
+
+        A minor newer than the tables counts as having the newest API.
+        """
         return self.major == 1 and self.at_least(OLDEST_MINOR)
 
     @property
     def known(self) -> bool:
-        """Whether the tables of kubernetes_facts.py reach as far as this version; a newer one may have what they don't."""
+        """Coverage of this version by the tables of kubernetes_facts.py.
+
+        A newer version may have more than they list.
+        """
         return (self.major, self.minor) <= (1, NEWEST_KNOWN_MINOR)
 
 
 @dataclass(frozen=True)
 class ApiChoice:
-    """The kubeadm API for a version; `known` is False where the Kubernetes version is newer than this code."""
+    """Choice of the kubeadm API for a Kubernetes version.
+
+    `known` is False where the Kubernetes version is newer than the tables.
+    """
 
     api: Api
     known: bool
@@ -135,23 +150,27 @@ class ApiChoice:
 
     @property
     def api_version(self) -> str:
-        """For example "kubeadm.k8s.io/v1beta3"."""
+        """The apiVersion, for example "kubeadm.k8s.io/v1beta3"."""
         return self.api.api_version
 
 
 def api(number: int) -> Api:
-    """Return the API version of that number."""
+    """Return the API version of a number."""
     return next(each for each in APIS if each.number == number)
 
 
 def api_of(api_version: str) -> Api | None:
-    """Return the API version of "v1beta2" or "kubeadm.k8s.io/v1beta2"; None for what is not read here."""
+    """Return the API version of a name, None for unsupported ones ("v1beta2" or "kubeadm.k8s.io/v1beta2")."""
     return next((each for each in APIS if api_version in (each.name, each.api_version)), None)
 
 
 @functools.lru_cache(maxsize=256)
 def parse(text: str) -> Version:
-    """A Version from "v1.20.2" or "1.20.2-rc.1+build" (semantic versioning 2.0); raises ValueError that says what is wrong."""
+    """Return a Version from "v1.20.2" or "1.20.2-rc.1+build" (semantic versioning 2.0).
+
+    Raises:
+        ValueError: the text is no version; the message states the problem.
+    """
     match = _CORE.fullmatch(text)
     if match is None:
         raise ValueError(
@@ -183,7 +202,7 @@ def _shown(text: str) -> str:
 
 
 def with_v(text: str) -> str:
-    """Return a version's text with the "v" that Cluster API's webhook would put before it."""
+    """Return a version's text with the "v" that Cluster API's webhook adds."""
     return f"v{text}" if text[:1].isdigit() else text
 
 
@@ -196,7 +215,7 @@ def read_version(text: str) -> Version | None:
 
 
 def api_version_for(version: str) -> ApiChoice:
-    """The kubeadm API that kubeadm of this Kubernetes version writes (docs/reference/kubeadm.md, "API versions").
+    """Return the kubeadm API that a Kubernetes version writes (docs/reference/kubeadm.md, "API versions").
 
     Newer than known: the newest API, flagged. Older than 1.16: ManifestError.
     """
@@ -218,12 +237,15 @@ def api_version_for(version: str) -> ApiChoice:
 
 
 def typical_version(number: int) -> str:
-    """Return the newest known Kubernetes version that writes API number `number`, for what depends on the minor alone."""
+    """Return the newest known Kubernetes version that writes API `number`.
+
+    It serves for facts that depend on the minor alone.
+    """
     later = [each.written_from for each in APIS if each.number > number]
     return f"v1.{max(OLDEST_MINOR, (later[0] - 1) if later else NEWEST_KNOWN_MINOR)}.0"
 
 
 def readable_by(version: str, number: int) -> bool:
-    """Whether kubeadm of this version reads API number `number` (docs/reference/kubeadm.md, "API versions")."""
+    """Return whether kubeadm of this version reads API `number` (docs/reference/kubeadm.md, "API versions")."""
     one, at = api(number), parse(version)
     return at.at_least(one.written_from) and (one.read_until is None or not at.at_least(one.read_until + 1))

@@ -1,11 +1,12 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Text as people are shown it: nothing in it can move a cursor, hide itself or pass for a line of ours (docs/architecture.md).
+"""Escaping of untrusted text before it is shown (docs/architecture.md).
 
-Hosts, members of etcd, manifests and Actions say what they like. Whatever is shown has passed here: results of modules
-(``node/module.py``), results and lines of the controller's actions (``plugin_utils/calls/screen.py``), the journal, Events and conditions.
-Standard library alone: it runs on nodes, too.
+Text of hosts, etcd members, manifests and Actions must not move a cursor, hide a part of itself or pass for another
+line. All text that is shown is escaped here: results of modules (``node/module.py``), results and lines of the
+controller's actions (``plugin_utils/calls/screen.py``), the journal, Events and conditions. Standard library alone: it
+runs on nodes, too.
 """
 
 from __future__ import annotations
@@ -26,29 +27,41 @@ _TEXTS = frozenset({"msg", "message", "fix", "diff", "problem", "problems", "rea
 
 
 def visible(text: str) -> str:
-    """Return a text with what a terminal would obey or hide written out (``\\x1b``, ``\\u202e``); lines and tabs stay."""
+    """Return a text with control and hidden characters escaped (``\\x1b``, ``\\u202e``).
+
+    Line feeds and tabs stay.
+    """
     if text.isascii() and text.isprintable():
         return text
     return _HIDDEN.sub(lambda found: ascii(found.group())[1:-1], text.replace("\r\n", "\n"))
 
 
 def one_line(text: str) -> str:
-    """Return a text as :func:`visible` does, in one line: line feeds and tabs become spaces."""
+    """Return a text as :func:`visible` does, in one line.
+
+    Line feeds and tabs become spaces.
+    """
     return text if text.isascii() and text.isprintable() else visible(_BREAK.sub(" ", text))
 
 
 def block(lines: Iterable[str]) -> str:
-    """Return lines as one text; a line feed within one of them begins no line."""
+    """Return lines joined as one text.
+
+    Line feeds within a line become spaces.
+    """
     return "\n".join(one_line(each) for each in lines)
 
 
 def lines(text: str) -> list[str]:
-    """Return the lines of a text, each as :func:`one_line` does; nothing but a line feed ends one."""
+    """Return the lines of a text, each as :func:`one_line` does.
+
+    Only a line feed ends a line.
+    """
     return [one_line(each) for each in text.replace("\r\n", "\n").split("\n")]
 
 
 def legible(document: Any, write: Callable[[str], str] = one_line) -> Any:
-    """Return a copy of a JSON document whose every text, keys included, is written by ``write``."""
+    """Return a JSON document's copy with texts and keys changed by ``write``."""
     if isinstance(document, str):
         return write(document)
     if isinstance(document, Mapping):
@@ -59,7 +72,10 @@ def legible(document: Any, write: Callable[[str], str] = one_line) -> Any:
 
 
 def readable(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a task's result with its texts :func:`visible`, and without lone surrogates, for which Ansible refuses a whole result."""
+    """Return a task's result with its texts :func:`visible`, without lone surrogates.
+
+    Ansible refuses a whole result for one lone surrogate.
+    """
     return {key: _readable(value, key in _TEXTS) for key, value in result.items()}
 
 

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""etcd's quorum arithmetic. Standard library alone: it also runs on nodes.
+"""Quorum arithmetic of etcd.
+
+Standard library alone: it also runs on nodes.
 
 Source: docs/reference/cluster_api.md, "Quorum arithmetic".
 
@@ -19,7 +21,7 @@ from .values import clip
 
 @dataclass(frozen=True)
 class MemberState:
-    """One member as the arithmetic sees it.
+    """State of an etcd member for the quorum arithmetic.
 
     `id` is etcd's hex ID, `name` is "" for a member that was added and never started, `healthy` is True only where health
     was proven: unknown is False here (docs/reference/invariants.md, "Unknown is unhealthy").
@@ -32,28 +34,37 @@ class MemberState:
 
     @property
     def settled(self) -> bool:
-        """True for a member that started and votes: no membership change around it is unfinished."""
+        """Completion of a member's addition: True where it started and votes.
+
+        No membership change around it is unfinished.
+        """
         return bool(self.name) and not self.learner
 
     @property
     def counts(self) -> bool:
-        """True for a voter that is proven healthy."""
+        """Health of a voter: True only where it is proven."""
         return self.settled and self.healthy
 
     @property
     def title(self) -> str:
-        """The name in a form fit for messages and status (a host supplied it), the ID where it has none."""
+        """Name for messages and status, the ID where it has none.
+
+        The name is cut to size: a host supplied it.
+        """
         return clip(self.name, 80) or self.id
 
     def describe(self) -> str:
-        """The member as messages name it."""
+        """Return the member's description for messages."""
         kind = "learner " if self.learner else "member "
         return f"{kind}{self.title} ({self.id})" if self.name else f"{kind}{self.id} that never started"
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Voters, how many of them are proven healthy, the majority they need, and how many more may fail."""
+    """Quorum figures of a member list.
+
+    They are the voters, the proven healthy ones, the majority that is needed, and how many more may fail.
+    """
 
     voters: int
     healthy: int
@@ -65,16 +76,19 @@ class Figures:
 
     @property
     def tolerance(self) -> int:
-        """How many more voters may fail before the majority is gone; 0 where it is gone already."""
+        """Number of further voters that may fail before the majority is lost.
+
+        It is 0 where the majority is lost already.
+        """
         return max(0, self.healthy - self.quorum)
 
     @property
     def has_quorum(self) -> bool:
-        """Whether the proven healthy voters are a majority."""
+        """Quorum of the proven healthy voters: True where they are a majority."""
         return self.healthy >= self.quorum
 
     def document(self) -> dict[str, int]:
-        """The figures in the decision's form."""
+        """Return the figures as JSON types, for a decision."""
         return {"voters": self.voters, "healthy": self.healthy, "quorum": self.quorum, "tolerance": self.tolerance}
 
     def __str__(self) -> str:
@@ -83,7 +97,10 @@ class Figures:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a membership change is allowed, the figures on both sides, and why in words."""
+    """Verdict on a membership change, with its reason in words.
+
+    `before` and `after` are the figures without and with the change.
+    """
 
     allowed: bool
     before: Figures
@@ -91,7 +108,10 @@ class Verdict:
     why: str
 
     def certificate(self, leader: Optional[str], why_this_order: str = "") -> dict[str, Any]:
-        """The decision's `quorum` block; `leader` is the leader's name (its ID where it has none), None where unknown."""
+        """Return the decision's `quorum` block.
+
+        `leader` is the leader's name (its ID where it has none), None where unknown.
+        """
         return {
             "before": self.before.document(),
             "after": self.after.document(),
@@ -101,7 +121,7 @@ class Verdict:
 
 
 def figures(members: Iterable[MemberState]) -> Figures:
-    """The figures of a member list.
+    """Return the figures of a member list.
 
     A learner does not vote. A member without a name that is no learner does vote, as etcd counts it, and is not healthy.
     """
@@ -110,18 +130,21 @@ def figures(members: Iterable[MemberState]) -> Figures:
 
 
 def after_add(members: Sequence[MemberState]) -> Figures:
-    """The figures with one more voter: counted as failed, but as healthy with 0 or 1 voters, where nothing else is possible."""
+    """Return the figures with one more voter.
+
+    It counts as failed, but as healthy with 0 or 1 voters, where nothing else is possible.
+    """
     now = figures(members)
     return Figures(now.voters + 1, now.healthy + (1 if now.voters <= 1 else 0))
 
 
 def after_remove(members: Sequence[MemberState], member_id: str) -> Figures:
-    """The figures without the member of that ID."""
+    """Return the figures without the member of an ID."""
     return figures([member for member in members if member.id != member_id])
 
 
 def check_add(members: Sequence[MemberState]) -> Verdict:
-    """Whether one more voter may be added (docs/reference/invariants.md, "Quorum stays", "One change at a time").
+    """Evaluate the addition of a voter (docs/reference/invariants.md, "Quorum stays", "One change at a time").
 
     Refused while a learner or a member that never started exists, without quorum before, and where the target would have no
     quorum if the new voter failed (1 to 2 voters excepted).
@@ -138,7 +161,7 @@ def check_add(members: Sequence[MemberState]) -> Verdict:
 
 
 def check_remove(members: Sequence[MemberState], member_id: str, leader: Optional[str]) -> Verdict:
-    """Whether the member of that ID may be removed (docs/reference/invariants.md, "Quorum stays", "The last voter stays").
+    """Evaluate the removal of a member (docs/reference/invariants.md, "Quorum stays", "The last voter stays").
 
     `leader` is the leader's ID, None where it is unknown. Refused: the last voter, another change unfinished, no known leader,
     no quorum before (etcd could not commit the change) and no quorum after.
@@ -166,9 +189,10 @@ def check_remove(members: Sequence[MemberState], member_id: str, leader: Optiona
 
 
 def adds_beside_silent_voter(etcd: Optional[dict[str, Any]]) -> bool:
-    """Whether this etcd adds a member while a voter is not connected, as long as the rest has the target's quorum.
+    """Return whether this etcd adds a member beside a disconnected voter.
 
-    Only since 3.5.30 and 3.6.11; before, any silent voter made etcd refuse every addition
+    It does where the rest has the target's quorum, since 3.5.30 and 3.6.11; before, any silent voter made etcd refuse
+    every addition
     (docs/reference/invariants.md, "A silent voter blocks an addition"). Every member must be known to be new enough:
     whichever leads decides. Unknown counts as old.
     """
@@ -180,7 +204,10 @@ def adds_beside_silent_voter(etcd: Optional[dict[str, Any]]) -> bool:
 
 
 def minor_versions(etcd: Optional[dict[str, Any]]) -> dict[str, list[str]]:
-    """The IDs of the voters that told their etcd's version, by its major and minor version ("3.5"), the oldest first."""
+    """Return the voters' IDs by etcd's major and minor version ("3.5").
+
+    The oldest version is first. Voters that did not report their version are left out.
+    """
     statuses = (etcd or {}).get("statuses") or {}
     found: dict[tuple[int, ...], list[str]] = {}
     for member in (etcd or {}).get("members") or ():
@@ -191,15 +218,19 @@ def minor_versions(etcd: Optional[dict[str, Any]]) -> dict[str, list[str]]:
 
 
 def _version(text: Any) -> tuple[int, ...]:
-    """The three numbers of a version; () where it is none, which is older than any."""
+    """Return the three numbers of a version, () where it is none.
+
+    () counts as older than any version.
+    """
     parts = text.split("-")[0].split(".") if isinstance(text, str) else []
     return tuple(int(part) for part in parts) if len(parts) == 3 and all(part.isdecimal() for part in parts) else ()
 
 
 def member_states(etcd: Optional[dict[str, Any]]) -> list[MemberState]:
-    """The members of a snapshot's `workload.etcd`, [] where etcd could not be asked.
+    """Return a snapshot's etcd members, [] where etcd could not be asked.
 
-    Healthy means: its own status says so, no alarm names it, it knows a leader. Missing evidence is not health.
+    `etcd` is `workload.etcd`. Healthy means: its own status says so, no alarm names it, it knows a leader. Missing
+    evidence is not health.
     """
     if not etcd or not etcd.get("reachable"):
         return []

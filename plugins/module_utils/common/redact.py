@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Take secrets out of text that people are shown: kubeadm's output, messages, the journal.
+"""Redaction of secrets in text that is shown: kubeadm's output, messages, journal.
 
 Standard library only: it runs on nodes too. Redact before cutting a text to size, never after: half a secret can't be
-recognised. Too much taken out is a nuisance, too little is a leak: where in doubt, it goes.
+recognised. Too much redaction is a nuisance, too little is a leak: a doubtful text is redacted.
 """
 
 from __future__ import annotations
@@ -64,9 +64,10 @@ _BASE64_PEM = re.compile(r"LS0tLS1CRUdJTi[A-Za-z0-9+/=]+")
 
 
 def redact(text: str) -> str:
-    """Return ``text`` without PEM private keys (also cut off or base64), tokens, certificate keys, passwords.
+    """Return ``text`` with its secrets redacted.
 
-    Certificates, public keys and CA hashes stay: they are public and say what went wrong.
+    Secrets are PEM private keys (also cut off or base64), tokens, certificate keys and passwords. Certificates, public
+    keys and CA hashes stay: they are public and show what went wrong.
     """
     text = _RULES[0][0].sub("[redacted: private key]", text)
     text = _without_key_tails(text)
@@ -77,7 +78,10 @@ def redact(text: str) -> str:
 
 
 def _without_key_tails(text: str) -> str:
-    """Take out what is left of a key whose beginning was cut off: everything base64 before its END line."""
+    """Redact the rest of a private key whose beginning was cut off.
+
+    The rest is all base64 before the key's END line.
+    """
     parts = []
     position = 0
     for found in _PEM_END.finditer(text):

@@ -1,11 +1,12 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A secret's way from a node to the controller: unreadable in the module's output, which Ansible shows at -vvv.
+"""Encryption of secrets that a node returns to the controller.
 
-A node has Python's standard library alone, which has no cipher. HMAC-SHA256 is a pseudo-random function: run in counter mode
-it gives a key stream, and over nonce and ciphertext an authentication tag (encrypt-then-MAC, NIST SP 800-108 and RFC 7366). The key is
-made anew by the controller for each call and travels in the module's arguments, marked no_log.
+Ansible shows a module's output at -vvv: a secret must be unreadable in it. A node has Python's standard library
+alone, which has no cipher. HMAC-SHA256 is a pseudo-random function: run in counter mode it gives a key stream, and over
+nonce and ciphertext an authentication tag (encrypt-then-MAC, NIST SP 800-108 and RFC 7366). The controller makes a new
+key for each call; it is one of the module's arguments, marked no_log.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ _BLOCK_BYTES = 32
 
 
 class SealError(ValueError):
-    """What was given is no key, or is not what was sealed with it."""
+    """Refusal of a malformed key or of data not sealed with it."""
 
 
 def new_key() -> str:
-    """Return a new key, as text."""
+    """Return a new random key, as hexadecimal text."""
     return os.urandom(KEY_BYTES).hex()
 
 
@@ -39,7 +40,11 @@ def seal(key: str, data: bytes) -> str:
 
 
 def unseal(key: str, sealed: str) -> bytes:
-    """Return what was sealed. Raises :class:`SealError` where it was changed, or sealed with another key."""
+    """Return the data of a sealed text.
+
+    Raises:
+        SealError: the text was changed, or sealed with another key, or the key is malformed.
+    """
     encryption, authentication = _keys(key)
     try:
         raw = base64.b64decode(sealed, validate=True)

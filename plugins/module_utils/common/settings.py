@@ -1,10 +1,11 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Settings that a user may notice: how long, how often, how many.
+"""Settings that a user may notice: durations, intervals and counts.
 
-Seconds, where nothing else is said. What a manifest, an Action or a module's option can set is the default of that here. Bounds
-that nobody notices (how often a file is polled) are constants beside their code. Roles' defaults are in their ``defaults/main.yml``.
+Seconds, unless stated otherwise. What a manifest, an Action or a module's option can set has its default here. Bounds
+that no user notices (how often a file is polled) are constants beside their code. Roles' defaults are in their
+``defaults/main.yml``.
 """
 
 from __future__ import annotations

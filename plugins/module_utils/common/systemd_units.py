@@ -1,9 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Transient systemd units: a command that outlives the call and the run that started it.
+"""Transient systemd units for commands that outlive their run.
 
-Why: docs/architecture.md, "Commands that outlive a run".
+Such a command outlives the call and the run that started it. Why: docs/architecture.md, "Commands that outlive a run".
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ Runner = t.Callable[[t.Sequence[str]], "subprocess.CompletedProcess[str]"]
 
 @dataclass(frozen=True)
 class UnitState:
-    """What systemd says of a unit. ``loaded`` is False where it knows of none; ``exit_status`` only once it ended."""
+    """State of a systemd unit.
+
+    ``loaded`` is False where systemd has no such unit; ``exit_status`` is valid only once the unit has ended.
+    """
 
     loaded: bool
     running: bool
@@ -34,7 +37,7 @@ class UnitState:
 
 
 def run(words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Run a short command; raises NodeError as :func:`command.run` does."""
+    """Run a short command, or raise NodeError as :func:`command.run` does."""
     return command.run(words, why="A control plane machine needs systemd and kubeadm.")
 
 
@@ -55,9 +58,9 @@ def state(unit: str, runner: Runner = run) -> UnitState:
 
 
 def start(unit: str, description: str, words: t.Sequence[str], runner: Runner = run) -> None:
-    """Start a command as a transient unit. systemd itself refuses a name that is in use.
+    """Start a command as a transient unit.
 
-    ``words`` must hold nothing secret: it can be seen in the process list.
+    systemd itself refuses a name that is in use. ``words`` must hold nothing secret: the process list shows it.
 
     Raises:
         NodeError: systemd refused.
@@ -82,7 +85,10 @@ def start(unit: str, description: str, words: t.Sequence[str], runner: Runner = 
 
 
 def stop(unit: str, runner: Runner = run) -> None:
-    """End a unit and all its processes, and forget that it ever failed. A unit that isn't there is no error."""
+    """Stop a unit with all its processes, and reset its failed state.
+
+    A unit that does not exist is no error.
+    """
     runner(["systemctl", "kill", "--kill-who=all", "--signal=SIGTERM", f"{unit}.service"])
     done = runner(["systemctl", "stop", f"{unit}.service"])
     if done.returncode != 0 and state(unit, runner).running:

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Values that come from hosts, clocks and objects: times, one-line texts, the host of a URL, conditions, annotations."""
+"""Readers of values from hosts, clocks and objects.
+
+The values: times, one-line texts, the host of a URL, conditions, annotations.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ _LONGEST_TIME = 64
 
 
 def parse_time(text: Any) -> Optional[int]:
-    """Seconds since the epoch of an RFC 3339 time; None when the text is not one."""
+    """Return an RFC 3339 time in seconds since the epoch, or None."""
     return _parse_time(text) if isinstance(text, str) and len(text) < _LONGEST_TIME else None
 
 
@@ -39,23 +42,29 @@ def _parse_time(text: str) -> Optional[int]:
 
 
 def format_time(seconds: int) -> str:
-    """The RFC 3339 time, in UTC with seconds, of so many seconds since the epoch."""
+    """Return seconds since the epoch as an RFC 3339 time in UTC."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 def now_rfc3339() -> str:
-    """This host's time, RFC 3339 in UTC with seconds."""
+    """Return this host's time, RFC 3339 in UTC with seconds."""
     return format_time(int(time.time()))
 
 
 def clip(text: Any, limit: int = 240) -> str:
-    """Text that a host supplied, as one line of bounded length: it is data, never trusted to be short or plain."""
+    """Return a host's text as one line of at most `limit` characters.
+
+    Such text is never trusted to be short or plain.
+    """
     line = one_line(text if isinstance(text, str) else "").strip()
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def host_of(url: str) -> str:
-    """The host of a URL such as https://10.0.0.1:2380 or https://[fd00::1]:2380; "" where there is none."""
+    """Return the host of a URL, "" where there is none.
+
+    For example of https://10.0.0.1:2380 or https://[fd00::1]:2380.
+    """
     rest = url.partition("://")[2].partition("/")[0]
     if rest.startswith("["):
         return rest[1:].partition("]")[0]
@@ -63,13 +72,13 @@ def host_of(url: str) -> str:
 
 
 def shortened(texts: Sequence[str], most: int) -> str:
-    """The first ones in a list of texts for people, and how many more there are."""
+    """Return the first `most` texts and the number of the others."""
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
     return ", ".join(texts[:most]) + more
 
 
 def condition_of(obj: Object, kind: str) -> Object:
-    """The stored condition of that type, {} where there is none."""
+    """Return the object's condition of a type, {} where there is none."""
     for condition in (obj.get("status") or _EMPTY).get("conditions") or ():
         if condition.get("type") == kind:
             found: Object = condition
@@ -78,6 +87,6 @@ def condition_of(obj: Object, kind: str) -> Object:
 
 
 def annotations_of(obj: Object) -> Object:
-    """An object's annotations."""
+    """Return an object's annotations."""
     found: Object = (obj.get("metadata") or _EMPTY).get("annotations") or _EMPTY
     return found

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Options of every module that runs on a machine, and what it refuses first; keep in step with plugins/doc_fragments/_node.py."""
+"""Options of every module that runs on a machine, and their checks.
+
+Keep in step with plugins/doc_fragments/_node.py.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,9 @@ IMAGES: dict[str, t.Any] = {
 
 
 def check(params: t.Mapping[str, t.Any], *, check_mode: bool, ask_cluster: bool = True) -> None:
-    """Refuse the wrong machine, then a run that lost its lock, before anything else.
+    """Refuse the wrong machine, then a run that lost its lock.
+
+    A module calls it before anything else.
 
     Args:
         params: the module's.
@@ -52,7 +57,9 @@ def check(params: t.Mapping[str, t.Any], *, check_mode: bool, ask_cluster: bool 
 
 
 def hold(client: ApiClient, params: t.Mapping[str, t.Any], *, check_mode: bool) -> None:
-    """Refuse a run that lost its lock by the cluster's Lease, for a module that asks an API server anyway (``ask_cluster`` false).
+    """Refuse a run that lost its lock by the cluster's Lease.
+
+    For a module that asks an API server anyway (``ask_cluster`` false).
 
     Raises:
         guard.Fenced: it lost its lock. ApiError: the API refused. Unreachable: it did not answer.
@@ -64,7 +71,10 @@ def hold(client: ApiClient, params: t.Mapping[str, t.Any], *, check_mode: bool) 
 
 @contextlib.contextmanager
 def remembering(*, check_mode: bool) -> t.Iterator[None]:
-    """Keep on this machine the number that the cluster is found to have seen: its API may not answer the next time."""
+    """Store on this machine a higher fencing number that the cluster reports.
+
+    The cluster's API may not answer the next time.
+    """
     try:
         yield
     except guard.Fenced as error:
@@ -73,5 +83,8 @@ def remembering(*, check_mode: bool) -> t.Iterator[None]:
 
 
 def fenced(error: Exception) -> dict[str, int]:
-    """Return what a module's failure says of a number that is too small; nothing for another error."""
+    """Return a failure's result field for a too small fencing number.
+
+    It is empty for another error.
+    """
     return {"fenced": error.highest} if isinstance(error, guard.Fenced) else {}

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The AnsibleModule of every module of this collection: what it says is legible, and what it returns can be read."""
+"""The AnsibleModule of every module of this collection, with legible output.
+
+Its messages are legible, and its results can be read.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +16,21 @@ from ..common.legible import readable, visible
 
 
 class NodeModule(AnsibleModule):  # type: ignore[misc]
-    """AnsibleModule whose words pass :mod:`legible`: Ansible itself writes errors, warnings and diffs to a terminal unchanged."""
+    """AnsibleModule whose messages and results pass :mod:`legible`.
+
+    Ansible itself writes errors, warnings and diffs to a terminal unchanged.
+    """
 
     def exit_json(self, **result: t.Any) -> t.NoReturn:
-        """End well with this result."""
+        """Exit successfully with this result."""
         super().exit_json(**readable(result))
         raise AssertionError("exit_json returned")
 
     def fail_json(self, msg: str, **result: t.Any) -> t.NoReturn:
-        """End with an error."""
+        """Exit with an error message and this result."""
         super().fail_json(visible(str(msg)), **readable(result))
         raise AssertionError("fail_json returned")
 
     def warn(self, warning: str, **named: t.Any) -> None:
-        """Warn beside the result."""
+        """Add a warning to the result."""
         super().warn(visible(str(warning)), **named)

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A program of a Task, run to its end as a transient systemd unit that is never started twice.
+"""Command of a Task, run once as a transient systemd unit.
+
+It runs to its end and is never started twice.
 
 Why: docs/architecture.md, "Commands that outlive a run".
 """
@@ -50,7 +52,9 @@ exit "$kcp_rc"
 
 @dataclass(frozen=True)
 class Report:
-    """How far a program is. ``exit_status`` is None until it ended; ``head`` and ``tail`` are without secrets, at most 16 KiB each.
+    """State and output of a Task's command.
+
+    ``exit_status`` is None until it ended; ``head`` and ``tail`` are without secrets, at most 16 KiB each.
 
     ``said`` is what systemd says of one that was interrupted. No field is called path: where a module returns a
     path of a file that is there, Ansible writes that file's own ``state`` and ``size`` over the module's.
@@ -70,7 +74,7 @@ class Report:
 
 
 class TaskUnit:
-    """A program that was, or is to be, run under a name.
+    """Transient systemd unit that runs one command under a name.
 
     Args:
         name: what nothing else on this machine is named; letters, digits, "-", "_" and ".".
@@ -89,7 +93,7 @@ class TaskUnit:
         self._runner = runner
 
     def look(self) -> Report:
-        """Tell how far it is."""
+        """Return the command's state and output."""
         result = read_text(os.path.join(self._work, "result")).split()
         started = read_text(os.path.join(self._work, "started"))
         if len(result) == 2:
@@ -108,7 +112,9 @@ class TaskUnit:
         return self._told(INTERRUPTED, started, said=ended if state.loaded else gone)
 
     def run(self, argv: t.Sequence[str], *, timeout: int, wait: float) -> Report:
-        """Start it where it was never started, and wait for its end for so many seconds.
+        """Start the command if it never was, and wait for its end.
+
+        It waits at most ``wait`` seconds.
 
         Raises:
             NodeError: there is no such program, or systemd refused.
@@ -129,7 +135,7 @@ class TaskUnit:
         return Report(**{**report.__dict__, "changed": changed})
 
     def forget(self) -> bool:
-        """End it and remove what it left; returns whether there was anything."""
+        """Stop the unit and delete its files; return whether there were any."""
         found = os.path.isdir(self._work)
         if systemd_units.state(self.unit, self._runner).loaded:
             systemd_units.stop(self.unit, self._runner)
@@ -176,7 +182,10 @@ class TaskUnit:
 
 
 def read_output(path: str) -> tuple[str, str, int, str]:
-    """The first and the last 16 KiB of a file without secrets (the last "" where the first has it all), its size and its SHA-256."""
+    """Return a file's head and tail without secrets, size and SHA-256.
+
+    Head and tail are its first and last 16 KiB; the tail is "" where the head has it all.
+    """
     digest = hashlib.sha256()
     try:
         with open(path, "rb") as stream:

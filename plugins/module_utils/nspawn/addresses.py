@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The address pool: which address a machine or an endpoint gets, and which pods a machine may have. Pure."""
+"""Address pool of machines, endpoints and the machines' pods. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FIRST_INDEX = 10
 
 @dataclass(frozen=True)
 class Network:
-    """The bridge, the machines' subnet and the subnet that the machines' pods share."""
+    """Bridge, machines' subnet, and the subnet that their pods share."""
 
     bridge: str
     subnet: ipaddress.IPv4Network
@@ -35,17 +35,17 @@ class Network:
 
     @property
     def gateway(self) -> str:
-        """Return the bridge's own address, the first of the subnet."""
+        """The bridge's own address, the first of the subnet."""
         return str(self.subnet[1])
 
     def pods_of(self, address: str) -> ipaddress.IPv4Network:
-        """Return the /24 of pod addresses that belongs to the machine with this address."""
+        """Return a machine's /24 of pod addresses, by the machine's address."""
         index = int(ipaddress.IPv4Address(address)) - int(self.subnet.network_address)
         first = int(self.pod_subnet.network_address) + (index << (32 - POD_PREFIX))
         return ipaddress.IPv4Network((first, POD_PREFIX))
 
     def record(self) -> dict[str, str]:
-        """Return the JSON form, which ``network_of`` reads."""
+        """Return the network's JSON form, which ``network_of`` reads."""
         return {"bridge": self.bridge, "subnet": str(self.subnet), "podSubnet": str(self.pod_subnet)}
 
 
@@ -83,7 +83,9 @@ def _subnet(option: str, text: str) -> ipaddress.IPv4Network:
 
 
 def unreachable_networks(network: Network, texts: t.Iterable[str]) -> tuple[ipaddress.IPv4Network, ...]:
-    """Return the networks that machines are told at once not to reach.
+    """Return the networks that machines are told not to reach.
+
+    A machine's own kernel refuses them at once.
 
     Args:
         network: where the machines are.
@@ -135,13 +137,15 @@ def allocate(network: Network, taken: t.Mapping[str, str], wanted: t.Optional[st
 
 
 def link_address(name: str) -> str:
-    """Return a locally administered link address that belongs to a name."""
+    """Return a locally administered link address derived from a name."""
     digest = hashlib.sha256(name.encode()).digest()
     return ":".join(f"{byte:02x}" for byte in (0x02, *digest[:5]))
 
 
 def overlapping_routes(network: Network, routes: t.Iterable[t.Mapping[str, t.Any]]) -> list[str]:
-    """Return the host's routes, in words, that lead our addresses somewhere else than to our bridge.
+    """Return the host's routes that lead our addresses away from our bridge.
+
+    Each is text for a message.
 
     Args:
         network: the network.

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options that the provider's modules share, and what they become; in step with doc_fragments/_nspawn.py."""
+"""Shared options of the provider's modules, and the objects they become.
+
+Keep in step with doc_fragments/_nspawn.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Remove everything that the provider made on this host, also after crashes. The image cache stays."""
+"""Removal of everything that the provider made on this host.
+
+It works after crashes, too. The image cache stays.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ END_SECONDS = 15
 
 
 def everything(layout: Layout) -> dict[str, list[str]]:
-    """Remove all machines, endpoints, the bridge and the directory. Return the names of what was there."""
+    """Remove all machines, endpoints, bridges and the directory; return their names."""
     found = present(layout)
     known = read_json(layout.network) or {}
     for name in found["machines"]:
@@ -44,7 +47,7 @@ def present(layout: Layout) -> dict[str, list[str]]:
 
 
 def _bridges(layout: Layout) -> list[str]:
-    """Return bridges that were made for this directory, also one whose record is lost."""
+    """Return the bridges of this directory, also one whose record is lost."""
     found = []
     for name in sorted(os.listdir("/sys/class/net")):
         text = processes.read_file(f"/sys/class/net/{name}/ifalias").decode(errors="replace").strip()
@@ -54,7 +57,10 @@ def _bridges(layout: Layout) -> list[str]:
 
 
 def _end_strays(layout: Layout) -> None:
-    """End processes whose command line names our directory: what is left when its records were deleted by hand."""
+    """End processes whose command line names our directory.
+
+    They are left where its records were deleted by hand.
+    """
     prefixes = (f"--directory={layout.machines}/", f"{layout.endpoints}/")
 
     def strays() -> list[int]:

@@ -1,10 +1,13 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one error of this package."""
+"""Exception of this package."""
 
 from __future__ import annotations
 
 
 class NspawnError(Exception):
-    """What went wrong with a local machine, its image or its endpoint: what, where, why it matters and what to do."""
+    """Failure of a local machine, its image or its endpoint.
+
+    Its message has what failed, where, why it matters and the remedy.
+    """

@@ -21,7 +21,10 @@ LOCK_POLL_SECONDS = 0.1
 
 
 def write_atomic(path: str, text: str, mode: int = 0o600) -> None:
-    """Write a file so that readers, also after a crash, see the old text or the new one and nothing between."""
+    """Write a file atomically, also with regard to crashes.
+
+    Readers see the old text or the new one and nothing between.
+    """
     folder = os.path.dirname(path)
     descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=f".{os.path.basename(path)}.")
     try:
@@ -68,7 +71,10 @@ def read_json(path: str) -> t.Optional[dict[str, t.Any]]:
 
 
 def put(root: str, path: str, text: str, mode: int = 0o644) -> None:
-    """Write a file of a root file system that nobody uses yet; ``path`` is absolute inside it."""
+    """Write a file of an unused root file system.
+
+    ``path`` is absolute inside it.
+    """
     target = os.path.join(root, path.lstrip("/"))
     os.makedirs(os.path.dirname(target), mode=0o755, exist_ok=True)
     with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w", encoding="utf-8") as file:
@@ -77,7 +83,10 @@ def put(root: str, path: str, text: str, mode: int = 0o644) -> None:
 
 
 def link(root: str, path: str, target: str) -> None:
-    """Make a symbolic link in a root file system that nobody uses yet, replacing what is there."""
+    """Make a symbolic link in a root file system, replacing another.
+
+    The root file system is not used yet.
+    """
     where = os.path.join(root, path.lstrip("/"))
     os.makedirs(os.path.dirname(where), mode=0o755, exist_ok=True)
     if os.path.lexists(where):
@@ -87,7 +96,9 @@ def link(root: str, path: str, target: str) -> None:
 
 @contextlib.contextmanager
 def locked(path: str, timeout: float, waiting: t.Optional[t.Callable[[str], None]] = None) -> t.Iterator[None]:
-    """Hold an exclusive lock on a file; the kernel releases it when the process ends, however it ends.
+    """Hold an exclusive lock on a file.
+
+    The kernel releases it when the process ends, however it ends.
 
     Args:
         path: the lock file; made when missing. Its holder may remove it.
@@ -147,7 +158,7 @@ def _is_same_file(handle: int, path: str) -> bool:
 
 
 def link_tree(source: str, target: str, is_mutable: t.Callable[[str], bool]) -> None:
-    """Copy a folder, sharing the contents of files that never change in place by hard links.
+    """Copy a folder; files that never change in place become hard links.
 
     Args:
         source: an existing folder.
@@ -177,7 +188,7 @@ def _make_like(origin: str, copy: str) -> None:
 
 
 def remove_tree(path: str) -> None:
-    """Remove a folder and everything below; one that isn't there is removed already.
+    """Remove a folder and everything below it, if it exists.
 
     Raises:
         NspawnError: something is still mounted or in use below.
@@ -194,14 +205,17 @@ def remove_tree(path: str) -> None:
 
 
 def mounts_below(path: str) -> list[str]:
-    """Return what is mounted at or below a folder in this mount namespace, the deepest first."""
+    """Return the mount points at or below a folder, the deepest first.
+
+    They are those of this mount namespace.
+    """
     with open("/proc/self/mountinfo", encoding="utf-8") as file:
         points = [line.split()[4].replace("\\040", " ") for line in file]
     return sorted((each for each in points if each == path or each.startswith(f"{path}/")), key=len, reverse=True)
 
 
 def tail(path: str, lines: int = 20) -> str:
-    """Return the last lines of a text file, or an empty text where there is none."""
+    """Return the last lines of a text file, "" without one."""
     try:
         with open(path, "rb") as file:
             file.seek(0, os.SEEK_END)

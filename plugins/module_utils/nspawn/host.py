@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What this host needs before machines can run on it."""
+"""Requirements of machines on this host: root and packages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SERVICES = {"haproxy": "haproxy.service"}
 
 
 def require_root() -> None:
-    """Check that this process may do what machines need.
+    """Check that this process is root.
 
     Raises:
         NspawnError: it isn't root.
@@ -63,7 +63,10 @@ def missing_packages(packages: t.Iterable[str]) -> list[str]:
 
 
 def ensure_packages(packages: t.Iterable[str], progress: Progress) -> list[str]:
-    """Install what is missing; return what was installed. Services that Debian would start are masked before."""
+    """Install the missing packages; return their names.
+
+    Services that Debian would start are masked before.
+    """
     missing = missing_packages(packages)
     if not missing:
         return []

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the provider keeps what it made. Paths and names only: nothing here touches the disk.
+"""Paths of the provider's files on this host.
+
+Paths and names only: nothing here touches the disk.
 
 Everything that a machine or an endpoint needs lives below one directory, so that removing the directory after the
 processes leaves no trace. Images live below another one, the cache, which outlives machines and clusters.
@@ -29,17 +31,17 @@ class Layout:
 
     @property
     def machines(self) -> str:
-        """Return the folder that holds one folder for each machine."""
+        """Folder that holds one folder for each machine."""
         return os.path.join(self.directory, "machines")
 
     @property
     def endpoints(self) -> str:
-        """Return the folder that holds one folder for each cluster's endpoint."""
+        """Folder that holds one folder for each cluster's endpoint."""
         return os.path.join(self.directory, "endpoints")
 
     @property
     def network(self) -> str:
-        """Return the file that records the bridge and its subnets."""
+        """File that records the bridge and its subnets."""
         return os.path.join(self.directory, "network.json")
 
     def lock(self, name: str) -> str:
@@ -78,42 +80,42 @@ class MachineLayout:
 
     @property
     def record(self) -> str:
-        """Return the file that says what the machine is."""
+        """File of the machine's record."""
         return os.path.join(self.path, "machine.json")
 
     @property
     def upper(self) -> str:
-        """Return the overlay's upper folder: what differs from the image."""
+        """The overlay's upper folder: what differs from the image."""
         return os.path.join(self.path, "upper")
 
     @property
     def work(self) -> str:
-        """Return the overlay's work folder."""
+        """The overlay's work folder."""
         return os.path.join(self.path, "work")
 
     @property
     def root(self) -> str:
-        """Return the mount point of the machine's root file system (mounted in the machine's own mount namespace)."""
+        """Mount point of the machine's root file system (mounted in the machine's own mount namespace)."""
         return os.path.join(self.path, "root")
 
     @property
     def containerd(self) -> str:
-        """Return the machine's ``/var/lib/containerd``."""
+        """The machine's ``/var/lib/containerd``."""
         return os.path.join(self.path, "containerd")
 
     @property
     def kubelet(self) -> str:
-        """Return the machine's ``/var/lib/kubelet``."""
+        """The machine's ``/var/lib/kubelet``."""
         return os.path.join(self.path, "kubelet")
 
     @property
     def etcd(self) -> str:
-        """Return the machine's ``/var/lib/etcd``."""
+        """The machine's ``/var/lib/etcd``."""
         return os.path.join(self.path, "etcd")
 
     @property
     def console(self) -> str:
-        """Return the file that takes the machine's console."""
+        """File of the machine's console output."""
         return os.path.join(self.path, "console.log")
 
 
@@ -125,22 +127,22 @@ class EndpointLayout:
 
     @property
     def record(self) -> str:
-        """Return the file that says what the endpoint is."""
+        """File of the endpoint's record."""
         return os.path.join(self.path, "endpoint.json")
 
     @property
     def config(self) -> str:
-        """Return haproxy's configuration file."""
+        """File of haproxy's configuration."""
         return os.path.join(self.path, "haproxy.cfg")
 
     @property
     def socket(self) -> str:
-        """Return haproxy's admin socket."""
+        """The admin socket of haproxy."""
         return os.path.join(self.path, "admin.sock")
 
     @property
     def log(self) -> str:
-        """Return the file that takes what haproxy prints."""
+        """File of haproxy's output."""
         return os.path.join(self.path, "haproxy.log")
 
 
@@ -152,27 +154,30 @@ class Cache:
 
     @property
     def bases(self) -> str:
-        """Return the folder of finished base root file systems, one each, named by what it is made of."""
+        """Folder of finished base root file systems, named by their ingredients."""
         return os.path.join(self.directory, "bases")
 
     @property
     def images(self) -> str:
-        """Return the folder of finished images, one each, named by image name and what it is made of."""
+        """Folder of finished images, named by image name and ingredients."""
         return os.path.join(self.directory, "images")
 
     @property
     def kubernetes(self) -> str:
-        """Return the folder of Kubernetes source trees and the binaries built from them."""
+        """Folder of Kubernetes source trees and their binaries."""
         return os.path.join(self.directory, "kubernetes")
 
     @property
     def apt(self) -> str:
-        """Return the folder of apt's state for our own sources list; the host's apt state stays as it is."""
+        """Folder of apt's state for our own sources list.
+
+        The host's apt state stays unchanged.
+        """
         return os.path.join(self.directory, "apt")
 
     @property
     def logs(self) -> str:
-        """Return the folder of build logs."""
+        """Folder of build logs."""
         return os.path.join(self.directory, "logs")
 
     def lock(self, name: str) -> str:

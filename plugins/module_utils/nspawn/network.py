@@ -17,14 +17,14 @@ ALIAS = "kubeadm.control_plane"
 
 
 def show(*arguments: str) -> list[dict[str, t.Any]]:
-    """Return the JSON of an ``ip`` command; nothing where the object doesn't exist."""
+    """Return the JSON of an ``ip`` command, [] for a missing object."""
     done = run(["ip", "-json", *arguments], check=False)
     text = done.stdout.strip()
     return list(json.loads(text)) if done.returncode == 0 and text else []
 
 
 def owner(bridge: str) -> t.Optional[str]:
-    """Return the directory that a bridge was made for, or None where it isn't one of ours."""
+    """Return the directory of one of our bridges, None for another bridge."""
     try:
         with open(f"/sys/class/net/{bridge}/ifalias", encoding="utf-8") as file:
             name, _separator, directory = file.read().strip().partition(" ")
@@ -89,7 +89,7 @@ def addresses() -> dict[str, str]:
 
 
 def ensure_address(interface: str, address: str) -> bool:
-    """Give an interface an address (``a.b.c.d/prefix``); return whether that changed anything."""
+    """Add an address (``a.b.c.d/prefix``) to an interface; return whether anything changed."""
     if addresses().get(address.partition("/")[0]) == interface:
         return False
     run(["ip", "address", "replace", address, "dev", interface])
@@ -97,7 +97,7 @@ def ensure_address(interface: str, address: str) -> bool:
 
 
 def remove_address(interface: str, address: str) -> bool:
-    """Take an address from an interface; return whether it had it."""
+    """Remove an address from an interface; return whether it had it."""
     if addresses().get(address.partition("/")[0]) != interface:
         return False
     run(["ip", "address", "delete", address, "dev", interface])
@@ -105,7 +105,10 @@ def remove_address(interface: str, address: str) -> bool:
 
 
 def remove_bridge(bridge: str, directory: str) -> bool:
-    """Remove the bridge if it is ours and made for this directory; return whether it was there."""
+    """Remove this directory's bridge; return whether it was there.
+
+    Another directory's bridge stays.
+    """
     if owner(bridge) != directory:
         return False
     run(["ip", "link", "delete", bridge])
@@ -113,7 +116,7 @@ def remove_bridge(bridge: str, directory: str) -> bool:
 
 
 def machine_interfaces(links: t.Iterable[t.Mapping[str, t.Any]]) -> dict[str, str]:
-    """Return the host's ends of the machines' network interfaces: machine name → interface.
+    """Return the host's ends of machines' network interfaces, by machine name.
 
     systemd-nspawn calls them ``vb-`` and the machine's name; where that is longer than the kernel allows, it is an alternative name.
 
@@ -129,12 +132,12 @@ def machine_interfaces(links: t.Iterable[t.Mapping[str, t.Any]]) -> dict[str, st
 
 
 def bridge_members(bridge: str) -> dict[str, str]:
-    """Return ``machine_interfaces`` of what is on the bridge now."""
+    """Return the machine interfaces that are on the bridge now."""
     return machine_interfaces(show("link", "show", "master", bridge))
 
 
 def remove_machine_interface(bridge: str, machine: str) -> bool:
-    """Remove the host's end of a machine's interface; return whether it was there.
+    """Remove the host's end of a machine's interface; return whether it existed.
 
     It would go by itself, but only when the last half-closed connection in the machine has timed out, and meanwhile a new
     machine of the same name could not start.

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who has which address: read from the records of machines and endpoints, so that nothing can get out of step."""
+"""Address pool, read from the records of machines and endpoints.
+
+So nothing can get out of step.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,10 @@ LOCK_SECONDS = 60
 
 
 def machine_records(layout: Layout) -> dict[str, dict[str, t.Any]]:
-    """Return every machine's record by name; a machine without one (cut off at its very start) has an empty record."""
+    """Return every machine's record by name.
+
+    A machine without one (cut off at its very start) has an empty record.
+    """
     return {
         name: read_json(os.path.join(layout.machines, name, "machine.json")) or {} for name in _folders(layout.machines)
     }
@@ -41,7 +47,7 @@ def _folders(path: str) -> list[str]:
 
 
 def taken(layout: Layout) -> dict[str, str]:
-    """Return who holds which address (address → in words)."""
+    """Return the taken addresses with the names of their holders."""
     found = {
         str(record["address"]): f"machine {name}"
         for name, record in machine_records(layout).items()
@@ -54,7 +60,9 @@ def taken(layout: Layout) -> dict[str, str]:
 
 
 def open_network(layout: Layout, network: Network) -> None:
-    """Make the directory and the bridge. Call it with the pool's lock held.
+    """Make the directory and the bridge.
+
+    Call it with the pool's lock held.
 
     Raises:
         NspawnError: the directory's machines use another network.
@@ -73,7 +81,7 @@ def open_network(layout: Layout, network: Network) -> None:
 
 
 def close_network(layout: Layout) -> bool:
-    """Remove the bridge when no machine and no endpoint is left; return whether it was removed."""
+    """Remove the bridge without machines and endpoints; return whether it was removed."""
     with locked(layout.lock(LOCK), LOCK_SECONDS):
         known = read_json(layout.network)
         if known is None or machine_records(layout) or endpoint_records(layout):

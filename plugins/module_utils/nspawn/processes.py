@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Processes of this host: which one is a machine's init, who listens on a port, and how to end one for certain."""
+"""Processes of this host: machines' inits, listeners on a port, ending."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LISTEN_STATE = "0A"
 
 
 def read_file(path: str) -> bytes:
-    """Return a file of /proc, or nothing where its process is gone."""
+    """Return a file of /proc, empty if its process is gone."""
     try:
         with open(path, "rb") as file:
             return file.read()
@@ -33,7 +33,10 @@ def process_ids() -> list[int]:
 
 
 def is_namespace_init(status: str) -> bool:
-    """Return whether the text of /proc/PID/status is that of the first process in a pid namespace of its own."""
+    """Return whether a process is the first in its own pid namespace.
+
+    ``status`` is the text of /proc/PID/status.
+    """
     for line in status.splitlines():
         if line.startswith("NSpid:"):
             ids = line.split()[1:]
@@ -42,7 +45,9 @@ def is_namespace_init(status: str) -> bool:
 
 
 def machine_inits() -> dict[str, int]:
-    """Return the init process of every systemd-nspawn machine on this host: machine-id (32 hex digits) → process id.
+    """Return the init process of every systemd-nspawn machine, by machine-id.
+
+    The machine-id has 32 hex digits.
 
     systemd-nspawn tells a machine its id in ``container_uuid``; that holds whether or not anything of ours remembers the process.
     """
@@ -62,7 +67,10 @@ def machine_inits() -> dict[str, int]:
 
 
 def find_by_arguments(*wanted: str) -> list[int]:
-    """Return the processes whose command line has all of these arguments, each as a whole."""
+    """Return the processes whose command line has all of these arguments.
+
+    Each one is compared as a whole.
+    """
     found = []
     for pid in process_ids():
         arguments = read_file(f"/proc/{pid}/cmdline").decode(errors="replace").split("\0")
@@ -83,7 +91,7 @@ def name_of(pid: int) -> str:
 
 
 def end(pids: t.Iterable[int], sig: int = signal.SIGKILL) -> None:
-    """Send a signal to processes; those that are gone already are fine."""
+    """Send a signal to processes; missing ones are ignored."""
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, sig)
@@ -103,7 +111,10 @@ def wait_until(condition: t.Callable[[], bool], timeout: float, what: str) -> No
 
 
 def listening_inodes(text: str, address: str, port: int) -> list[str]:
-    """Return the socket inodes in the text of /proc/net/tcp that listen on an IPv4 address (or on all) and port."""
+    """Return the socket inodes that listen on an IPv4 address and port.
+
+    ``text`` is that of /proc/net/tcp; a socket that listens on all addresses counts.
+    """
     wanted = {"".join(f"{int(part):02X}" for part in reversed(address.split("."))), "00000000"}
     found = []
     for line in text.splitlines()[1:]:
@@ -117,7 +128,10 @@ def listening_inodes(text: str, address: str, port: int) -> list[str]:
 
 
 def listeners(address: str, port: int) -> t.Optional[list[int]]:
-    """Return who listens on an IPv4 address and port: process ids, [] for unknown processes, None for nobody."""
+    """Return the processes that listen on an IPv4 address and port.
+
+    They are process ids: [] where they can't be seen, None where none listens.
+    """
     inodes = listening_inodes(read_file("/proc/net/tcp").decode(), address, port)
     # An IPv6 wildcard socket takes the IPv4 port as well; its line has the same fields with a longer address.
     wildcard = "0" * 32

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Other programs: run one, with its output in an error that says what to do, or in a log."""
+"""Runs of other programs, with output in an error or log.
+
+The error says what to do.
+"""
 
 from __future__ import annotations
 
@@ -66,16 +69,16 @@ def run(
 
 
 class Progress:
-    """Where long work says what it is doing: a log file, and standard error for whoever looks on."""
+    """Log of a long operation, in a file and on standard error."""
 
     def __init__(self, path: str) -> None:
-        """Open the log for adding to."""
+        """Open the log for appending."""
         os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
         self.path = path
         self._started = time.monotonic()
 
     def say(self, message: str) -> None:
-        """Write one line."""
+        """Write one line to the log and to standard error."""
         line = f"[{time.monotonic() - self._started:6.1f} s] {message}\n"
         with open(self.path, "a", encoding="utf-8") as file:
             file.write(line)

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What adopting a control plane that was made by hand needs of one of its machines, beside an observation (collect.py)."""
+"""Additional facts of a machine for adopting an existing control plane.
+
+They complete the observation (collect.py). The control plane was made by hand.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ _FILES = {
 
 @dataclass(frozen=True)
 class Places:
-    """Where things are on a control plane machine; the tests put them elsewhere."""
+    """Paths and programs of a control plane machine; tests use others."""
 
     manifests: str = MANIFESTS_DIRECTORY
     kubeconfig: str = ADMIN_KUBECONFIG
@@ -49,11 +52,11 @@ class Places:
 
 
 def read(configuration: str, key: str, timeout: float, places: t.Optional[Places] = None) -> Object:
-    """Return what adopting needs.
+    """Return the facts of this machine that an adoption needs.
 
     Args:
-        configuration: kubeadm's ClusterConfiguration as the cluster keeps it; it says where the certificates are.
-        key: from ``sealed.new_key``; what is secret is sealed with it.
+        configuration: kubeadm's ClusterConfiguration as the cluster keeps it; it has the folder of the certificates.
+        key: from ``sealed.new_key``; private keys are sealed with it.
         timeout: seconds for each request.
 
     Returns:
@@ -78,14 +81,17 @@ def read(configuration: str, key: str, timeout: float, places: t.Optional[Places
 def fitness(
     observation: t.Mapping[str, t.Any], now: t.Optional[float], places: t.Optional[HostPlaces] = None
 ) -> Object:
-    """Return whose this host is and what it lacks of what a machine of the provider machine_inventory must have.
+    """Return this host's ownership claim and failed preflight checks.
+
+    The checks are those for a machine of the provider machine_inventory.
 
     Args:
         observation: what collect.py found here.
         now: the controller's time in seconds since the epoch, None where the clocks are not to be compared.
 
     Returns:
-        ``claim`` (as node/host/claim.py documents it, None where nobody has claimed it) and ``missing`` ([{check, message, fix}]).
+        ``claim`` (as node/host/claim.py documents it, None where the host has none) and ``missing``
+        ([{check, message, fix}]).
     """
     where = places or HostPlaces()
     missing = []
@@ -102,7 +108,7 @@ def fitness(
 
 
 def _own_address(observation: t.Mapping[str, t.Any]) -> str:
-    """The internal address that the Node of this host has, "" where that isn't known."""
+    """Return the internal address of this host's Node, "" where unknown."""
     identity = (observation.get("machine") or {}).get("machineID")
     for node in (observation.get("objects") or {}).get("nodes") or []:
         status = node.get("status") or {}
@@ -139,7 +145,7 @@ def _put(public: dict[str, str], private: dict[str, str], purpose: str, certific
 
 
 def kubelet_arguments(text: str) -> list[list[str]]:
-    """Return the arguments that kubeadm wrote for the kubelet (kubeadm-flags.env), [] where they can't be read."""
+    """Return kubeadm's arguments of the kubelet, [] where unreadable (kubeadm-flags.env)."""
     found = _KUBELET_ARGUMENTS.search(text)
     if found is None:
         return []
@@ -157,7 +163,7 @@ def kubelet_arguments(text: str) -> list[list[str]]:
 
 
 def _cluster_api(where: Places, timeout: float) -> Object:
-    """Ask whether Cluster API manages machines from within this cluster."""
+    """Return whether this cluster serves Cluster API, and its Machines."""
     try:
         access = read_access(where.kubeconfig, where.kubectl)
         with ApiClient(access, own_server(where.manifests) or access.server, timeout) as client:

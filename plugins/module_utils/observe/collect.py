@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The observation that one machine gives in one call: raw public text and JSON, parsed by the controller (parse.py)."""
+"""Observation of one machine in one call.
+
+It is raw public text and JSON; the controller parses it (parse.py).
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,7 @@ _BOOTSTRAP_OBJECTS = {
 
 @dataclass(frozen=True)
 class Places:
-    """Where things are on a control plane node; the tests put them elsewhere."""
+    """Paths, programs and addresses of a control plane node; tests use others."""
 
     kubeconfig: str = ADMIN_KUBECONFIG
     manifests: str = MANIFESTS_DIRECTORY
@@ -71,7 +74,10 @@ class Places:
 
 @dataclass(frozen=True)
 class Looks:
-    """How often to look at what seems dead, and the seconds between two looks and for each request."""
+    """Repetition of checks that fail.
+
+    `count` is their number, `interval` the seconds between two of them, and `timeout` the seconds for each request.
+    """
 
     count: int = 3
     interval: float = 2.5
@@ -89,16 +95,16 @@ def collect(
     """Return one machine's observation.
 
     Args:
-        looks: how to look.
+        looks: number, interval and timeout of the checks.
         endpoint: ``host:port`` of the control plane endpoint; by default the server that admin.conf names.
         places: where things are.
         wanted: further objects to read through the API, see :func:`wanted.read_wanted`.
-        number: the number of the run's lock, which the cluster's Lease gets before anything is observed: what a run before this one
-            still does is done before that, and seen, or refused (fencing.py).
+        number: the number of the run's lock, which the cluster's Lease gets before anything is observed: what an
+            earlier run still does is done before that, and observed, or refused (fencing.py).
         run: the name of that run.
 
-    Nothing in it is secret but what the user asks for with ``wanted``. A part that did not answer carries its reason in words; what is dead is told only after
-    ``looks.count`` looks. A machine without a control plane is asked once: nothing there can be dead.
+    Nothing in it is secret but what the user asks for with ``wanted``. A part that did not answer carries its reason in
+    words, after ``looks.count`` checks. A machine without a control plane is asked once: nothing there can be dead.
 
     Returns:
         ``observationVersion``, ``machine`` (this machine's own facts), ``api``, ``endpoint``, ``etcd`` (the snapshot's
@@ -169,7 +175,10 @@ def _etcd(expected: bool, looks: Looks, where: Places) -> t.Optional[dict[str, t
 
 
 def _stored_members(etcd: t.Optional[dict[str, t.Any]], where: Places) -> t.Optional[list[dict[str, t.Any]]]:
-    """What the database of an etcd that does not answer lists: without a quorum it answers nothing once it was started again."""
+    """Return the members in the database of an unreachable etcd.
+
+    Without a quorum, etcd answers nothing once it was restarted. None where etcd answers, or no member could be read.
+    """
     if etcd is None or etcd["reachable"]:
         return None
     places = local.Places(
@@ -229,7 +238,10 @@ def _again(look: t.Callable[[], dict[str, t.Any]], looks: Looks) -> dict[str, t.
 
 
 def _endpoint(access: ApiAccess, server: str, timeout: float) -> dict[str, t.Any]:
-    """Ask the endpoint. Its certificate is checked against this cluster's CA: what answers is ours, or it fails."""
+    """Check the control plane endpoint's /readyz.
+
+    Its certificate is checked against this cluster's CA: another cluster's answer fails.
+    """
     message = ""
     try:
         with ApiClient(access, server, timeout) as client:

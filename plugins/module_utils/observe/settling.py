@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Waiting, on a machine that has just joined, until its control plane answers: one call instead of an observation every second."""
+"""Waiting for the control plane of a machine that has just joined.
+
+It is one call instead of an observation every second.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ _POLL_SECONDS = 0.25
 
 @dataclass(frozen=True)
 class Own:
-    """Where a machine's own control plane is; the tests put it elsewhere."""
+    """Paths and ports of a machine's own control plane; tests use others."""
 
     kubeconfig: str = ADMIN_KUBECONFIG
     manifests: str = MANIFESTS_DIRECTORY
@@ -37,10 +40,10 @@ def wait_until_up(
     clock: t.Callable[[], float] = time.monotonic,
     pause: t.Callable[[float], None] = time.sleep,
 ) -> bool:
-    """Wait until this machine's API server is ready and the other components say that they are healthy, for at most ``seconds``.
+    """Wait until this machine's control plane is up, at most ``seconds``.
 
-    It says nothing of what it saw: what counts is the observation that follows. Returns False where there is no control plane here, or
-    where it was not up in time.
+    Up means: the API server is ready and the other components report that they are healthy. Only the observation that
+    follows has the details. Returns False where there is no control plane here, or where it was not up in time.
     """
     own = own or Own()
     manifests = [each for each in own.ports if os.path.exists(os.path.join(own.manifests, f"{each}.yaml"))]

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A Kubernetes API server asked from a control plane node, with the node's own admin credentials."""
+"""Client of a Kubernetes API server on a control plane node.
+
+It uses the node's own admin credentials.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,10 @@ _PAGE = 500
 
 @dataclass(frozen=True)
 class ApiAccess:
-    """How an API is reached: the kubeconfig's server, its trust, and the headers that carry a token if there is one."""
+    """Access to an API server, from a kubeconfig.
+
+    It is the server's URL, the TLS context, and the headers that carry a token if there is one.
+    """
 
     server: str
     context: ssl.SSLContext
@@ -34,7 +40,7 @@ class ApiAccess:
 
 
 class ApiError(Exception):
-    """The API answered with an error: its HTTP ``status`` and its own words."""
+    """Error that the API returned, with HTTP ``status`` and message."""
 
     def __init__(self, status: int, path: str, detail: str) -> None:
         super().__init__(f"the API refused {path}: {detail} (HTTP {status})")
@@ -42,7 +48,9 @@ class ApiError(Exception):
 
 
 def read_access(kubeconfig: str = ADMIN_KUBECONFIG, kubectl: str = "kubectl") -> ApiAccess:
-    """Return what a kubeconfig file holds for its current context; ``kubectl`` reads it, for its format is YAML.
+    """Return the API access of a kubeconfig file's current context.
+
+    ``kubectl`` reads the file, for its format is YAML.
 
     Raises:
         NodeError: the file or kubectl is missing, or the credentials are of a kind that needs a plugin.
@@ -77,10 +85,11 @@ def read_access(kubeconfig: str = ADMIN_KUBECONFIG, kubectl: str = "kubectl") ->
 
 
 def own_server(manifests: str = MANIFESTS_DIRECTORY) -> t.Optional[str]:
-    """Return ``https://address:port`` of the API server on this very machine, from its static pod manifest.
+    """Return ``https://address:port`` of this machine's own API server.
 
-    None where there is no such manifest. kubeadm writes the pair as an annotation since 1.18; before, and for manifests
-    of others, the flags tell (docs/reference/kubeadm.md, "Files and ports").
+    It is read from the static pod manifest; None where there is no such manifest. kubeadm writes the pair as an
+    annotation since 1.18; before, and for manifests of others, it is read from the flags
+    (docs/reference/kubeadm.md, "Files and ports").
     """
     text = read_text(f"{manifests}/kube-apiserver.yaml")
     if not text:
@@ -97,7 +106,7 @@ def own_server(manifests: str = MANIFESTS_DIRECTORY) -> t.Optional[str]:
 
 
 class ApiClient:
-    """One connection to one API server; not for several threads at once.
+    """Connection to an API server, not for several threads at once.
 
     ``date`` is the server's Date header of the latest answer (RFC 7231 text), "" before the first.
     """
@@ -120,7 +129,11 @@ class ApiClient:
         document: t.Optional[t.Mapping[str, t.Any]] = None,
         content_type: str = "application/json",
     ) -> Answer:
-        """Send a request; any HTTP status is an answer. Raises ``Unreachable``."""
+        """Send a request and return its answer, of any HTTP status.
+
+        Raises:
+            Unreachable: no answer.
+        """
         headers = dict(self._headers)
         body = None
         if document is not None:
@@ -131,7 +144,7 @@ class ApiClient:
         return answer
 
     def get(self, path: str) -> t.Optional[dict[str, t.Any]]:
-        """Return an object, None where the API says that there is none (404).
+        """Return an object, None where the API has none (404).
 
         Raises:
             ApiError: any other refusal. Unreachable: no answer.
@@ -142,7 +155,13 @@ class ApiClient:
         return self.checked(answer, path)
 
     def list(self, path: str, selector: str = "", fields: str = "") -> list[dict[str, t.Any]]:
-        """Return every object of a list, page by page, that a label selector and a field selector fit."""
+        """Return all objects of a list that match both selectors.
+
+        Args:
+            path: the list's path; it is read page by page.
+            selector: a label selector.
+            fields: a field selector.
+        """
         items: list[dict[str, t.Any]] = []
         more = ""
         while True:

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bootstrap tokens: Secrets of kube-system with which a machine joins.
+"""Bootstrap tokens: the Secrets in kube-system with which machines join.
 
 Source: docs/reference/cluster_api.md, "Creating a machine".
 """
@@ -34,7 +34,9 @@ def new_token() -> str:
 
 
 def secret_document(token: str, ttl: int, description: str, now: datetime.datetime) -> dict[str, t.Any]:
-    """Return the Secret of a token that is good for ``ttl`` seconds for authentication and for signing cluster-info.
+    """Return the Secret of a token that is valid for ``ttl`` seconds.
+
+    Its usages are authentication and signing of cluster-info.
 
     Raises:
         ValueError: the text isn't a token (the message doesn't show it).
@@ -61,7 +63,10 @@ def secret_document(token: str, ttl: int, description: str, now: datetime.dateti
 
 
 def server_time(client: ApiClient) -> datetime.datetime:
-    """Return the API server's clock, against which a token ends; this machine's where the server gives none."""
+    """Return the API server's time, by which tokens expire.
+
+    It is this machine's time where the server's answer has none.
+    """
     client.send("GET", "/readyz")
     try:
         return email.utils.parsedate_to_datetime(client.date)
@@ -70,7 +75,7 @@ def server_time(client: ApiClient) -> datetime.datetime:
 
 
 def create(client: ApiClient, document: t.Mapping[str, t.Any]) -> bool:
-    """Create a token's Secret, and return False where a token of that ID is there already.
+    """Create a token's Secret; return False where the token's ID exists.
 
     Raises:
         ApiError: the API refused. Unreachable: it did not answer.
@@ -83,12 +88,18 @@ def create(client: ApiClient, document: t.Mapping[str, t.Any]) -> bool:
 
 
 def exists(client: ApiClient, token_id: str) -> bool:
-    """Return whether there is a token of that ID. Its Secret is read, and nothing of it is kept."""
+    """Return whether a token of that ID exists.
+
+    Its Secret is read, and nothing of it is kept.
+    """
     return client.get(f"{_SECRETS}/bootstrap-token-{token_id}") is not None
 
 
 def delete(client: ApiClient, token_id: str) -> bool:
-    """Delete a token by its ID, the six characters before the point, and return whether there was one."""
+    """Delete a token by its ID and return whether it existed.
+
+    The ID is the six characters before the point.
+    """
     path = f"{_SECRETS}/bootstrap-token-{token_id}"
     answer = client.send("DELETE", path)
     if answer.status == 404:
@@ -98,7 +109,10 @@ def delete(client: ApiClient, token_id: str) -> bool:
 
 
 def wait_until_signed(client: ApiClient, token_id: str, seconds: float) -> bool:
-    """Wait until cluster-info is signed with the token: kubeadm join tries only every five seconds to find it so."""
+    """Wait until cluster-info is signed with the token.
+
+    kubeadm join itself would check it only every five seconds. Returns False where it was not signed in time.
+    """
     deadline = time.monotonic() + seconds
     while True:
         try:

@@ -1,10 +1,11 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reading objects of a workload cluster and changing them by compare-and-swap: the node's half of what the controller works out.
+"""Reads and compare-and-swap writes of objects in a workload cluster.
 
-The controller reads, computes and sends back what is to be written, with the resourceVersion that it computed from. The API server
-itself compares: a patch that carries a resourceVersion is refused with 409 when the object has another by now.
+This is the node's half. The controller reads, computes and sends back what is to be written, with the resourceVersion
+that it computed from. The API server itself compares: a patch that carries a resourceVersion is refused with 409
+when the object has another by now.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ _CONTENT_TYPES = {
 
 @dataclass(frozen=True)
 class Read:
-    """An object to read: its path, and which fields come back, "spec.template.spec.containers[].image"."""
+    """Request to read an object, by its path.
+
+    ``keep`` lists the fields to return, for example "spec.template.spec.containers[].image".
+    """
 
     path: str
     keep: tuple[str, ...]
@@ -39,7 +43,10 @@ class Read:
 
 @dataclass(frozen=True)
 class Write:
-    """A change: CREATE an object in a list's path, or patch one that still has ``resource_version``."""
+    """Request to change an object.
+
+    It creates one in a list's path (CREATE), or patches one that still has ``resource_version``.
+    """
 
     path: str
     method: str
@@ -49,9 +56,10 @@ class Write:
 
 @dataclass(frozen=True)
 class Written:
-    """How many writes were done, in their order, and why the next one was not.
+    """Result of writes: their number, and the reason that stopped the next.
 
-    ``conflict``: its object is another by now, or it isn't known whether it was done. ``refused``: the API will never take it.
+    ``conflict``: the object has changed, or it isn't known whether the write was done. ``refused``: the API will never
+    accept the write.
     """
 
     count: int
@@ -60,7 +68,11 @@ class Written:
 
 
 def check_path(path: str) -> str:
-    """The path itself. Raises NodeError where it is no path of an object, or leads to Secrets, which never leave the node here."""
+    """Return an object's path, or refuse it.
+
+    Raises:
+        NodeError: it is no path of an object, or leads to Secrets, which never leave the node here.
+    """
     if not _PATH.fullmatch(path) or ".." in path.split("/"):
         raise NodeError(
             f"{path!r} is not the path of an object of the API.", "It looks like /api/v1/namespaces/NAME/..."
@@ -71,10 +83,10 @@ def check_path(path: str) -> str:
 
 
 def read(client: ApiClient, reads: t.Sequence[Read]) -> dict[str, t.Optional[dict[str, t.Any]]]:
-    """The objects by their paths, cut down to what was asked for; None where there is none.
+    """Return objects by their paths, with the requested fields; None where absent.
 
     Raises:
-        ApiError: the API refused. Unreachable: it did not answer. NodeError: a path is none.
+        ApiError: the API refused. Unreachable: it did not answer. NodeError: a path is invalid.
     """
     found: dict[str, t.Optional[dict[str, t.Any]]] = {}
     for each in reads:
@@ -84,7 +96,10 @@ def read(client: ApiClient, reads: t.Sequence[Read]) -> dict[str, t.Optional[dic
 
 
 def keep(item: t.Mapping[str, t.Any], paths: t.Iterable[str]) -> dict[str, t.Any]:
-    """The fields of an object that the paths name. Dots in a key are written "metadata.annotations[a.b/c]"."""
+    """Return the fields of an object that the paths name.
+
+    Dots in a key are written "metadata.annotations[a.b/c]".
+    """
     result: dict[str, t.Any] = {}
     for path in paths:
         steps = [step for step in re.findall(r"\[\]|\[[^\]]+\]|[^.\[\]]+", path) if step]
@@ -110,12 +125,13 @@ def _copy(source: t.Any, result: dict[str, t.Any], steps: list[str]) -> None:
 
 
 def write(client: ApiClient, writes: t.Sequence[Write]) -> Written:
-    """Make the changes in their order and stop at the first whose object is not what the controller saw.
+    """Apply changes in their order, up to the first that fails.
 
-    Several changes of one object in one call follow each other: the second is compared with what the first one left.
+    A change fails, for example, where its object is not as the controller read it. Several changes of one object in one
+    call follow each other: the second is compared with what the first one left.
 
     Raises:
-        NodeError: a path is none, or a patch doesn't say which resourceVersion it was made from; nothing was written then.
+        NodeError: a path is invalid, or a patch lacks the resourceVersion it was made from; nothing was written then.
     """
     versions: dict[str, str] = {}
     for each in writes:

@@ -1,10 +1,11 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The Leases by which controller managers and schedulers elect one of them, taken from a holder that is gone.
+"""Leader election Leases of controller managers and schedulers, released for removed holders.
 
-Neither gives its Lease up when it ends: the others wait until it was not renewed for its duration, 15 s by default. Until then no bootstrap
-token is signed and no kubelet gets its certificate, so that the next ``kubeadm join`` stands still.
+Neither component releases its Lease when it ends: the others wait until it was not renewed for its duration, 15 s by
+default. Until then no bootstrap token is signed and no kubelet gets its certificate, so that the next ``kubeadm join``
+waits.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ _MERGE = "application/merge-patch+json"
 
 
 def hosts_of(client: ApiClient, node: str) -> set[str]:
-    """Return the host names that tell a Node's components from those of all other Nodes; call it before the Node is deleted.
+    """Return the host names that belong to this Node's components alone.
 
-    A holder calls itself by its host's name, which need not be the Node's.
+    Call it before the Node is deleted. A Lease's holder is named after its host, whose name need not be the Node's.
     """
     found = client.get(f"/api/v1/nodes/{quote(node, safe='')}") or {}
     hosts = {node, str(((found.get("metadata") or {}).get("labels") or {}).get(HOSTNAME_LABEL) or node)}
@@ -38,7 +39,7 @@ def hosts_of(client: ApiClient, node: str) -> set[str]:
 
 
 def held_by(client: ApiClient, hosts: t.Collection[str]) -> dict[str, dict[str, t.Any]]:
-    """Return the Leases that a component on one of these hosts holds, by the component's name.
+    """Return the Leases held from these hosts, by component name.
 
     Raises:
         ApiError: the API refused. Unreachable: it did not answer.
@@ -58,15 +59,15 @@ def take(
     clock: t.Callable[[], float] = time.monotonic,
     pause: t.Callable[[float], None] = time.sleep,
 ) -> list[str]:
-    """Take the Leases from components that do not renew them any more; return the components' names.
+    """Release the Leases that components no longer renew; return the components' names.
 
     Args:
         client: an API server that stays.
         hosts: what :func:`hosts_of` returned of a Node whose machine is gone.
         clock, pause: the seconds, and how to let some pass.
 
-    Whoever renews within ``SILENT_SECONDS`` lives, whatever is said of its machine, and keeps its Lease; one that does so at the very end
-    keeps it by the compare-and-swap.
+    A holder that renews within ``SILENT_SECONDS`` is alive, whatever is reported of its machine, and keeps its Lease;
+    one that renews after the last check keeps it by the compare-and-swap.
 
     Raises:
         ApiError: the API refused. Unreachable: it did not answer.

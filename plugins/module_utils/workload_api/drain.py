@@ -1,12 +1,12 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A Node emptied before its machine goes: cordoned, its pods evicted, its volumes detached.
+"""Drain of a Node before its machine's removal: cordon, eviction, volume detachment.
 
 Source: docs/reference/cluster_api.md, "Removing a machine".
 
-What counts is what the API says, looked at anew by every call: the unit that runs kubectl is only the worker. The times
-that the bounds are counted from are kept in a file, by the Node's UID, so that a rerun goes on counting.
+The state is read from the API again by every call: the unit that runs kubectl only executes the drain. The times from
+which the timeouts count are kept in a file, by the Node's UID, so that a rerun continues to count.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _UNREACHABLE = "node.kubernetes.io/unreachable"
 
 @dataclass(frozen=True)
 class Wanted:
-    """How a Node is to be drained.
+    """Options of a Node's drain.
 
     Args:
         timeout, volumes_timeout: seconds for the pods to go, and then for the volumes; 0: no bound.
-        started_at: when it was begun, where that is known from elsewhere; "" for this machine's own record alone.
-        unreachable: no kubelet ends the pods: those that are asked to end count as gone. None: as the Node says.
-        skip_drain: leave the Node and its pods as they are.
+        started_at: when it was started, where that is known from elsewhere; "" for this machine's own record alone.
+        unreachable: no kubelet ends the pods: those that are asked to end count as gone. None: as the Node reports.
+        skip_drain: leave the Node and its pods unchanged.
         wait_for_volumes: whether volumes must be detached.
     """
 
@@ -59,7 +59,10 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Report:
-    """How far it is: ``state`` is Running, Drained, TimedOut or Absent; ``pods`` and ``volumes`` are those still there."""
+    """Progress of a drain.
+
+    ``state`` is Running, Drained, TimedOut or Absent; ``pods`` and ``volumes`` are those still there.
+    """
 
     state: str
     message: str
@@ -70,7 +73,7 @@ class Report:
 
 
 class Drain:
-    """The drain of one Node, asked for on another machine.
+    """Drain of a Node, requested on another machine.
 
     Args:
         name: the Node.
@@ -97,10 +100,12 @@ class Drain:
         self._now = now
 
     def run(self, wanted: Wanted, wait: float, before_change: t.Callable[[], None] = lambda: None) -> Report:
-        """Go on until the Node is empty or a bound has passed, for at most ``wait`` seconds, and say how far it is.
+        """Start or resume the drain and return its progress.
+
+        It waits until the Node is empty or a timeout has passed, for at most ``wait`` seconds.
 
         Raises:
-            NodeError, ApiError, Unreachable: it could not even be looked at, or not be begun.
+            NodeError, ApiError, Unreachable: the Node could not be observed, or the drain not be started.
         """
         deadline = time.monotonic() + wait
         report = self._advance(wanted, before_change)
@@ -117,7 +122,10 @@ class Drain:
         return replace(self._explained(report, wanted), changed=changed)
 
     def look(self, wanted: Wanted) -> Report:
-        """Say what :meth:`run` would do, changing nothing; ``changed`` where it would change something."""
+        """Return what the drain by :meth:`run` would do, without changes.
+
+        ``changed`` is True where it would change something.
+        """
         node = self._node()
         if node is None:
             return self._absent()
@@ -136,7 +144,7 @@ class Drain:
         return Report(state, message, cordon or bool(pods), titles, tuple(volumes))
 
     def cancel(self, *, check: bool, before_change: t.Callable[[], None] = lambda: None) -> Report:
-        """End the drain and make the Node schedulable again."""
+        """Cancel the drain and make the Node schedulable again."""
         node = self._node()
         needed = node is not None and _unschedulable(node)
         if check:
@@ -248,7 +256,7 @@ class Drain:
         return f"Node {self._name} {done}{detached}"
 
     def _why(self, pods: t.Sequence[str], wanted: Wanted) -> str:
-        """Name the pods, with what the API itself answers to an eviction that is only tried."""
+        """Return the pods' names with the API's answers to dry-run evictions."""
         answers = []
         try:
             version = self._eviction_version()
@@ -290,7 +298,10 @@ class Drain:
         return self._api.get(f"/api/v1/nodes/{quote(self._name)}")
 
     def _pods(self, wanted: Wanted) -> list[dict[str, t.Any]]:
-        """Return the pods that have to go, as kubectl chooses them: not static ones, a DaemonSet's or those that ended."""
+        """Return the pods that must leave the Node, as kubectl selects them.
+
+        Left out are static pods, pods of a DaemonSet, and those that have finished.
+        """
         found = self._api.list("/api/v1/pods", fields=f"spec.nodeName={self._name}")
         left = [pod for pod in found if _has_to_go(pod)]
         if wanted.unreachable:

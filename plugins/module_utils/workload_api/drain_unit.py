@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""``kubectl drain`` as a transient systemd unit, named after the Node: one Node never has two drains from one machine."""
+"""Transient systemd unit that runs ``kubectl drain``.
+
+It is named after the Node: one Node never has two drains from one machine.
+"""
 
 from __future__ import annotations
 
@@ -48,12 +51,12 @@ done
 
 @dataclass(frozen=True)
 class DrainUnit:
-    """The drain of one Node.
+    """Systemd unit of a Node's drain.
 
     Args:
         node: the Node's name.
-        directory: where the script and what it leaves are kept; it exists.
-        kubectl: kubectl with the words that say which API server is asked, and how.
+        directory: the existing folder of the script and its output.
+        kubectl: kubectl with the options that select the API server and the credentials.
         runner: runs systemctl, systemd-run and kubectl.
     """
 
@@ -64,7 +67,7 @@ class DrainUnit:
 
     @property
     def name(self) -> str:
-        """The unit's name, without its suffix."""
+        """Name of the unit, without its suffix."""
         if len(self.node) <= _LONGEST_NAME:
             return UNIT_PREFIX + self.node
         return f"{UNIT_PREFIX}{self.node[:_LONGEST_NAME]}-{hashlib.sha256(self.node.encode()).hexdigest()[:8]}"
@@ -74,15 +77,18 @@ class DrainUnit:
         return os.path.join(self.directory, self.name)
 
     def running(self) -> bool:
-        """Whether systemd runs it."""
+        """Return whether the unit is running."""
         return systemd_units.state(self.name, self.runner).running
 
     def succeeded(self) -> bool:
-        """Whether kubectl has drained the Node since the unit was started last."""
+        """Return whether kubectl has drained the Node since the unit's last start."""
         return read_text(os.path.join(self._work, "result")) == "0"
 
     def last_words(self) -> str:
-        """Return why kubectl's last attempt ended; "" where it succeeded, only waited in vain, or there was none."""
+        """Return the error of kubectl's last attempt, "" where there is none.
+
+        There is none before the first attempt, after a success, and after an attempt that only ran out of time.
+        """
         if read_text(os.path.join(self._work, "result")) in ("", "0"):
             return ""
         lines = read_text(os.path.join(self._work, "last-output")).splitlines()
@@ -90,7 +96,9 @@ class DrainUnit:
         return failures[-1][:_LAST_WORDS] if failures else ""
 
     def start(self, *, seconds: t.Optional[int], unreachable: bool) -> None:
-        """Start it; it ends when the Node is drained or gone, or after so many seconds (None: no bound).
+        """Start the unit.
+
+        It ends when the Node is drained or deleted, or after ``seconds`` (None: no timeout).
 
         Raises:
             NodeError: kubectl is not usable, or systemd refused.
@@ -108,14 +116,14 @@ class DrainUnit:
         systemd_units.start(self.name, f"drain of Node {self.node}", [*bound, "/bin/sh", path], self.runner)
 
     def stop(self) -> bool:
-        """End it where it runs; returns whether it did."""
+        """Stop the unit and return whether it was running."""
         state = systemd_units.state(self.name, self.runner)
         if state.loaded:
             systemd_units.stop(self.name, self.runner)
         return state.running
 
     def forget(self) -> None:
-        """End it and remove what it left."""
+        """Stop the unit and remove its files."""
         self.stop()
         shutil.rmtree(self._work, ignore_errors=True)
 

@@ -1,11 +1,11 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The Lease that keeps the highest fencing number of a cluster, in the cluster itself (docs/store.md, "The fencing number").
+"""Lease with a cluster's highest fencing number, in that cluster (docs/store.md, "The fencing number").
 
-``kube-system/kubeadm-control-plane``, ``spec.leaseTransitions``. It is read from etcd's majority (a GET without a resourceVersion), so
-that every machine that can change the cluster knows of a run on another one. Without an API that answers there is nothing to read: a
-machine then knows what has been on itself (``guard.py``).
+It is ``kube-system/kubeadm-control-plane``, ``spec.leaseTransitions``. It is read from etcd's majority (a GET without a
+resourceVersion), so that every machine that can change the cluster knows of a run on another one. Without an API that
+answers there is nothing to read: a machine then knows only the runs on itself (``guard.py``).
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _ATTEMPTS = 20
 
 
 def hold(client: ApiClient, number: int, *, write: bool = True, run: str = "") -> bool:
-    """Refuse a number that is smaller than the Lease's; make the Lease's that number where it is greater.
+    """Refuse a number below the Lease's; write a greater one to it.
 
-    Two stores with one cluster give the same number twice. An observation names its run, and the same number of another run is refused
-    as well: who observes next takes a greater one, and the other one's steps find that.
+    Two stores with one cluster give the same number twice. An observation names its run, and the same number of another
+    run is refused as well: the run that observes next takes a greater one, and the other run's steps are refused by it.
 
     Args:
         client: an API server of the cluster, with the rights of admin.conf.
@@ -63,9 +63,10 @@ def hold(client: ApiClient, number: int, *, write: bool = True, run: str = "") -
 
 
 def require(number: int, *, write: bool = True, kubeconfig: str = ADMIN_KUBECONFIG) -> None:
-    """The same from a machine: by its own API server, or where that does not answer by the server that its kubeconfig names.
+    """Refuse an older run's number with this machine's admin credentials.
 
-    Nothing where no API server answers, or the machine has no credentials.
+    It calls :func:`hold` on the machine's own API server, or where that does not answer on the server of the
+    kubeconfig. It does nothing where no API server answers, or the machine has no credentials.
 
     Raises:
         Fenced: the Lease has a greater number.
@@ -87,10 +88,10 @@ def require(number: int, *, write: bool = True, kubeconfig: str = ADMIN_KUBECONF
 
 
 def require_as_joining(number: int, server: str, token: str, authority: str) -> None:
-    """The same from a machine that is about to join, with the token that it joins with; it only compares.
+    """Refuse an older run's number on a machine that will join.
 
-    Nothing where the API does not answer there, or does not let the token read the Lease: it can't be joined either then, or the
-    cluster's rights were changed.
+    It reads the Lease with the bootstrap token and only compares. It does nothing where the API does not answer, or
+    does not let the token read the Lease: the machine can't join either then, or the cluster's RBAC was changed.
 
     Args:
         number: the number of a run's lock.
@@ -110,7 +111,9 @@ def require_as_joining(number: int, server: str, token: str, authority: str) -> 
 
 
 def let_joining_machines_read(client: ApiClient) -> None:
-    """Give machines that join, which have a bootstrap token and nothing else, the right to read this one Lease.
+    """Grant joining machines the right to read this one Lease.
+
+    They have a bootstrap token and nothing else.
 
     Raises:
         ApiError: the API refused. Unreachable: it did not answer.
@@ -143,7 +146,7 @@ def _holder(lease: t.Optional[t.Mapping[str, t.Any]]) -> str:
 
 
 def _written(client: ApiClient, lease: t.Optional[t.Mapping[str, t.Any]], number: int, run: str) -> bool:
-    """Compare and swap; False where another one was faster."""
+    """Write the Lease by compare-and-swap; return False where another run was faster."""
     now = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime())
     spec = {"leaseTransitions": number, "acquireTime": now, "renewTime": now, "holderIdentity": run or None}
     if lease is None:

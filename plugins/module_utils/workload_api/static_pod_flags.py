@@ -1,9 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The flags of the control plane's static pods, and which of them are neither kubeadm's own nor the spec's: somebody's hand.
+"""Flags of the control plane's static pods, and their drift.
 
-For information only: it never makes a machine outdated. Names are told, values never.
+A flag has drifted that neither kubeadm nor the spec accounts for: it was changed by hand. For information only: drift
+never makes a machine outdated. Names are reported, values never.
 """
 
 from __future__ import annotations
@@ -136,7 +137,10 @@ _SECTIONS = {
 
 
 def flags(item: t.Mapping[str, t.Any]) -> Object:
-    """Cut a static pod to its component's flags: ``{node, component, flags: {name: value}}``; a repeated flag's values are joined."""
+    """Return the flags of a static pod's component.
+
+    The form is ``{node, component, flags: {name: value}}``; a repeated flag's values are joined.
+    """
     component = str((((item.get("metadata") or {}).get("labels")) or {}).get("component") or "")
     spec = item.get("spec") or {}
     containers = [each for each in spec.get("containers") or [] if isinstance(each, dict)]
@@ -151,7 +155,10 @@ def flags(item: t.Mapping[str, t.Any]) -> Object:
 
 
 def read(raw: t.Any) -> list[Object]:
-    """The flags of an observation (``objects.staticPodFlags``), whatever a node sent: what is not as expected is left out."""
+    """Return the static pod flags of an observation (``objects.staticPodFlags``).
+
+    A node sent them: entries of an unexpected form are left out.
+    """
     found = []
     for each in raw if isinstance(raw, list) else []:
         if isinstance(each, dict) and isinstance(each.get("flags"), dict) and each.get("component") in DEFAULTS:
@@ -161,7 +168,9 @@ def read(raw: t.Any) -> list[Object]:
 
 
 def drift(pods: t.Sequence[t.Mapping[str, t.Any]], configuration: t.Mapping[str, t.Any]) -> list[Object]:
-    """What the flags of static pods have that neither kubeadm nor this clusterConfiguration (hub form) accounts for.
+    """Return the drift of static pod flags from kubeadm and the spec.
+
+    The spec is this clusterConfiguration (hub form).
 
     Returns ``[{node, component, flag, kind}]``: ``kind`` is ``added`` (nothing accounts for the flag), ``changed`` (another value
     than the spec's or kubeadm's) or ``missing`` (the spec has it and the component does not).

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kubernetes objects cut down to what decisions read, so that an observation stays small and carries no secrets."""
+"""Reduction of Kubernetes objects to the fields that decisions read.
+
+An observation stays small by it, and contains no secrets.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,10 @@ def _items(source: t.Any, name: str) -> list[t.Any]:
 
 
 def node(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """Cut a Node: identity, labels, taints, its conditions (without their messages), addresses, nodeInfo."""
+    """Reduce a Node to the fields that decisions read.
+
+    Kept are identity, labels, taints, conditions (without their messages), addresses and nodeInfo.
+    """
     metadata = _pick(item.get("metadata"), "name", "uid", "labels", "creationTimestamp", "deletionTimestamp")
     annotations = (item.get("metadata") or {}).get("annotations") or {}
     metadata["annotations"] = {
@@ -65,7 +71,7 @@ def node(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 
 def is_control_plane(item: t.Mapping[str, t.Any]) -> bool:
-    """True for a Node that carries kubeadm's control plane label, the old or the new.
+    """Return whether a Node has kubeadm's control plane label, old or new.
 
     Source: docs/reference/kubeadm.md, "Labels and taints".
     """
@@ -74,20 +80,26 @@ def is_control_plane(item: t.Mapping[str, t.Any]) -> bool:
 
 
 def kubeconfig(item: t.Any) -> str:
-    """Return the kubeconfig in ConfigMap cluster-info, which anybody may read; "" where there is none, or none that kubeadm would write."""
+    """Return the kubeconfig in ConfigMap cluster-info, "" where there is none.
+
+    The ConfigMap is public. A kubeconfig larger than any of kubeadm's counts as none.
+    """
     data = item.get("data") if isinstance(item, dict) else None
     text = data.get("kubeconfig") if isinstance(data, dict) else None
     return text if isinstance(text, str) and len(text) <= _LONGEST_KUBECONFIG else ""
 
 
 def kubelet_version(item: t.Mapping[str, t.Any]) -> str:
-    """Return the version that a Node's kubelet reported, "" where it never did."""
+    """Return the version that a Node's kubelet reported, or ""."""
     info = (item.get("status") or {}).get("nodeInfo") or {}
     return str(info.get("kubeletVersion") or "")
 
 
 def pod(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """Cut a static pod: its component, its node, phase, readiness and its container's state. No env, no arguments."""
+    """Reduce a static pod to the fields that decisions read.
+
+    Kept are its component, its node, phase, readiness and its containers' state. No env, no arguments.
+    """
     metadata = _pick(item.get("metadata"), "name", "creationTimestamp", "deletionTimestamp")
     labels = (item.get("metadata") or {}).get("labels") or {}
     metadata["labels"] = _pick(labels, "component", "tier")
@@ -116,7 +128,10 @@ def pod(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 
 def workload(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """Cut a DaemonSet or a Deployment: its images and how many of its pods are wanted and ready."""
+    """Reduce a DaemonSet or Deployment to the fields that decisions read.
+
+    Kept are its images, its files from ConfigMaps, and the numbers of its desired and ready pods.
+    """
     template = ((item.get("spec") or {}).get("template") or {}).get("spec") or {}
     return {
         "metadata": _pick(item.get("metadata"), "name", "namespace", "generation"),
@@ -139,7 +154,10 @@ def workload(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 
 def _files(template: t.Mapping[str, t.Any]) -> list[dict[str, t.Any]]:
-    """The files that a pod's volumes take from ConfigMaps, each with the ConfigMap's name, its key and the path."""
+    """Return the files that a pod's volumes take from ConfigMaps.
+
+    Each has the ConfigMap's name, its key and the path.
+    """
     sources = [volume.get("configMap") for volume in _items(template, "volumes") if isinstance(volume, dict)]
     return [
         {**_pick(source, "name"), **_pick(item, "key", "path")}
@@ -150,7 +168,7 @@ def _files(template: t.Mapping[str, t.Any]) -> list[dict[str, t.Any]]:
 
 
 def kubeadm_config(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """Cut ConfigMap kube-system/kubeadm-config to the two keys that kubeadm keeps there.
+    """Reduce ConfigMap kube-system/kubeadm-config to kubeadm's two keys.
 
     Source: docs/reference/kubeadm.md, "Stored objects".
     """
@@ -158,6 +176,6 @@ def kubeadm_config(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 
 def binding(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """Cut a RoleBinding or ClusterRoleBinding to what it binds."""
+    """Reduce a RoleBinding or ClusterRoleBinding to its role and subjects."""
     subjects = [_pick(subject, "kind", "name") for subject in _items(item, "subjects")]
     return {"metadata": _pick(item.get("metadata"), "name"), "roleRef": item.get("roleRef"), "subjects": subjects}

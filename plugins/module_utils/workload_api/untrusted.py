@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Fields of what a node sent: one of another type than expected counts as missing, and no text is taken for more than text."""
+"""Typed readers of the untrusted fields that a node sent.
+
+A field of another type than expected counts as missing, and a text is never more than text.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ def mappings(value: t.Any) -> list[Object]:
 
 
 def text(value: t.Any, limit: int = MAX_TEXT) -> str:
-    """Return a text, cut to so many characters, "" for anything else."""
+    """Return a text of at most `limit` characters, "" for anything else."""
     return value[:limit] if isinstance(value, str) else ""
 
 
@@ -47,7 +50,7 @@ def integer(value: t.Any) -> int:
 
 
 def identifier(value: t.Any) -> t.Optional[str]:
-    """Return an etcd ID as 16 hexadecimal digits, None where it isn't one."""
+    """Return an etcd ID as 16 hexadecimal digits, or None."""
     found = text(value).lower()
     if not 1 <= len(found) <= 16 or any(letter not in "0123456789abcdef" for letter in found):
         return None

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Single objects of any kind, read from an API that is asked what it calls them (the user's readiness gates)."""
+"""Reader of single objects of any kind (the user's readiness gates).
+
+The API itself is asked for the names of its resources.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +26,11 @@ _API_VERSION = re.compile(r"([a-z0-9][-a-z0-9.]*/)?v[0-9][a-z0-9]*")
 
 
 class _CanNotAsk(Exception):
-    """Why an object was not asked for, in words."""
+    """Refusal to read an object, with its reason in words."""
 
 
 def read_wanted(client: ApiClient, wanted: t.Sequence[Wanted]) -> list[dict[str, t.Any]]:
-    """Read objects, each for itself: what goes wrong with one is said of that one.
+    """Read objects and return each one's own result or error.
 
     Args:
         client: a connection to the API.

@@ -77,8 +77,6 @@ def no_facts(variables: t.Mapping[str, t.Any]) -> list[str]:
 
     The names are those of ``ansible_facts``.
 
-    The names are those of ``ansible_facts``.
-
     Args:
         variables: as for :func:`declared`.
     """

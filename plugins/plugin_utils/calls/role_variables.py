@@ -90,17 +90,17 @@ INTERNAL = frozenset(
     {
         "control_plane_adoption",
         "control_plane_backup",
-        "control_plane_batch",
         "control_plane_bootstrap",
         "control_plane_bootstrap_kind",
+        "control_plane_cluster_state",
         "control_plane_cluster_to_adopt",
-        "control_plane_copy",
         "control_plane_decision",
         "control_plane_delete_full",
         "control_plane_delete_names",
         "control_plane_edit",
         "control_plane_edited",
         "control_plane_endpoint",
+        "control_plane_entry_point",
         "control_plane_failure",
         "control_plane_health_check",
         "control_plane_hosts",
@@ -108,6 +108,7 @@ INTERNAL = frozenset(
         "control_plane_inventory_host",
         "control_plane_inventory_manifests",
         "control_plane_inventory_store",
+        "control_plane_infrastructure_observed",
         "control_plane_known_providers",
         "control_plane_labels",
         "control_plane_lease",
@@ -119,7 +120,6 @@ INTERNAL = frozenset(
         "control_plane_plan",
         "control_plane_prepared",
         "control_plane_prerequisites",
-        "control_plane_record",
         "control_plane_refused",
         "control_plane_removal",
         "control_plane_restore",
@@ -145,7 +145,6 @@ INTERNAL = frozenset(
         "machine_nspawn_wanted_endpoint",
         "operator_actions",
         "operator_begun",
-        "operator_copy",
         "operator_failure",
         "operator_lease",
         "operator_said",
@@ -161,6 +160,7 @@ COMMON_PREFIX = "operator_"
 # A name that doesn't begin like one of these prefixes, mistyped or not, or lacks all of these words, is not compared any further.
 _BEGINNINGS, _WORDS = ("c", "m", COMMON_PREFIX), ("plan", "inventory", "nspawn")
 _COLLECTION = str(Path(__file__).absolute().parents[3])
+ARGUMENT_SPECS = os.path.join(_COLLECTION, "roles", "control_plane", "meta", "argument_specs.yml")
 _FOLDERS = tuple(os.path.join(_COLLECTION, each, "") for each in ("roles", "playbooks"))
 _NEAR, _SAME_BUT_FOR_A_LETTER = 0.75, 0.88
 

@@ -103,8 +103,6 @@ def is_secret_variable(name: str) -> bool:
     """Return whether a variable's name suggests a password, key or token.
 
     A guess: it keeps mistakes away, and nothing else.
-
-    A guess: it keeps mistakes away, and nothing else.
     """
     lower = name.lower()
     return _SECRET.search(lower) is not None or not _SECRET_WORDS.isdisjoint(lower.split("_"))

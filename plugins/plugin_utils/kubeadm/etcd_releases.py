@@ -54,8 +54,6 @@ def release_of(text: Any) -> Release | None:
     """Return the release of a version or image tag, or None.
 
     "3.5.24-0" -> (3, 5, 24); None where the text is no release.
-
-    "3.5.24-0" -> (3, 5, 24); None where the text is no release.
     """
     found = (
         re.fullmatch(r"v?(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?:[-_+.][0-9A-Za-z._+-]*)?", text)

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every command that a Task may have, by its name, and what an object's command descriptors must be.
+"""Catalogue of all commands by name, and validation of command descriptors.
 
 Source: docs/reference/kubeadm_operator.md, "Commands", "Defects".
 """
@@ -36,14 +36,17 @@ COMMANDS: Mapping[str, Command] = {
 
 
 def split(descriptor: Mapping[str, Any]) -> tuple[Command, dict[str, Any]]:
-    """A valid command descriptor's command and its parameters, complete with defaults."""
+    """Return a valid descriptor's command and its parameters, completed with defaults."""
     ((name, parameters),) = descriptor.items()
     command = COMMANDS[name]
     return command, command.complete(parameters or {})
 
 
 def descriptor_errors(descriptor: Any, path: str) -> list[FieldError]:
-    """What is wrong with a command descriptor: it names exactly one known command, with parameters that it has."""
+    """Return the errors in a command descriptor.
+
+    A descriptor names exactly one known command, with parameters that the command has.
+    """
     if not isinstance(descriptor, Mapping) or not descriptor:
         rule = "must be a mapping of one command's name to its parameters"
         return [FieldError(path, None, rule, "Write such as: preflight: {}.")]
@@ -60,7 +63,7 @@ def descriptor_errors(descriptor: Any, path: str) -> list[FieldError]:
 
 
 def describe(descriptors: Sequence[Mapping[str, Any]], node: NodeFacts) -> list[str]:
-    """The lines that a person would type on a Node for these commands, in their order."""
+    """Return the shell lines of these commands on a Node, in order."""
     lines: list[str] = []
     node = dataclasses.replace(node, name=typed_name(node.name, "NODE"))
     for descriptor in descriptors:

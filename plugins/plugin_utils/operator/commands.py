@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a command of a Task is: its name, its parameters, and the lines that a person would type for it.
+"""Command type of a Task: name, parameters, and equivalent shell lines.
 
 Source: docs/reference/kubeadm_operator.md, "Commands".
 """
@@ -37,7 +37,10 @@ _TYPES: Mapping[str, tuple[type, str]] = {
 
 @dataclass(frozen=True)
 class Parameter:
-    """A command's parameter. ``pattern`` must match a text (each text of a list) as a whole; ``minimum`` holds for numbers."""
+    """Parameter of a command.
+
+    ``pattern`` must match a text (each text of a list) as a whole; ``minimum`` holds for numbers.
+    """
 
     type: str = STRING
     required: bool = False
@@ -49,7 +52,7 @@ class Parameter:
     secret: bool = False
 
     def errors(self, value: Any, path: str) -> list[FieldError]:
-        """What is wrong with a value."""
+        """Return the errors in a parameter's value."""
         wanted, words = _TYPES[self.type]
         shown = None if self.secret or isinstance(value, (dict, list)) else value
         right = isinstance(value, wanted) and not (wanted is int and isinstance(value, bool))
@@ -77,24 +80,24 @@ Holds = Callable[[Mapping[str, Any]], bool]
 
 
 def always(parameters: Mapping[str, Any]) -> bool:
-    """It holds whatever the parameters are."""
+    """Return True for any parameters."""
     del parameters
     return True
 
 
 def never(parameters: Mapping[str, Any]) -> bool:
-    """It holds for no parameters."""
+    """Return False for any parameters."""
     del parameters
     return False
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command that a Task may have.
+    """Command that a Task may have.
 
-    ``disruptive`` is whether something of the node stops while it runs: such commands count against a disruption budget and are
-    never run where the cluster's lock was lost. ``stops_api_server`` is whether a control plane Node's API server, or the etcd that it
-    asks, stops while it runs with these parameters.
+    ``disruptive`` is whether something of the node stops while it runs: such commands count against a disruption budget
+    and are never run where the cluster's lock was lost. ``stops_api_server`` is whether a control plane Node's API
+    server, or the etcd that it asks, stops while it runs with these parameters.
     """
 
     name: str
@@ -105,7 +108,7 @@ class Command:
     stops_api_server: Holds = never
 
     def errors(self, parameters: Mapping[str, Any], path: str) -> list[FieldError]:
-        """What is wrong with parameters as written."""
+        """Return the errors in the parameters as written."""
         found = []
         for name in sorted(set(parameters) - set(self.parameters)):
             known = ", ".join(sorted(self.parameters)) or "none"
@@ -121,6 +124,6 @@ class Command:
         return found
 
     def complete(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """The parameters with the defaults of those that are not given."""
+        """Return the parameters, completed with the defaults of those not given."""
         given = {name: value for name, value in parameters.items() if value is not None}
         return {**{name: each.default for name, each in self.parameters.items()}, **given}

@@ -1,10 +1,11 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which machines are taken from behind the control plane's endpoint while a Task stops their API server: pure.
+"""Machines that leave the endpoint while a Task stops their API server.
 
-A load balancer's own checks notice within seconds that an API server has stopped, or no longer reaches its etcd; until then its clients
-wait in vain. A machine that leaves beforehand costs nobody a request, as when it is removed (docs/removing_a_machine.md).
+A load balancer's own checks notice within seconds that an API server has stopped, or no longer reaches its etcd; until
+then its clients wait in vain. A machine that leaves beforehand costs no request, as when it is removed
+(docs/removing_a_machine.md). No I/O.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from . import catalogue, freeze
 
 
 def stops_api_server(descriptors: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether one of these commands stops the API server of a control plane Node that runs them."""
+    """Return whether one of these commands stops a control plane's API server."""
     for descriptor in descriptors:
         # One that another release planned, or somebody edited, is refused when its turn comes.
         if not catalogue.descriptor_errors(descriptor, ""):
@@ -28,10 +29,10 @@ def stops_api_server(descriptors: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def leaving(plan: Mapping[str, Any], tasks: Sequence[Object]) -> tuple[str, ...]:
-    """The machines, by name, that leave the endpoint while these Tasks run.
+    """Return the machines that leave the endpoint while these Tasks run.
 
-    Those of control plane Nodes whose API server the Tasks stop, where there is another Node to answer instead; where no API server
-    answered when the plan was frozen there is nobody to be spared.
+    Those of control plane Nodes whose API server the Tasks stop, where another Node can answer instead. None where no
+    API server answered when the plan was frozen: no client would notice.
     """
     control_planes = {each.name: each.machine for each in freeze.nodes_of(plan) if each.control_plane}
     stopped = [

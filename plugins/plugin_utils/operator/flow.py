@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What comes next of an Action: pure, from its objects alone (docs/reference/kubeadm_operator.md, "Flow")."""
+"""Next step of an Action, computed from its objects alone (docs/reference/kubeadm_operator.md, "Flow")."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ ENDINGS = (COMPLETED, ABORTED, PAUSED, APPROVAL, FAILED, INCONSISTENT)
 
 @dataclass(frozen=True)
 class Step:
-    """What comes next. ``group`` is the planned group, ``tasks`` are names, ``nodes`` those for which Tasks are to be made."""
+    """Next step of an Action.
+
+    ``group`` is the planned group, ``tasks`` are names, ``nodes`` those for which Tasks are to be made.
+    """
 
     kind: str
     group: Mapping[str, Any] | None = None
@@ -45,9 +48,9 @@ class Step:
 
 
 def next_step(execution: Execution) -> Step:
-    """The one next step of an Action whose plan is frozen.
+    """Return the next step of an Action whose plan is frozen.
 
-    A half-run Task comes before anything new; what failed is told before a pause; a completed Action stays completed.
+    A half-run Task comes before anything new; a failure is reported before a pause; a completed Action stays completed.
     """
     root = execution.root
     status = root.get("status") or {}
@@ -67,7 +70,7 @@ def next_step(execution: Execution) -> Step:
 
 
 def current_group(execution: Execution) -> Mapping[str, Any] | None:
-    """The first group that is not complete; None where all are."""
+    """Return the first group that is not complete; None where all are."""
     for group in execution.plan["groups"]:
         obj = execution.group_object(group)
         if execution.root["kind"] == actions.TASK:
@@ -115,9 +118,10 @@ def _start(execution: Execution, group: Mapping[str, Any], tasks: Sequence[Objec
 
 
 def startable(execution: Execution, group: Mapping[str, Any], busy: Sequence[str]) -> Step | None:
-    """What may be begun beside the Tasks that are at work now, by their names; None where nothing may.
+    """Return the next step beside running Tasks; None where none may start.
 
-    A RUN or CREATE_TASKS step within the group's disruption budget. Whatever would end the run lets those at work end first.
+    ``busy`` are the names of the running Tasks. The result is a RUN or CREATE_TASKS step within the group's disruption
+    budget. Whatever would end the run lets the running Tasks finish first.
     """
     root = execution.root
     if root["spec"].get("abort") or root["spec"].get("paused") or len(busy) >= int(group["maxUnavailable"]):

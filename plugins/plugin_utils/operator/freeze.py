@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan of an Action, frozen with a hash when it starts, and the objects that are made from it.
+"""Frozen plan of an Action, its hashes, and its child objects.
 
 Source: docs/reference/kubeadm_operator.md, "Defects".
 """
@@ -26,7 +26,10 @@ _CLUSTER_LABEL = "cluster.x-k8s.io/cluster-name"
 
 
 def group_plans(root: Mapping[str, Any], facts: ClusterFacts) -> tuple[GroupPlan, ...]:
-    """The TaskGroups of an Action, or the one of a detached TaskGroup or Task. Raises RefusedAction."""
+    """Return the planned TaskGroups of an Action.
+
+    A detached TaskGroup or Task has exactly one. Raises RefusedAction.
+    """
     if root["kind"] == actions.TASK_GROUP:
         return (custom.group_plan(str(root["metadata"]["name"]), root["spec"], facts, "spec"),)
     if root["kind"] == actions.TASK:
@@ -37,11 +40,12 @@ def group_plans(root: Mapping[str, Any], facts: ClusterFacts) -> tuple[GroupPlan
 
 
 def freeze(root: Mapping[str, Any], facts: ClusterFacts, now: str = "") -> Object:
-    """The plan of an Action for the cluster as it is now (``now``: RFC 3339).
+    """Return the plan of an Action for the present cluster (``now``: RFC 3339).
 
     Returns:
-        what ``status.plan`` keeps: the groups with their numbers, names, Nodes and commands, what was known of the cluster, and hashes
-        of the request and of the plan itself. A plan without groups means that there is nothing to do.
+        the content of ``status.plan``: the groups with their numbers, names, Nodes and commands, the recorded facts of
+        the cluster, and hashes of the request and of the plan itself. A plan without groups means that there is nothing
+        to do.
 
     Raises:
         RefusedAction: it can't be carried out on this cluster; a Node that is needed can't be reached.
@@ -129,7 +133,7 @@ def _node_record(node: NodeFacts) -> Object:
 
 
 def nodes_of(plan: Mapping[str, Any]) -> tuple[NodeFacts, ...]:
-    """The Nodes of a frozen plan."""
+    """Return the Nodes of a frozen plan."""
     return tuple(
         NodeFacts(
             name=each["name"],
@@ -148,13 +152,16 @@ def nodes_of(plan: Mapping[str, Any]) -> tuple[NodeFacts, ...]:
 
 
 def request_hash(root: Mapping[str, Any]) -> str:
-    """The hash of what was asked for, without what a person changes while it goes on."""
+    """Return the hash of an Action's request.
+
+    Fields that the user may change while the Action runs are not part of it.
+    """
     spec = {key: value for key, value in root["spec"].items() if key not in actions.FLOW_FIELDS}
     return _hash({"kind": root["kind"], "spec": spec})
 
 
 def plan_hash(plan: Mapping[str, Any]) -> str:
-    """The hash of a plan, without itself."""
+    """Return the hash of a plan, without its own ``hash`` field."""
     return _hash({key: value for key, value in plan.items() if key != "hash"})
 
 
@@ -164,12 +171,12 @@ def _hash(value: Any) -> str:
 
 
 def task_name(root: Mapping[str, Any], group: Mapping[str, Any], node: str) -> str:
-    """The name of a group's Task on a Node (docs/reference/kubeadm_operator.md, "Names")."""
+    """Return the name of a group's Task on a Node (docs/reference/kubeadm_operator.md, "Names")."""
     return str(root["metadata"]["name"]) if root["kind"] == actions.TASK else f"{group['name']}-{node}"
 
 
 def group_spec(group: Mapping[str, Any]) -> Object:
-    """The spec of a TaskGroup that is made from the plan."""
+    """Return the spec of a TaskGroup that is made from the plan."""
     return {
         "nodeNames": list(group["nodes"]),
         "policy": group["policy"],
@@ -180,12 +187,12 @@ def group_spec(group: Mapping[str, Any]) -> Object:
 
 
 def build_group(root: Mapping[str, Any], group: Mapping[str, Any]) -> Object:
-    """A TaskGroup of an Action, as it is put into the store."""
+    """Return an Action's TaskGroup object for the store."""
     return _child(actions.TASK_GROUP, group["name"], group_spec(group), root, root, group)
 
 
 def build_task(root: Mapping[str, Any], group: Mapping[str, Any], owner: Mapping[str, Any], node: str) -> Object:
-    """A Task of a TaskGroup, as it is put into the store."""
+    """Return a TaskGroup's Task object for the store."""
     spec = {"nodeName": node, "commands": list(group["commands"])}
     return _child(actions.TASK, task_name(root, group, node), spec, root, owner, group)
 
@@ -226,14 +233,14 @@ def _child(
 
 
 def _label_value(name: str) -> str:
-    """A name as a label's value, of which Kubernetes takes 63 characters."""
+    """Return a name as a label's value, of at most 63 characters."""
     if len(name) <= 63:
         return name
     return f"{name[:52].rstrip('-.')}-{hashlib.sha256(name.encode()).hexdigest()[:10]}"
 
 
 def new_root(obj: Mapping[str, Any], cluster: str, namespace: str) -> Object:
-    """A person's object as it is put into the store, for a cluster."""
+    """Return the user's object as created in the store for a cluster."""
     metadata = obj["metadata"]
     made: Object = {"apiVersion": actions.API_VERSION, "kind": obj["kind"], "spec": obj["spec"]}
     labels = {**(metadata.get("labels") or {}), _CLUSTER_LABEL: cluster}

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is not as the frozen plan has it: why an Action pauses instead of going on.
+"""Inconsistencies between an Action's frozen plan, its objects and the cluster.
+
+They are the reason why an Action pauses instead of continuing.
 
 Sources: the kubeadm operator's proposal, "Risks and Mitigations"; docs/reference/kubeadm_operator.md, "Defects".
 """
@@ -19,7 +21,7 @@ from . import freeze
 
 @dataclass(frozen=True)
 class NodeNow:
-    """A Node that the cluster has now."""
+    """Node that the cluster has now."""
 
     name: str
     control_plane: bool
@@ -27,10 +29,11 @@ class NodeNow:
 
 @dataclass
 class Execution:
-    """An Action with everything that was made from it, as the store has it now.
+    """Action with all objects made from it, as stored now.
 
-    ``root`` is the Action, or a detached TaskGroup or Task; ``groups`` and ``tasks`` go by name; ``others`` are the names of the cluster's
-    other Actions that have not ended; ``nodes`` is what the cluster says now, None where it can't be asked. A detached Task is its own.
+    ``root`` is the Action, or a detached TaskGroup or Task; ``groups`` and ``tasks`` go by name; ``others`` are the
+    names of the cluster's other unfinished Actions; ``nodes`` are the cluster's present Nodes, None where no API
+    answers. A detached Task is also its only Task.
     """
 
     root: Object
@@ -45,33 +48,36 @@ class Execution:
 
     @property
     def plan(self) -> Object:
-        """The frozen plan."""
+        """Frozen plan of the Action."""
         found: Object = self.root["status"]["plan"]
         return found
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """The Nodes that a person left out."""
+        """Nodes that the user left out."""
         return tuple(self.root["spec"].get("leftOut") or ())
 
     def group_object(self, group: Mapping[str, Any]) -> Object | None:
-        """The object of a planned group: a detached TaskGroup is its own, a detached Task has none."""
+        """Return the object of a planned group.
+
+        A detached TaskGroup is its own group, and a detached Task is returned for its own.
+        """
         return self.root if self.root["kind"] != actions.ACTION else self.groups.get(str(group["name"]))
 
     def task(self, group: Mapping[str, Any], node: str) -> Object | None:
-        """The object of a planned Task."""
+        """Return the object of a planned Task; None before it is made."""
         if self.root["kind"] == actions.TASK:
             return self.root
         return self.tasks.get(freeze.task_name(self.root, group, node))
 
     def tasks_of(self, group: Mapping[str, Any]) -> list[Object]:
-        """The Tasks of a group that were made, in the group's order of Nodes."""
+        """Return a group's Tasks made so far, in its order of Nodes."""
         found = [self.task(group, node) for node in group["nodes"]]
         return [each for each in found if each is not None]
 
 
 def inconsistencies(execution: Execution) -> list[str]:
-    """Everything that is not as it was frozen, in words; [] where nothing is wrong."""
+    """Return every difference from the frozen plan as texts; [] without any."""
     root = execution.root
     found = []
     if freeze.request_hash(root) != execution.plan.get("requestHash"):

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which Nodes a label selector means."""
+"""Label selectors that select Nodes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
 def errors(selector: Any, path: str) -> list[FieldError]:
-    """What is wrong with a selector."""
+    """Return the errors in a selector."""
     if not isinstance(selector, Mapping):
         return [FieldError(path, None, "must be a mapping", "Write matchLabels: {...} in it; {} selects every Node.")]
     found = [
@@ -44,7 +44,10 @@ def errors(selector: Any, path: str) -> list[FieldError]:
 
 
 def matches(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """Whether a Node with these labels is selected; an empty selector selects every Node."""
+    """Return whether a selector matches a Node's labels.
+
+    An empty selector matches every Node.
+    """
     wanted = [
         {"key": key, "operator": "In", "values": [value]}
         for key, value in sorted((selector.get("matchLabels") or {}).items())

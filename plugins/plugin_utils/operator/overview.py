@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Actions for people who look: a table of all, one with its Tasks, and what their commands said."""
+"""Overview of Actions for users: table, Tasks, and output of their commands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COLUMNS = ("name", "kind", "mode", "phase", "tasks", "started", "ended")
 
 
 def row(execution: Execution) -> Object:
-    """One line of the table."""
+    """Return an Action's row of the table."""
     root = execution.root
     status = root.get("status") or {}
     planned, done = [], []
@@ -39,7 +39,7 @@ def row(execution: Execution) -> Object:
 
 
 def table(cluster: str, rows: Sequence[Mapping[str, Any]]) -> str:
-    """All Actions of a cluster."""
+    """Return the table of all Actions of a cluster."""
     if not rows:
         return one_line(f"{cluster} has had no Action")
     cells = [[each.upper() for each in _COLUMNS], *([str(each[column]) or "-" for column in _COLUMNS] for each in rows)]
@@ -53,7 +53,7 @@ def table(cluster: str, rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def tasks(execution: Execution) -> list[Object]:
-    """The Tasks that were made, in the plan's order, without their outputs."""
+    """Return the Tasks made so far, in the plan's order, without outputs."""
     if not actions.started(execution.root):
         return []
     found = []
@@ -77,7 +77,10 @@ def tasks(execution: Execution) -> list[Object]:
 
 
 def details(execution: Execution, task: str = "", *, logs: bool = False) -> str:
-    """One Action with its Tasks and their commands; with ``logs`` also what was kept of their outputs."""
+    """Return an Action's text with its Tasks and their commands.
+
+    With ``logs`` it also has the recorded parts of their outputs.
+    """
     shown = row(execution)
     root = execution.root
     text = [f"{actions.label(root)} ({shown['kind']}, {shown['mode']}): {shown['phase']}, {shown['tasks']} Tasks done"]

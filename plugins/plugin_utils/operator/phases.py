@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Phases, counters and reasons of Actions, TaskGroups and Tasks, for people.
+"""Phases, counters and reasons in the status of Actions, TaskGroups and Tasks.
 
 Source: docs/reference/kubeadm_operator.md, "Status and phases", "Defects".
 """
@@ -35,7 +35,10 @@ INDEX_OUT_OF_RANGE = "IndexOutOfRange"
 
 
 def phase(obj: Mapping[str, Any]) -> str:
-    """The phase of an object: the first that holds, with one more for what a person gave up."""
+    """Return the phase of an object: the first that holds.
+
+    Aborted is one more than the proposal has: an object that the user gave up.
+    """
     status = obj.get("status") or {}
     if obj["metadata"].get("deletionTimestamp"):
         return DELETED
@@ -51,7 +54,7 @@ def phase(obj: Mapping[str, Any]) -> str:
 
 
 def task_error(obj: Mapping[str, Any]) -> str:
-    """Why a Task failed, with its Node; "" where it didn't."""
+    """Return a failed Task's error with its Node; "" without an error."""
     status = obj.get("status") or {}
     if not status.get("errorReason") or status.get("completionTime"):
         return ""
@@ -59,7 +62,7 @@ def task_error(obj: Mapping[str, Any]) -> str:
 
 
 def group_status(execution: Execution, group: Mapping[str, Any], step: Step, now: str) -> Object:
-    """A TaskGroup's status, with what its Tasks say."""
+    """Return a TaskGroup's status with the counters and errors of its Tasks."""
     obj = execution.group_object(group) or {}
     status: Object = {**(obj.get("status") or {})}
     tasks = execution.tasks_of(group)
@@ -75,7 +78,10 @@ def group_status(execution: Execution, group: Mapping[str, Any], step: Step, now
 
 
 def root_status(execution: Execution, step: Step, now: str) -> Object:
-    """The status of an Action or a detached TaskGroup, with what its groups say."""
+    """Return the status of a root object, computed from its groups.
+
+    The root is an Action, or a detached TaskGroup or Task.
+    """
     root = execution.root
     status: Object = {**(root.get("status") or {})}
     if root["kind"] == actions.TASK:
@@ -120,7 +126,10 @@ def _stands(step: Step) -> bool:
 
 
 def _counters(what: str, phases: Sequence[str]) -> Object:
-    """How many run, succeeded, failed; what is paused or waits counts as running."""
+    """Return the counts of running, succeeded and failed objects.
+
+    Paused and waiting ones count as running.
+    """
     return {
         f"running{what}": sum(1 for each in phases if each in (RUNNING, PAUSED, PENDING)),
         f"succeeded{what}": sum(1 for each in phases if each == SUCCEEDED),

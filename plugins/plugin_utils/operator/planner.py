@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a planner is given, what it returns, and how it refuses (docs/reference/kubeadm_operator.md, "Flow").
+"""Inputs, results and refusals of planners (docs/reference/kubeadm_operator.md, "Flow").
 
 Source: the kubeadm operator's proposal.
 """
@@ -19,7 +19,10 @@ PARALLEL = "Parallel"
 
 
 class RefusedAction(Exception):
-    """An Action that can't be carried out on this cluster as it is. Nothing was started."""
+    """Refusal of an Action that this cluster can't carry out now.
+
+    Nothing was started.
+    """
 
     def __init__(self, path: str, value: Any, rule: str, fix: str) -> None:
         shown = f" (found: {value!r})" if value not in (None, "") else ""
@@ -29,11 +32,12 @@ class RefusedAction(Exception):
 
 @dataclass(frozen=True)
 class NodeFacts:
-    """A Node of the cluster, and how its machine is reached.
+    """Node of the cluster, and how its machine is reached.
 
-    ``api_server_version`` is "" on a worker; ``machine`` is the Machine's name, "" where the store has none; ``inventory_host`` is
-    "" where the machine is reached by what the store knows of it; ``reachable`` is whether its machine answered just now;
-    ``machine_id`` is that of /etc/machine-id there; ``os_image`` is the system's name as the kubelet tells it, such as "Ubuntu 24.04 LTS".
+    ``api_server_version`` is "" on a worker; ``machine`` is the Machine's name, "" where the store has none;
+    ``inventory_host`` is "" where the machine is reached by the store's records; ``reachable`` is whether its machine
+    answered just now; ``machine_id`` is that of /etc/machine-id there; ``os_image`` is the operating system's name as
+    the kubelet reports it, such as "Ubuntu 24.04 LTS".
     """
 
     name: str
@@ -51,12 +55,13 @@ class NodeFacts:
 
 @dataclass(frozen=True)
 class ClusterFacts:
-    """The cluster as it is when an Action starts.
+    """Facts of the cluster when an Action starts.
 
-    ``kubernetes_version`` is the lowest API server's ("v1.20.2"); ``nodes`` are all Nodes by name; the three configurations are
-    YAML text as the cluster keeps it ("" where it could not be read: no API answers); ``certificates`` maps
-    "<node>/<certificate>" to its notAfter (RFC 3339) as far as it is known; ``etcd_versions`` has the version that each member of the
-    Nodes' own etcd gave, by its name; ``extra`` is what one kind of Action needs besides.
+    ``kubernetes_version`` is the lowest API server's ("v1.20.2"); ``nodes`` are all Nodes by name; the three
+    configurations are YAML text as the cluster keeps it ("" where it could not be read: no API answers);
+    ``certificates`` maps "<node>/<certificate>" to its notAfter (RFC 3339) as far as it is known; ``etcd_versions`` has
+    the version that each member of the Nodes' own etcd gave, by its name; ``extra`` is what one kind of Action needs
+    besides.
     """
 
     cluster: str
@@ -73,25 +78,26 @@ class ClusterFacts:
 
     @property
     def control_plane_nodes(self) -> tuple[NodeFacts, ...]:
-        """The control plane's Nodes, by name."""
+        """Control plane Nodes, by name."""
         return tuple(each for each in self.nodes if each.control_plane)
 
     @property
     def workers(self) -> tuple[NodeFacts, ...]:
-        """The other Nodes, by name."""
+        """Worker Nodes, by name."""
         return tuple(each for each in self.nodes if not each.control_plane)
 
     def node(self, name: str) -> NodeFacts | None:
-        """The Node of that name."""
+        """Return the Node of a name; None without one."""
         return next((each for each in self.nodes if each.name == name), None)
 
 
 @dataclass(frozen=True)
 class GroupPlan:
-    """One TaskGroup to be: the same commands on each of these Nodes, in this order.
+    """TaskGroup in a plan: the same commands on each of its Nodes.
 
-    ``name`` is the suffix ("upgrade-cp-1"); ``commands`` are command descriptors, each a mapping of one command's name to its
-    parameters; ``max_unavailable`` is how many Nodes a Parallel group works on at the same time (1 with Serial).
+    ``nodes`` are in the order of the operation; ``name`` is the suffix ("upgrade-cp-1"); ``commands`` are command
+    descriptors, each a mapping of one command's name to its parameters; ``max_unavailable`` is the number of Nodes that
+    a Parallel group changes at the same time (1 with Serial).
     """
 
     name: str

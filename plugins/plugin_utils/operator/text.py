@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An Action's plan, its state and its ways out, in words."""
+"""Texts about an Action's plan, its state and its remedies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ _UPGRADES_COMPONENTS = ("kubeadmUpgradeApply", "kubeadmUpgradeNode")
 
 
 def plan_text(root: Mapping[str, Any], plan: Mapping[str, Any]) -> str:
-    """Every Task in its exact order with what it would run, as DryRun and check mode show it."""
+    """Return the plan as text, as DryRun and check mode show it.
+
+    Every Task is listed in its exact order with the lines that it would run.
+    """
     groups = plan["groups"]
     count = sum(len(each["nodes"]) for each in groups)
     head = f"{actions.label(root)} of {plan['facts']['cluster']}: {actions.what(root)}"
@@ -44,7 +47,7 @@ def plan_text(root: Mapping[str, Any], plan: Mapping[str, Any]) -> str:
 
 
 def task_text(task: Mapping[str, Any], plan: Mapping[str, Any]) -> str:
-    """What a Task of a frozen plan would run, for the person who is to approve it."""
+    """Return a planned Task's command lines for the user who approves it."""
     node = next(each for each in freeze.nodes_of(plan) if each.name == task["spec"]["nodeName"])
     return block(
         [
@@ -55,7 +58,10 @@ def task_text(task: Mapping[str, Any], plan: Mapping[str, Any]) -> str:
 
 
 def ending(execution: Execution, step: Step, cluster: str) -> str:
-    """What is said when a run ends here: what stands, and what to type. ``cluster``: its host in the inventory."""
+    """Return the message at the end of a run: state and remedy.
+
+    ``cluster`` is the cluster's host in the inventory, for the lines to type.
+    """
     return block(_ending(execution, step, typed_name(cluster, "CLUSTER")))
 
 
@@ -91,7 +97,10 @@ def _ending(execution: Execution, step: Step, cluster: str) -> list[str]:
 
 
 def _half_upgraded(execution: Execution, cluster: str) -> str:
-    """What an aborted upgrade leaves, and what completes it; "" where nothing was upgraded."""
+    """Return an aborted upgrade's half-upgraded Nodes with the remedy, as text.
+
+    It is "" where nothing was upgraded.
+    """
     root = execution.root
     if actions.what(root) != actions.UPGRADE:
         return ""
@@ -141,7 +150,10 @@ def _failed(execution: Execution, step: Step, label: str, option: str) -> list[s
 
 
 def last_output(task: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The last program's output of the command that a Task is at: {text, logPath}; None where it ran none."""
+    """Return the output of the last program of a Task's current command.
+
+    It is {text, logPath}; None where the command ran no program.
+    """
     status = task.get("status") or {}
     index = int(status.get("currentCommand") or 1) - 1
     records = status.get("commands") or []

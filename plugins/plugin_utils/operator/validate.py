@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an Action, a TaskGroup or a Task must be, whatever the cluster.
+"""Validation of an Action, TaskGroup or Task, independent of the cluster.
 
 Source: docs/reference/kubeadm_operator.md, "Defects".
 """
@@ -25,7 +25,7 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 
 def validate(obj: Mapping[str, Any]) -> list[FieldError]:
-    """Everything that is wrong with an object in the form that objects.to_hub gives."""
+    """Return all errors in an object of the hub form (objects.to_hub)."""
     found = _metadata(obj["metadata"])
     spec = obj["spec"]
     if obj["kind"] == actions.ACTION:

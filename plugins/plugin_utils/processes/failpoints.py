@@ -174,8 +174,6 @@ def _is_first(trace: str, name: str) -> bool:
     """Return whether this is a run's first stop, and record it.
 
     What continues after a stop is not stopped again.
-
-    What continues after a stop is not stopped again.
     """
     try:
         descriptor = os.open(f"{trace}.stopped", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

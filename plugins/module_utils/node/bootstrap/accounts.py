@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Users and files of a KubeadmConfigSpec, put on a machine so that doing it twice changes nothing."""
+"""Users and files of a KubeadmConfigSpec, created on a machine idempotently."""
 
 from __future__ import annotations
 
@@ -65,7 +65,10 @@ def put_file(entry: t.Mapping[str, t.Any]) -> bool:
 
 
 def _refuse_links_of_users(path: str) -> None:
-    """Refuse a path through a symbolic link that somebody else than root owns: it leads where its owner wants root to write."""
+    """Refuse a path through a symbolic link that root does not own.
+
+    Such a link leads where its owner wants root to write.
+    """
     parts = path.split("/")
     for depth in range(2, len(parts) + 1):
         part = "/".join(parts[:depth])
@@ -90,7 +93,9 @@ def _owner(path: str, owner: str) -> tuple[int, int]:
 
 
 def put_user(entry: t.Mapping[str, t.Any]) -> bool:
-    """Create one entry of ``users`` as cloud-init would, and return whether anything changed.
+    """Create one entry of ``users``; return whether anything changed.
+
+    It is created as cloud-init would.
 
     A user that exists keeps what it has (cloud-init does the same); keys and sudo rules are completed.
 
@@ -157,7 +162,10 @@ def _complete_lines(path: str, lines: t.Sequence[str], mode: int, uid: int, gid:
 
 
 def _own_lines(path: str, uid: int) -> list[str]:
-    """The lines of a file that is a user's own, [] where there is none. Raises OSError for a link, a device, or another's file."""
+    """Return the lines of a user's own file, [] without one.
+
+    Raises OSError for a link, a device, or another user's file.
+    """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The part of a bootstrap's script that sees to the static pods' images before kubeadm begins.
+"""Check of the static pods' images in a bootstrap's script, before kubeadm.
 
 The fault: docs/faults.md, "images are missing where none can be pulled".
 kubeadm's own preflight does that too, but it is often told to ignore ImagePull, for a CoreDNS image that nobody needs. A join adds its
@@ -68,7 +68,7 @@ kcp_images || exit 1
 
 @dataclass(frozen=True)
 class Images:
-    """Which images a machine's static pods are made of, as its KubeadmConfigSpec says.
+    """Images of a machine's static pods, from its KubeadmConfigSpec.
 
     ``repository`` "" is kubeadm's default; ``etcd_repository`` and ``etcd_tag`` "" are what kubeadm lists; ``external_etcd``: none runs
     here; ``pull`` False: nodeRegistration.imagePullPolicy is Never; ``socket`` "" is the container runtime that is there.
@@ -84,7 +84,7 @@ class Images:
 
     @property
     def asked(self) -> list[str]:
-        """The options by which ``kubeadm config images`` is told which ones."""
+        """Options of ``kubeadm config images`` for version and image repository."""
         return [
             "--kubernetes-version",
             self.version,
@@ -93,7 +93,7 @@ class Images:
 
     @classmethod
     def read(cls, version: str, document: t.Mapping[str, t.Any]) -> Images:
-        """Return what the ``images`` of a bootstrap's data say (objects/bootstrap_data.py)."""
+        """Return the images from ``images`` of a bootstrap's data (objects/bootstrap_data.py)."""
         texts = {name: str(document.get(key) or "") for name, key in _TEXTS.items()}
         return cls(
             version,
@@ -107,7 +107,10 @@ _TEXTS = {"repository": "repository", "etcd_repository": "etcdRepository", "etcd
 
 
 def part(images: Images, kubeadm: str = "kubeadm", sockets: t.Sequence[str] = SOCKETS, docker: str = DOCKER) -> str:
-    """Return the part of the script; it leaves the stage ``images``, and where an image is missing its name in the output."""
+    """Return the part of the script that checks the images.
+
+    It sets the stage ``images``, and writes the names of missing images to the output.
+    """
     socket = images.socket
     if socket and "://" not in socket:
         socket = f"unix://{socket}"

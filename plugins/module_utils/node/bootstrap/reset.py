@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Take a machine back from kubeadm, so that it could be made a control plane node again."""
+"""Reset of a machine by kubeadm, for its next use.
+
+It could be made a control plane node again.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,9 @@ def reset(
     etcd_url: str = _LOCAL_ETCD,
     credentials: Credentials = KUBEADM_CREDENTIALS,
 ) -> bool:
-    """Undo kubeadm on this machine and return whether there was anything to undo. Doing it again is safe at any point.
+    """Reset kubeadm on this machine; return whether there was anything to undo.
+
+    Running it again is safe at any point.
 
     kubeadm's own step that leaves etcd is skipped: it checks no quorum (docs/reference/kubeadm.md, "Removing a node").
     The member has to be gone, unless

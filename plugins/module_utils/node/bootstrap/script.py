@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The script of a bootstrap: the user's commands before kubeadm, room on the disks, kubeadm, the user's commands after, in one shell.
+"""Script of a bootstrap: preKubeadmCommands, disk space check, kubeadm, postKubeadmCommands.
 
 One shell, as cloud-init runs them for Cluster API: what an early command exports, a later one sees, and kubeadm too. Unlike
 there, the first command that fails ends the bootstrap, and is named.
@@ -86,7 +86,10 @@ mkdir -p {directory} && echo success > {sentinel}
 
 @dataclass(frozen=True)
 class Disks:
-    """Where a control plane node writes: etcd's data, the kubelet's, and the images of whatever container runtime is there."""
+    """Directories that a control plane node writes to.
+
+    They are etcd's data, the kubelet's, and the images of whatever container runtime is there.
+    """
 
     etcd: str = "/var/lib/etcd"
     kubelet: str = "/var/lib/kubelet"
@@ -94,7 +97,10 @@ class Disks:
 
 
 def bounded(words: t.Sequence[str], seconds: int) -> list[str]:
-    """Return the command that ends another one, with all that it has started in the foreground, after so many seconds (0: never)."""
+    """Return a command under timeout(1), with a limit in seconds.
+
+    The limit 0 is none. What the command has started in the foreground is ended with it.
+    """
     return ["timeout", f"--kill-after={_KILL_SECONDS}", str(seconds), *words] if seconds else list(words)
 
 
@@ -107,7 +113,9 @@ def render(
     disks: Disks = Disks(),
     images: str = "",
 ) -> dict[str, str]:
-    """Return the files of a bootstrap by name: ``run.sh`` and one file for each of the user's commands.
+    """Return the files of a bootstrap's script, by name.
+
+    They are ``run.sh`` and one file for each of the user's commands.
 
     Each command has a file of its own, so that one with a syntax error or an open quote can't swallow what follows. The
     script leaves ``stage`` (start, pre-N, room, images, kubeadm, post-N, done), ``output`` and, at its end, ``result`` ("<exit status>

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One machine's bootstrap: prepared, started once as a transient systemd unit, found again by every later call.
+"""Bootstrap of one machine, started once as a transient systemd unit.
+
+It is prepared, started once, and found again by every later call.
 
 What survives the caller, the run and a reboot is ``bootstrap.json``; what the script left (stage, output, result) is the
 evidence. There is never a second unit: a call that finds a bootstrap waits for it and takes its result.
@@ -42,7 +44,7 @@ _LISTS = ("kubeadmArgs", "files", "users", "preKubeadmCommands", "postKubeadmCom
 
 @dataclass(frozen=True)
 class Places:
-    """Where things are on a machine; the tests put them elsewhere."""
+    """Paths on a machine; tests use other ones."""
 
     state: str = guard.STATE_DIRECTORY
     kubernetes: str = "/etc/kubernetes"
@@ -55,18 +57,18 @@ class Places:
 
     @property
     def record(self) -> str:
-        """The durable state."""
+        """File of the bootstrap's durable state."""
         return os.path.join(self.state, "bootstrap.json")
 
     @property
     def work(self) -> str:
-        """What the script reads and leaves."""
+        """Directory of the script's files, output and result."""
         return os.path.join(self.state, "bootstrap")
 
 
 @dataclass(frozen=True)
 class Report:
-    """What is known of a bootstrap.
+    """State of a bootstrap, with its stage, failure and output.
 
     ``state`` is Absent, Running, Succeeded or Failed. ``stage`` is where it is ("kubeadm [wait-control-plane]"),
     ``command`` and ``rc`` what failed and how, ``output`` the end of its output, without secrets (Running and Failed).
@@ -101,12 +103,15 @@ class Report:
 
 
 def data_hash(data: t.Mapping[str, t.Any]) -> str:
-    """Return what tells one bootstrap's data from another's."""
+    """Return the hash of a bootstrap's data, to tell it from others."""
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
 def read_state(places: t.Optional[Places] = None) -> dict[str, t.Any]:
-    """Return this machine's bootstrap for an observation: :class:`Report` without the output."""
+    """Return this machine's bootstrap as a document without the output.
+
+    It is for an observation: a :class:`Report`, with state Unknown where it can't be read.
+    """
     try:
         return Bootstrap(places or Places()).look().document(with_output=False)
     except NodeError as error:
@@ -115,13 +120,16 @@ def read_state(places: t.Optional[Places] = None) -> dict[str, t.Any]:
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """The bootstrap of this machine. ``runner`` runs systemctl, systemd-run and ``kubeadm version``."""
+    """Bootstrap of this machine.
+
+    ``runner`` runs systemctl, systemd-run and ``kubeadm version``.
+    """
 
     places: Places = field(default_factory=Places)
     runner: systemd_units.Runner = systemd_units.run
 
     def look(self) -> Report:
-        """Return what is known, changing nothing."""
+        """Return the bootstrap's report, changing nothing."""
         record = self._read()
         if record is None:
             return Report(ABSENT)
@@ -142,7 +150,7 @@ class Bootstrap:
         return self._unsettled(known, record)
 
     def find(self, step: str) -> Report:
-        """Return what is known of one attempt; Absent where the machine has none.
+        """Return the report of one attempt, Absent if the machine has none.
 
         Raises:
             NodeError: the machine has an attempt of another name.
@@ -155,7 +163,7 @@ class Bootstrap:
     def start(
         self, step: str, data: t.Mapping[str, t.Any], *, check: bool = False, limit: int = 0
     ) -> tuple[Report, bool]:
-        """Start the bootstrap unless it has been started, and return what is known, and whether this call started it.
+        """Start the bootstrap unless it was started; return report and whether started.
 
         Args:
             step: names the unit and the attempt.
@@ -175,7 +183,10 @@ class Bootstrap:
             return self._start(step, data, config, check=False, limit=limit)
 
     def settle(self, report: Report) -> Report:
-        """Keep the outcome of an ended bootstrap, and remove its secrets where it succeeded."""
+        """Store the outcome of a finished bootstrap.
+
+        Its secrets are removed where it succeeded.
+        """
         if report.state not in (SUCCEEDED, FAILED):
             return report
         with guard.exclusive(self.places.state):
@@ -194,7 +205,10 @@ class Bootstrap:
         return report
 
     def wait(self, seconds: float, clock: t.Callable[[], float] = time.monotonic) -> Report:
-        """Wait until the bootstrap has ended, at most so long, and return what is known then, settled."""
+        """Wait at most ``seconds`` for the bootstrap's end; return its report.
+
+        The outcome of a finished one is stored (:meth:`settle`).
+        """
         deadline = clock() + seconds
         while True:
             report = self.look()
@@ -347,7 +361,10 @@ class Bootstrap:
 
 
 def _checked(data: t.Mapping[str, t.Any], places: Places) -> str:
-    """Check the data's shape before anything is changed; return the path of kubeadm's configuration file."""
+    """Check the data's shape; return the path of kubeadm's configuration file.
+
+    It is called before anything is changed.
+    """
     for name in ("kind", "kubeadmVersion", "config"):
         if not isinstance(data.get(name), str) or not data[name]:
             raise NodeError(f"data.{name} must be text.")

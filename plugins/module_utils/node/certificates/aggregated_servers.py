@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The API servers behind this one (APIServices), asked with a front proxy's certificate as an API server asks them.
+"""Aggregated API servers (APIServices), asked with a front proxy certificate.
+
+They are asked as an API server asks them.
 
 They learn whom to trust from the ConfigMap extension-apiserver-authentication; some read it when they start, and never again. So it is
 asked of themselves. A front proxy may act as anybody: its certificate is shown to nobody who is not verified first, as an API server itself
@@ -29,7 +31,9 @@ HEADERS = {"X-Remote-User": "system:kube-aggregator", "X-Remote-Group": "system:
 
 @dataclass(frozen=True)
 class AggregatedServer:
-    """An API server behind this one: the APIService's ``name``, the path of its API, the address and the name that its certificate has.
+    """Aggregated API server: an APIService with its path and address.
+
+    ``name`` is the APIService's, ``path`` that of its API, ``host`` the name that its certificate has.
 
     ``authorities`` are its caBundle in PEM; "" where it has none, and the system's authorities verify it, as an API server's do.
     ``verified`` is False where its APIService wants it not to be verified.
@@ -44,7 +48,10 @@ class AggregatedServer:
     verified: bool = True
 
     def status(self, certificate: str, key: str) -> int:
-        """Return the HTTP status that it answers to somebody who shows a certificate, both in PEM; 0 where nothing comes, or it isn't asked."""
+        """Return the server's HTTP status for a client certificate.
+
+        Certificate and key are in PEM. 0 if nothing comes, or if the server isn't asked.
+        """
         if not self.verified:
             return 0
         try:
@@ -63,7 +70,10 @@ class AggregatedServer:
 
 
 def find(client: ApiClient) -> list[AggregatedServer]:
-    """Return those that the API knows and that are reached by a cluster IP. Raises ApiError, Unreachable."""
+    """Return the aggregated API servers that are reached by a cluster IP.
+
+    Raises ApiError, Unreachable.
+    """
     found = []
     for item in client.list(API_SERVICES):
         spec = untrusted.mapping(item.get("spec"))
@@ -89,7 +99,11 @@ def find(client: ApiClient) -> list[AggregatedServer]:
 
 
 def answers(client: ApiClient, current: tuple[str, str], other: tuple[str, str]) -> list[dict[str, t.Any]]:
-    """Return what each answers to two certificates with their keys: ``{name, verified, current, other}``, HTTP statuses, 0 where nothing came."""
+    """Return each aggregated server's HTTP status for two client certificates.
+
+    Each entry is ``{name, verified, current, other}``; a status is 0 where nothing came.
+    The certificates come with their keys.
+    """
     return [
         {
             "name": each.name,

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The names that a certificate is for, read with the standard library alone (RFC 5280 §4.2.1.6)."""
+"""Alternative names of a certificate, read with the standard library alone (RFC 5280 §4.2.1.6)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _OCTETS, _SEQUENCE, _BOOLEAN = 0x04, 0x30, 0x01
 
 
 def alternative_names(pem: str) -> frozenset[str]:
-    """The DNS names and IP addresses of the first certificate in PEM text.
+    """Return the DNS names and IP addresses of a certificate.
+
+    It is the first certificate in the PEM text.
 
     Raises:
         ValueError: there is no certificate, or its names can't be read.
@@ -50,7 +52,7 @@ def alternative_names(pem: str) -> frozenset[str]:
 
 
 def certificate_bytes(pem: str) -> bytes:
-    """The first certificate in PEM text, as DER. Raises ValueError."""
+    """Return the first certificate in PEM text, as DER. Raises ValueError."""
     block = _BLOCK.search(pem)
     if block is None:
         raise ValueError("no PEM certificate")

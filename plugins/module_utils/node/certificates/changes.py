@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Certificates, keys, kubeconfigs and manifests' flags on a node: what is public of them read, what is given written.
+"""Changes of certificates, keys, kubeconfigs and manifests' flags on a node.
+
+What is public in these files is read, and what is given is written.
 
 Each change is made whole or not at all, and one whose result is there already is not made: a call that was killed is completed by the
 same call. Kubeconfigs and manifests are YAML, for which a node has no parser: the one line that is meant is changed, and where it isn't
@@ -36,7 +38,7 @@ _AUTHORITY, _CERTIFICATE, _KEY = "certificate-authority-data", "client-certifica
 
 @dataclass(frozen=True)
 class Change:
-    """What a file is to hold.
+    """Desired content of one file.
 
     Args:
         path: the file. A symbolic link to a file in its own folder, as the kubelet keeps its certificates, gets a new file.
@@ -57,14 +59,17 @@ class Change:
 
 
 def check_path(path: str, roots: t.Sequence[str] = ROOTS) -> str:
-    """The path itself. Raises NodeError where it leads out of the folders in which certificates are kept."""
+    """Return the path; refuse one outside the certificates' folders.
+
+    Raises NodeError.
+    """
     if os.path.normpath(path) != path or not any(path.startswith(f"{root}/") for root in roots):
         raise NodeError(f"{path!r} is no file below {' or '.join(roots)}.", "Nothing was changed.")
     return path
 
 
 def apply(change: Change, roots: t.Sequence[str] = ROOTS, *, check: bool = False) -> bool:
-    """Make a change; returns whether there was anything to change.
+    """Apply a change; return whether there was anything to change.
 
     Raises:
         NodeError: the file is not what it is taken for. Nothing was changed in it.
@@ -89,18 +94,27 @@ def apply(change: Change, roots: t.Sequence[str] = ROOTS, *, check: bool = False
 
 
 def public(path: str) -> str:
-    """The certificates and public keys in a file, in their order; "" where it is not there or holds none."""
+    """Return the certificates and public keys in a file, in order.
+
+    "" where the file is missing or holds none.
+    """
     return "".join(f"{found.group(0).strip()}\n" for found in _PUBLIC.finditer(_read(path, missing="")))
 
 
 def digest(path: str) -> str:
-    """The SHA-256 of a file, in hexadecimal: equal files are told by it without their content; "" where there is none."""
+    """Return the SHA-256 of a file in hexadecimal, "" without one.
+
+    Equal files are recognised by it without their content.
+    """
     text = _read(path, missing="")
     return hashlib.sha256(text.encode()).hexdigest() if text else ""
 
 
 def matches(path: str) -> t.Optional[bool]:
-    """Whether the certificate beside a private key ("x.crt" beside "x.key") is that key's; None where either can't be read."""
+    """Return whether a private key fits the certificate beside it.
+
+    The key is "x.key", the certificate "x.crt"; None where either can't be read.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
         context.load_cert_chain(f"{os.path.splitext(path)[0]}.crt", path)
@@ -112,7 +126,10 @@ def matches(path: str) -> t.Optional[bool]:
 
 
 def changed_at(path: str) -> float:
-    """When a file was last written, in seconds since the epoch; 0 where it is not there."""
+    """Return a file's modification time in seconds since the epoch.
+
+    0 where it is missing.
+    """
     try:
         return os.stat(path).st_mtime
     except OSError:
@@ -120,7 +137,10 @@ def changed_at(path: str) -> float:
 
 
 def is_kubelets_own(path: str) -> bool:
-    """Whether it is a link to a certificate that the kubelet got by itself: what was written here is named after the writer as well."""
+    """Return whether a link leads to a certificate the kubelet got itself.
+
+    Certificates that are written here have the writer in their name as well.
+    """
     try:
         return _KUBELETS_NAME.search(os.readlink(path)) is not None
     except OSError:
@@ -128,7 +148,10 @@ def is_kubelets_own(path: str) -> bool:
 
 
 def kubeconfig(path: str) -> t.Optional[dict[str, str]]:
-    """What is public in a kubeconfig: ``authorities`` and ``certificate`` (PEM, "" where a file or a token stands there); None without one."""
+    """Return the public certificates in a kubeconfig, None if it is missing.
+
+    They are ``authorities`` and ``certificate`` in PEM, "" where there is a file or a token instead.
+    """
     text = _read(path, missing="")
     if not text:
         return None
@@ -139,7 +162,7 @@ def kubeconfig(path: str) -> t.Optional[dict[str, str]]:
 
 
 def flags(text: str) -> dict[str, str]:
-    """The flags of a static pod's manifest: the last value of each."""
+    """Return a static pod manifest's flags, with the last value of each."""
     found = re.findall(r"""^\s*- ["']?--([a-z0-9-]+)=([^\n]*?)["']?\s*$""", text, re.MULTILINE)
     return dict(found)
 

@@ -1,13 +1,13 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""DER, the encoding of certificates, taken apart with the standard library alone (ITU-T X.690 §8.1 and §10.1)."""
+"""DER, the encoding of certificates, parsed with the standard library alone (ITU-T X.690 §8.1 and §10.1)."""
 
 from __future__ import annotations
 
 
 def element(data: bytes) -> tuple[int, bytes, bytes]:
-    """Split DER into its first element's tag and content, and what follows it.
+    """Split DER into its first element's tag, its content and the rest.
 
     Raises:
         ValueError: the length is impossible, or longer than the data. IndexError: there is no whole element.

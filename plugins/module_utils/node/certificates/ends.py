@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""When the public certificates on a machine end, those inside its kubeconfigs too, read with the standard library alone."""
+"""End dates of a machine's certificates, also of those in kubeconfigs.
+
+Only public certificates are read, with the standard library alone.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,9 @@ _SEQUENCE, _UTC_TIME, _GENERALIZED_TIME, _EXPLICIT_VERSION = 0x30, 0x17, 0x18, 0
 
 
 def expiry(directory: str = PKI_DIRECTORY) -> dict[str, str]:
-    """Return, for each of kubeadm's certificates that is there and can be read, its end (RFC 3339, UTC), by file name.
+    """Return the end date of each of kubeadm's certificates, by file name.
+
+    RFC 3339, UTC. A certificate that is missing or can't be read is left out.
 
     ``directory`` is kubeadm's certificatesDir; the kubeconfigs are in the folder above it.
     """
@@ -59,7 +64,9 @@ def expiry(directory: str = PKI_DIRECTORY) -> dict[str, str]:
 
 
 def not_after(pem: str) -> str:
-    """Return the end of the first certificate in PEM text, as RFC 3339 in UTC.
+    """Return the end date of a PEM certificate (RFC 3339, UTC).
+
+    It is the first certificate in the text.
 
     Raises:
         ValueError: there is no certificate, or it isn't X.509 (RFC 5280 §4.1).

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""When a node's certificates end, kubeadm's configuration for renewing them without an API, and the kubelet's client certificate.
+"""Renewal of a node's certificates by kubeadm, without an API.
+
+It covers their end dates, kubeadm's configuration, and the kubelet's client certificate.
 
 Source: docs/reference/kubeadm.md, "Certificates".
 
@@ -54,7 +56,10 @@ _REFERENCE = re.compile(r"^\s*client-certificate:\s*[\"']?([^\s\"']+)", re.MULTI
 
 @dataclass(frozen=True)
 class Places:
-    """Where things are on a node; the tests put them elsewhere. ``kubelet`` is the kubelet's unit, "" for none."""
+    """Paths on a node; tests use other ones.
+
+    ``kubelet`` is the kubelet's unit, "" for none.
+    """
 
     kubernetes: str = "/etc/kubernetes"
     kubelet_pki: str = "/var/lib/kubelet/pki"
@@ -65,24 +70,30 @@ class Places:
 
     @property
     def configuration(self) -> str:
-        """kubeadm's configuration for what it does without an API."""
+        """File of kubeadm's configuration for operations without an API."""
         return os.path.join(self.run, "renew.yaml")
 
     @property
     def current(self) -> str:
-        """The kubelet's own name for the client certificate and key that it uses."""
+        """The kubelet's own link to its client certificate and key in use."""
         return os.path.join(self.kubelet_pki, "kubelet-client-current.pem")
 
 
 @dataclass(frozen=True)
 class NodeCertificates:
-    """The certificates of this node. ``runner`` runs kubeadm (its output may hold a key: it stays in this process) and systemctl."""
+    """Certificates of this node.
+
+    ``runner`` runs kubeadm (its output may hold a key: it stays in this process) and systemctl.
+    """
 
     places: Places = Places()
     runner: systemd_units.Runner = systemd_units.run
 
     def ends(self) -> dict[str, str]:
-        """When each certificate ends (RFC 3339, UTC), by kubeadm's name; what is not there or can't be read is left out."""
+        """Return the end date of each certificate, by kubeadm's name.
+
+        RFC 3339, UTC. A certificate that is missing or can't be read is left out.
+        """
         found: dict[str, str] = {}
         for name, path in FILES.items():
             _add(found, name, read_text(os.path.join(self.pki(), path)))
@@ -91,13 +102,13 @@ class NodeCertificates:
         return found
 
     def pki(self) -> str:
-        """The folder that ClusterConfiguration.certificatesDir names, as the API server's manifest has it."""
+        """Return ClusterConfiguration.certificatesDir, from the API server's manifest."""
         text = read_text(os.path.join(self.places.kubernetes, "manifests", "kube-apiserver.yaml"))
         found = re.search(r"--tls-cert-file=([^\s\"']+)/[^/\s\"']+", text)
         return found.group(1) if found else os.path.join(self.places.kubernetes, "pki")
 
     def prepare(self, node_name: str, configuration: str) -> str:
-        """Write what kubeadm is to know without asking an API, and return the file.
+        """Write kubeadm's configuration for operations without an API; return the file.
 
         Args:
             node_name: the Node's name.
@@ -132,7 +143,9 @@ class NodeCertificates:
         check: bool = False,
         before_change: t.Callable[[], None] = lambda: None,
     ) -> bool:
-        """Give the kubelet a new client certificate that kubeadm issues with this node's CA key, and restart it.
+        """Renew the kubelet's client certificate with this node's CA key.
+
+        kubeadm issues it, and the kubelet is restarted.
 
         Args:
             node_name, configuration: see :meth:`prepare`.
@@ -184,7 +197,9 @@ class NodeCertificates:
         check: bool = False,
         before_change: t.Callable[[], None] = lambda: None,
     ) -> bool:
-        """Let a worker's kubelet ask the API for a new client certificate with a bootstrap token, as ``kubeadm join`` does.
+        """Request a kubelet's client certificate from the API with a bootstrap token.
+
+        A worker's kubelet asks for it, as with ``kubeadm join``.
 
         Its key is made on this node and never leaves it. The old kubeconfig is kept as ``kubelet.conf.before-bootstrap`` and put
         back where the kubelet got no certificate in time.
@@ -264,7 +279,10 @@ class NodeCertificates:
         )
 
     def _install(self, pair: bytes) -> None:
-        """As the kubelet's own store does: a dated file with certificate and key, and a link to the one that is used."""
+        """Install certificate and key as the kubelet's own store does.
+
+        A dated file holds both, and a link leads to the file in use.
+        """
         os.makedirs(self.places.kubelet_pki, mode=0o755, exist_ok=True)
         name = f"kubelet-client-{time.strftime('%Y-%m-%d-%H-%M-%S', time.gmtime())}.pem"
         guard.write_atomically(os.path.join(self.places.kubelet_pki, name), pair, 0o600)
@@ -325,7 +343,10 @@ def _bootstrap_kubeconfig(server: str, authority: str, token: str) -> bytes:
 
 
 def _cri_socket() -> str:
-    """What the kubelet was given, for kubeadm would otherwise look for one and refuse several."""
+    """Return the kubelet's container runtime socket.
+
+    kubeadm would otherwise search for one, and refuse several.
+    """
     flags = read_text("/var/lib/kubelet/kubeadm-flags.env")
     found = re.search(r"--container-runtime-endpoint=[\"']?([^\s\"']+)", flags)
     if found:

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The kubeconfigs that network plugins leave on a node, with the token and the authorities of when their pod was started.
+"""Kubeconfigs of network plugins on a node, with their tokens and authorities.
+
+Token and authorities are those of the time when the plugin's pod was started.
 
 The kubelet runs a plugin's program for every pod that starts, and many of those programs ask the API by such a file. Nobody but the pod
 that wrote it writes it anew: with an old token or authority in it no pod starts on the node any more.
@@ -23,7 +25,10 @@ _AUTHORITY = re.compile(r"""["']?certificate-authority-data["']?\s*:\s*["']?([A-
 
 
 def read(directory: str = DIRECTORY) -> list[dict[str, t.Any]]:
-    """Each file with a token or with authorities: ``{path, tokens, authorities}``, the latter in PEM. ``tokens`` are secret."""
+    """Return the plugins' kubeconfigs that hold tokens or authorities.
+
+    Each entry is ``{path, tokens, authorities}``, the last in PEM. ``tokens`` are secret.
+    """
     found = []
     for folder, _folders, names in sorted(os.walk(directory)):
         for name in sorted(names):

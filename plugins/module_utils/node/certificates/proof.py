@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the servers of a control plane node show and accept, asked in a TLS handshake and a request: proof beside the files."""
+"""Proof of the certificates that a node's servers show and accept.
+
+The servers of a control plane node are asked in a TLS handshake and a request, in addition to the files.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ _JWKS = "/openid/v1/jwks"
 
 @dataclass(frozen=True)
 class Servers:
-    """Where the servers are, and with what they are asked; the tests put them elsewhere."""
+    """Addresses and credentials of a machine's servers; tests use other ones."""
 
     pki: str = "/etc/kubernetes/pki"
     manifests: str = "/etc/kubernetes/manifests"
@@ -32,16 +35,19 @@ class Servers:
     kubectl: str = "kubectl"
 
     def url(self, server: str) -> t.Optional[str]:
-        """The address of a server of this machine; None where it has none."""
+        """Return the URL of a server of this machine, None without one."""
         return self.etcd_url if server == ETCD else own_server(self.manifests)
 
     def bundle(self, server: str) -> str:
-        """The file of the certificates that tell whether it is the right server."""
+        """Return the file of the CA certificates that verify a server."""
         return f"{self.pki}/etcd/ca.crt" if server == ETCD else f"{self.pki}/ca.crt"
 
 
 def shown(server: str, servers: Servers) -> str:
-    """The SHA-256 of the certificate that a server shows, in hexadecimal; "" where it does not answer."""
+    """Return the SHA-256 of a server's certificate in hexadecimal.
+
+    "" where the server does not answer.
+    """
     url = servers.url(server)
     if url is None:
         return ""
@@ -64,7 +70,9 @@ def shown(server: str, servers: Servers) -> str:
 
 
 def accepts(server: str, certificate: str, key: str, servers: Servers) -> bool:
-    """Whether a server lets somebody in who shows this certificate. Whether he may do anything is another question.
+    """Return whether a server authenticates a client certificate.
+
+    It does not tell what the client is authorized to do.
 
     Raises:
         NodeError: it does not answer anybody, so that nothing can be told.
@@ -88,7 +96,9 @@ def accepts(server: str, certificate: str, key: str, servers: Servers) -> bool:
 
 
 def key_ids(servers: Servers) -> t.Optional[list[str]]:
-    """The IDs of the service account keys that this machine's API server trusts; None where it has no way to tell (before 1.20).
+    """Return the IDs of the service account keys an API server trusts.
+
+    It is this machine's API server; None where it has no way to report them (before 1.20).
 
     One that does not answer just now trusts nobody: an empty list.
 

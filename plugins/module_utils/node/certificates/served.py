@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a static pod of this machine serves with a certificate, and which one it presents there just now."""
+"""Address of a static pod's TLS listener, and the certificate presented there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from ...common.https import split_url
 
 
 def listener(name: str, words: t.Sequence[str]) -> tuple[str, int]:
-    """Return host and port at which the certificate of kubeadm's name is presented; ``words`` is the component's command line.
+    """Return host and port that present a certificate, by kubeadm's name.
+
+    ``words`` is the component's command line.
 
     Raises:
         NodeError: its flags name no address.
@@ -36,7 +38,7 @@ def listener(name: str, words: t.Sequence[str]) -> tuple[str, int]:
 
 
 def presented(host: str, port: int, certificates: str) -> t.Optional[bytes]:
-    """The certificate that is presented there just now; None where nothing answers."""
+    """Return the certificate presented at an address, None if nothing answers."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

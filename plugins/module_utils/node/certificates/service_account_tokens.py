@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""With which key the tokens of service accounts are signed, in Secrets and in the volumes of pods, and how they are written anew.
+"""Signing keys of service account tokens, and the renewal of the tokens.
+
+The tokens are in Secrets and in the volumes of pods.
 
 A token's header names the key that signed it (``kid``): that tells who still depends on a key, without a token ever leaving its node.
 """
@@ -38,7 +40,10 @@ Object = dict[str, t.Any]
 
 
 def key_id(token: str) -> t.Optional[str]:
-    """The ``kid`` in a token's header: "" in a token that names none (before 1.16), None where it is no token."""
+    """Return the ``kid`` of a token's header, None for no token.
+
+    "" in a token that names none (before 1.16).
+    """
     parts = token.strip().split(".")
     if len(parts) != 3:
         return None
@@ -52,7 +57,7 @@ def key_id(token: str) -> t.Optional[str]:
 
 
 def fingerprints(pem: str) -> list[str]:
-    """The SHA-256 of each certificate's DER form, in hexadecimal."""
+    """Return the SHA-256 of each certificate's DER form, in hexadecimal."""
     found = []
     for block in _CERTIFICATE.finditer(pem):
         with contextlib.suppress(ValueError, binascii.Error):
@@ -61,7 +66,9 @@ def fingerprints(pem: str) -> list[str]:
 
 
 def volumes(directory: str = POD_VOLUMES) -> list[Object]:
-    """The tokens in the volumes of this machine's pods: ``{uid, volume, key_id, age}``, the pod by its UID, the age in seconds.
+    """Return the tokens in the volumes of this machine's pods.
+
+    Each entry is ``{uid, volume, key_id, age}``: the pod by its UID, the age in seconds.
 
     Raises:
         NodeError: the folder can't be read: then nothing can be said of who has which token.
@@ -98,16 +105,22 @@ def _tokens(uid: str, volume: str, folder: str) -> list[Object]:
 
 @dataclass(frozen=True)
 class Accounts:
-    """What the API says of service accounts' tokens and of the authorities that pods are given."""
+    """Service accounts' tokens and the pods' authorities, read from the API."""
 
     client: ApiClient
 
     def secrets(self) -> list[Object]:
-        """Every Secret with a token: ``{namespace, name, service_account, key_id, authorities}``; ``key_id`` None without a token."""
+        """Return every Secret with a service account token.
+
+        Each entry is ``{namespace, name, service_account, key_id, authorities}``; ``key_id`` is None without a token.
+        """
         return [_secret(each) for each in self.client.list(SECRETS, fields=f"type={TYPE}")]
 
     def roots(self) -> list[Object]:
-        """Every namespace's ConfigMap kube-root-ca.crt: ``{namespace, authorities}``; none before 1.20."""
+        """Return the authorities of every namespace's ConfigMap kube-root-ca.crt.
+
+        Each entry is ``{namespace, authorities}``; there are none before 1.20.
+        """
         items = self.client.list(ROOTS, fields=f"metadata.name={ROOT_NAME}")
         return [
             {
@@ -118,10 +131,13 @@ class Accounts:
         ]
 
     def pods(self, before: str) -> list[Object]:
-        """The pods that have a token and may run since before a time (RFC 3339, UTC): ``{namespace, name, node, uid, started_at, owner, mounts_secret}``.
+        """Return the pods with a token that may run since before ``before``.
 
-        ``started_at`` is "" of a pod of which no container runs; one that has ended for good is left out. ``owner`` is what makes the
-        pod anew, as kubectl names it ("daemonset/kube-proxy"), "" where nothing does.
+        It is RFC 3339, UTC. Each entry is ``{namespace, name, node, uid, started_at, owner, mounts_secret}``.
+
+        ``started_at`` is "" of a pod of which no container runs; a pod that has finished for good is left out.
+        ``owner`` is the controller that recreates the pod, as kubectl names it ("daemonset/kube-proxy"),
+        or "" without one.
         """
         tokens = {(each["namespace"], each["name"]) for each in self.secrets()}
         found = []
@@ -143,8 +159,9 @@ class Accounts:
         return sorted(found, key=lambda each: (each["namespace"], each["name"]))
 
     def mounting(self, folders: t.Collection[str]) -> list[Object]:
-        """The pods that have something below these folders of their node mounted, other than kubeadm's own: ``{namespace, name, node, path,
-        started_at}``.
+        """Return the pods, except kubeadm's, that mount a node's folders.
+
+        A pod mounts something below one of them. Each entry is ``{namespace, name, node, path, started_at}``.
 
         ``started_at`` is "" of a pod of which no container runs.
         """
@@ -166,11 +183,13 @@ class Accounts:
     def renew(
         self, wanted: t.Collection[str], seconds: float, before_change: t.Callable[[], None], *, check: bool = False
     ) -> tuple[list[str], list[str]]:
-        """See to it that every service account has tokens of wanted keys; returns which Secrets were written anew, and which are still mounted.
+        """Renew the service account tokens that no wanted key has signed.
 
-        API servers refuse a token from a Secret as soon as the Secret holds another one. So one that no pod mounts is written anew in
-        its place. Of one that is mounted, the service account gets another Secret, which pods get that are started from now on; it stays
-        valid for those that run.
+        Returns the Secrets that were rewritten, and those that are still mounted.
+
+        API servers refuse a token from a Secret as soon as the Secret holds another one. So a Secret that no pod
+        mounts is rewritten in its place. For one that is mounted, the service account gets another Secret, which pods
+        get that are started from now on; the mounted one stays valid for those that run.
 
         Raises:
             NodeError: some were not written in time. ApiError, Unreachable: the API refused or did not answer.
@@ -206,7 +225,10 @@ class Accounts:
         return {(str(pod["metadata"]["namespace"]), name) for pod in self._living() for name in _secrets_of(pod)}
 
     def _replace(self, secret: Object, wanted: t.Collection[str], deadline: float) -> None:
-        """Give a service account a token of a wanted key in another Secret, in place of this one for pods to come."""
+        """Replace a service account's token Secret by one of a desired key.
+
+        Only pods that start from now on get the other Secret.
+        """
         namespace, account = secret["namespace"], secret["service_account"]
         path = f"/api/v1/namespaces/{namespace}/secrets"
 
@@ -310,7 +332,10 @@ def _host_paths(pod: Object) -> list[str]:
 
 
 def _is_kubeadms(metadata: Object) -> bool:
-    """Whether it is one of the static pods of the control plane, which are restarted with their files."""
+    """Return whether a pod is a static pod of the control plane.
+
+    Those are restarted with their files.
+    """
     labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
     return labels.get("component") in COMPONENTS and "kubernetes.io/config.mirror" in annotations
 

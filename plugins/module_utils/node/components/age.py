@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which components of a node run since before the files that they read were written, and their restart.
+"""Age of a node's components against their files, and their restart.
+
+A component is old if it runs since before the files that it reads were written.
 
 Source: docs/reference/kubeadm.md, "Certificates", "Authorities".
 
@@ -29,18 +31,21 @@ _POLL_SECONDS = 0.1
 
 @dataclass(frozen=True)
 class Age:
-    """Of a component: since when its oldest process runs (None: there is none), and when its newest file was written."""
+    """Start of a component's oldest process, and time of its newest file.
+
+    ``started`` is None where no process runs.
+    """
 
     started: t.Optional[float]
     changed: float
 
     @property
     def current(self) -> bool:
-        """Whether every process of it was started after its files were written."""
+        """Return whether every process started after the component's files were written."""
         return self.started is not None and self.started > self.changed
 
     def document(self) -> dict[str, t.Any]:
-        """With JSON names; times in seconds since the epoch."""
+        """Return the age with JSON names; times in seconds since the epoch."""
         return {
             "running": self.started is not None,
             "started": self.started,
@@ -51,7 +56,7 @@ class Age:
 
 @dataclass(frozen=True)
 class Components:
-    """The components of this machine, with the files that each reads.
+    """Components of this machine, with the files that each reads.
 
     Args:
         reads: paths by component, in the order in which they are restarted.
@@ -64,11 +69,14 @@ class Components:
     runner: systemd_units.Runner = field(default=systemd_units.run)
 
     def ages(self) -> dict[str, Age]:
-        """Each component's age."""
+        """Return each component's age."""
         return {component: self.age(component) for component in self.reads}
 
     def age(self, component: str) -> Age:
-        """A component's age. Its manifest is one of its files; a certificate that the kubelet got while it ran is not."""
+        """Return a component's age.
+
+        Its manifest is one of its files; a certificate that the kubelet got while it ran is not.
+        """
         paths = [path for path in self.reads[component] if not is_kubelets_own(path)]
         if component in COMPONENTS:
             paths.append(StaticPod(component, self.places).manifest)
@@ -78,7 +86,9 @@ class Components:
     def restart_old(
         self, seconds: float, before_change: t.Callable[[], None] = lambda: None, *, check: bool = False
     ) -> list[str]:
-        """Restart every component that is older than its files, one after the other; returns which.
+        """Restart each component that is older than its files; return their names.
+
+        They are restarted one after the other.
 
         etcd is restarted while its API server is stopped: clients are sent to another one at once, instead of being answered with
         errors by one that has no etcd.
@@ -177,6 +187,9 @@ class Components:
 
 
 def _since_epoch(ticks: int) -> float:
-    """A process's start, in clock ticks since boot, as seconds since the epoch."""
+    """Return a process's start in seconds since the epoch.
+
+    ``ticks`` are clock ticks since boot.
+    """
     boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
     return boot + ticks / os.sysconf("SC_CLK_TCK")

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A changed configuration on this machine: a work that is begun once, goes on without its caller, and rolls back by itself.
+"""Change of the configuration on this machine, with rollback.
+
+It is started once, continues without its caller, and rolls back by itself.
 
 The record tells how far it is. What was in use is kept before anything is changed; where a component does not become healthy, all that
 this work has changed is put back, and that has to become healthy too (docs/reference/kubeadm.md, "Reconfiguring").
@@ -34,7 +36,10 @@ _END_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class Places:
-    """Where things are on a machine; the tests put them elsewhere. ``unit_of_kubelet`` is "" where systemd runs none."""
+    """Paths and programs on a machine; tests use other ones.
+
+    ``unit_of_kubelet`` is "" where systemd runs none.
+    """
 
     state: str = os.path.join(guard.STATE_DIRECTORY, "configuration")
     kubernetes: str = "/etc/kubernetes"
@@ -47,17 +52,17 @@ class Places:
     tools: Tools = field(default_factory=Tools)
 
     def text(self) -> str:
-        """The places as text, for the unit's program."""
+        """Return the places as text, for the unit's program."""
         return json.dumps(asdict(self))
 
     @classmethod
     def of(cls, text: str) -> Places:
-        """The places of :meth:`text`."""
+        """Return the places that :meth:`text` wrote."""
         fields = json.loads(text)
         return cls(**{**fields, "tools": Tools(**fields["tools"])})
 
     def static_pods(self) -> static_pod.Places:
-        """The same for a single static pod."""
+        """Return the same places for a single static pod."""
         return static_pod.Places(
             kubernetes=self.kubernetes,
             state=os.path.join(self.state, "static-pods"),
@@ -70,7 +75,10 @@ class Places:
 
 @dataclass(frozen=True)
 class Report:
-    """What is known of a work. ``changed`` lists what differs from before, in words."""
+    """State of a configuration change.
+
+    ``changed`` lists the differences from before.
+    """
 
     state: str
     stage: str = ""
@@ -82,7 +90,10 @@ class Report:
 
 
 class Change:
-    """The record of one work, and the steps that every kind of work has. A kind gives ``PROGRAM`` and ``steps``."""
+    """Record and steps of one configuration change.
+
+    A kind of change gives ``PROGRAM`` and ``steps``.
+    """
 
     PROGRAM: t.ClassVar[str]
 
@@ -93,33 +104,42 @@ class Change:
 
     @property
     def backup(self) -> str:
-        """Where what was in use is kept."""
+        """Folder of the copies of the files that were in use."""
         return os.path.join(self.folder, "backup")
 
     @property
     def begun(self) -> str:
-        """Where it is noted what has begun, for the unit that goes on after one that was killed."""
+        """Folder of the notes about started operations.
+
+        They are for the unit that continues after one that was killed.
+        """
         return os.path.join(self.folder, "begun")
 
     def request(self) -> dict[str, t.Any]:
-        """What is wanted. Raises NodeError."""
+        """Return the change's request. Raises NodeError."""
         return _read(os.path.join(self.folder, "request.json"))
 
     def record(self) -> dict[str, t.Any]:
-        """How far it is. Raises NodeError."""
+        """Return the change's record with its state. Raises NodeError."""
         return _read(os.path.join(self.folder, "record.json"))
 
     def keep(self, record: t.Mapping[str, t.Any]) -> None:
-        """Keep the record."""
+        """Write the change's record."""
         text = json.dumps(record, indent=2, sort_keys=True) + "\n"
         guard.write_atomically(os.path.join(self.folder, "record.json"), text.encode(), 0o600)
 
     def steps(self) -> t.Iterator[tuple[str, t.Callable[[], None], t.Callable[[], None]]]:
-        """The steps, in their order: what it is, what does it unless it is done, what takes it back. Raises NodeError."""
+        """Yield the steps in order: name, operation, rollback. Raises NodeError.
+
+        The operation does nothing where it is done already.
+        """
         raise NotImplementedError
 
     def perform(self) -> dict[str, t.Any]:
-        """Carry out what is missing; where a step fails take everything back, the last first. Returns the record."""
+        """Run the missing steps, roll back on a failure; return the record.
+
+        The rollback is in reverse order.
+        """
         record = self.record()
         if record.get("state") != _STARTED:
             return record
@@ -168,7 +188,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Works:
-    """The works of this machine, by the names of their steps.
+    """Configuration changes of this machine, by the names of their steps.
 
     Args:
         kinds: by the name of a kind, its class.
@@ -179,7 +199,7 @@ class Works:
     runner: systemd_units.Runner = systemd_units.run
 
     def look(self, step: str) -> Report:
-        """What is known of a work."""
+        """Return the report of a configuration change."""
         folder = self._folder(step)
         if not os.path.exists(os.path.join(folder, "record.json")):
             return Report(ABSENT)
@@ -192,7 +212,9 @@ class Works:
         return Report(state, texts["stage"], texts["message"], texts["startedAt"], texts["finishedAt"], changed, folder)
 
     def start(self, step: str, kind: str, request: t.Mapping[str, t.Any], changed: t.Sequence[str]) -> Report:
-        """Begin a work, or go on with one that is under way: its unit is started where none runs.
+        """Start a configuration change, or continue one that is under way.
+
+        Its unit is started where none runs.
 
         Raises:
             NodeError: another work is under way on this machine, or systemd refused.
@@ -220,7 +242,10 @@ class Works:
             return self.look(step)
 
     def wait(self, step: str, seconds: float, clock: t.Callable[[], float] = time.monotonic) -> Report:
-        """Wait until a work has ended, at most so long. Raises NodeError where its unit died on the way."""
+        """Wait at most ``seconds`` for a change's end. Raises NodeError.
+
+        It is raised where the change's unit ended without a result.
+        """
         deadline = clock() + seconds
         while True:
             report = self.look(step)
@@ -238,7 +263,10 @@ class Works:
             time.sleep(_POLL_SECONDS)
 
     def tell(self, step: str) -> None:
-        """Note that the caller has the outcome: the same step called again is a new attempt, or nothing where it succeeded."""
+        """Record that the caller has the outcome of a change.
+
+        The same step called again is a new attempt, or nothing where it succeeded.
+        """
         with guard.exclusive(self.places.state):
             folder = self._folder(step)
             record = _read(os.path.join(folder, "record.json"))
@@ -252,7 +280,10 @@ class Works:
                 shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
 
     def _await_end(self, unit: str) -> None:
-        """The unit of an attempt before has left its outcome a moment before it ends. Raises NodeError where it does not."""
+        """Wait for the end of an earlier attempt's unit.
+
+        It has left its outcome a moment before it ends. Raises NodeError where it does not end.
+        """
         deadline = time.monotonic() + _END_SECONDS
         while systemd_units.state(unit, self.runner).running:
             if time.monotonic() > deadline:
@@ -293,7 +324,10 @@ class Works:
                 shutil.rmtree(each, ignore_errors=True)
 
     def may_begin_again(self, step: str) -> bool:
-        """Whether a work of that name was rolled back or failed, and a caller has been told."""
+        """Return whether a failed or rolled back change may start again.
+
+        It may where a caller has got its outcome.
+        """
         if self.look(step).state not in (ROLLED_BACK, FAILED):
             return False
         return bool(_read(os.path.join(self._folder(step), "record.json")).get("told"))

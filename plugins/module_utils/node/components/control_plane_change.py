@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A changed ClusterConfiguration on this control plane machine: certificates and static pods, one after the other, or as before."""
+"""Change of a ClusterConfiguration on this control plane machine, or its rollback.
+
+Certificates and static pods are changed one after the other.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,10 @@ _LONGEST = 600
 
 @dataclass
 class Comparison:
-    """What a configuration would change here. ``components`` are those with another manifest, ``certificates`` those with other names."""
+    """Differences that a configuration would make on this machine.
+
+    ``components`` are those with another manifest, ``certificates`` those with other names.
+    """
 
     components: list[str] = field(default_factory=list)
     certificates: list[str] = field(default_factory=list)
@@ -53,7 +59,7 @@ class Comparison:
     missing: list[str] = field(default_factory=list)
 
     def require(self, manual_changes: str) -> None:
-        """Refuse what can't go well. Raises NodeError."""
+        """Refuse a change that can't succeed. Raises NodeError."""
         if self.missing:
             raise NodeError(
                 f"The new configuration needs what this machine does not have: {'; '.join(self.missing)}.",
@@ -68,7 +74,7 @@ class Comparison:
 
 
 def renderer(request: t.Mapping[str, t.Any], places: Places) -> Renderer:
-    """What makes manifests and certificates of a request's configurations."""
+    """Return the renderer of manifests and certificates for a request."""
     certificates = str(request["configuration"].get("certificatesDir") or os.path.join(places.kubernetes, "pki"))
     return Renderer(
         places.kubernetes, certificates, str(request["node"]), str(request.get("patches") or ""), places.tools
@@ -76,7 +82,9 @@ def renderer(request: t.Mapping[str, t.Any], places: Places) -> Renderer:
 
 
 def compare(request: t.Mapping[str, t.Any], places: Places, folder: str) -> Comparison:
-    """What a request would change on this machine, and what keeps it from that; changes nothing but the folder.
+    """Return what a request would change on this machine, and its obstacles.
+
+    Nothing but the folder is changed.
 
     Raises:
         NodeError: kubeadm refused the configuration, or a manifest in use can't be read.
@@ -119,12 +127,15 @@ def compare(request: t.Mapping[str, t.Any], places: Places, folder: str) -> Comp
 
 
 class ControlPlaneChange(Change):
-    """The work of bringing a ClusterConfiguration to this machine. The request is compare's, narrowed to what differs, with ``timeout``."""
+    """Change that brings a ClusterConfiguration to this machine.
+
+    The request is compare's, narrowed to what differs, with ``timeout``.
+    """
 
     PROGRAM = "node.components.control_plane_change"
 
     def steps(self) -> t.Iterator[tuple[str, t.Callable[[], None], t.Callable[[], None]]]:
-        """One component after the other, etcd first."""
+        """Yield a step for each component, etcd first."""
         request = self.request()
         make = renderer(request, self.places)
         for component in COMPONENTS:
@@ -136,7 +147,7 @@ class ControlPlaneChange(Change):
 
 @dataclass
 class _Part:
-    """One component's part of the work."""
+    """One component's part of the change."""
 
     work: ControlPlaneChange
     make: Renderer
@@ -153,7 +164,7 @@ class _Part:
         return os.path.join(self.work.backup, f"{self.component}.yaml")
 
     def change(self) -> None:
-        """Put certificates and manifest in their places and wait until the component is well. Raises NodeError."""
+        """Install certificates and manifest, and wait for a healthy component. Raises NodeError."""
         request = self.work.request()
         folder = os.path.join(self.work.folder, "new")
         texts = self.make.manifests_of(request["configuration"], folder)
@@ -179,7 +190,7 @@ class _Part:
             self._require_served(name)
 
     def back(self) -> None:
-        """Put back what was there before, and wait until the component is well. Raises NodeError."""
+        """Restore certificates and manifest, and wait for a healthy component. Raises NodeError."""
         if not os.path.exists(self.kept):
             return
         files = [
@@ -197,7 +208,7 @@ class _Part:
             self._restart("back", force=True)
 
     def _certificate_files(self, name: str) -> tuple[tuple[str, str], ...]:
-        """Of the certificate and of its key: its place, and where the one in use is kept."""
+        """Return the paths of a certificate and its key, and their backups'."""
         file = CERTIFICATES[name][0]
         return tuple(
             (
@@ -213,7 +224,7 @@ class _Part:
             guard.write_atomically(kept, _bytes(source), 0o600)
 
     def _begun(self, what: str) -> set[pod_processes.Instance]:
-        """Note that this begins, with the processes that there are; where it had begun, those that there were then."""
+        """Record an operation's start and processes; return the processes first recorded."""
         path = os.path.join(self.work.begun, f"{self.component}.{what}")
         if not os.path.exists(path):
             os.makedirs(self.work.begun, mode=0o700, exist_ok=True)
@@ -224,7 +235,7 @@ class _Part:
         return os.path.exists(os.path.join(self.work.begun, f"{self.component}.{what}"))
 
     def _put(self, text: str, why: str) -> None:
-        """Put a manifest in its place, unless it is there, and wait for the process that the kubelet makes of it."""
+        """Install a manifest unless it is there, and wait for its process."""
         before = self._begun(why)
         # On the way back starts in vain don't count, for they may still be those of the manifest before.
         starts = None if why == "back" else self._starts()
@@ -286,7 +297,7 @@ class _Part:
         return pod_processes.instances(self.component, self.work.places.proc, self.work.places.pod_logs)
 
     def _runs(self, instance: pod_processes.Instance, words: list[str]) -> bool:
-        """Whether a process was started with a manifest's flags; where a shell starts it, nobody can say."""
+        """Return whether a process has a manifest's flags (True if a shell starts it)."""
         if os.path.basename(words[0] if words else "") != self.component:
             return True
         try:
@@ -299,7 +310,7 @@ class _Part:
         return os.path.basename(own[0]) == self.component and wanted <= set(own[1:])
 
     def _starts(self) -> dict[str, int]:
-        """How often the kubelet has started the container of each of the component's pods, by the logs that it numbers."""
+        """Return the component's newest log number by folder, one log per start."""
         found: dict[str, int] = {}
         root = self.work.places.pod_logs
         for name in os.listdir(root) if os.path.isdir(root) else []:
@@ -311,7 +322,7 @@ class _Part:
         return found
 
     def _why(self) -> str:
-        """The line of the newest log that says why it ended."""
+        """Return the newest log's line with the reason why the component ended."""
         logs = [os.path.join(folder, each) for folder in self._starts() for each in _listed(folder)]
         logs.sort(key=lambda path: os.stat(path).st_mtime if os.path.exists(path) else 0.0)
         for path in reversed(logs):
@@ -324,7 +335,7 @@ class _Part:
         return f"It left no log in {self.work.places.pod_logs}; look at journalctl -u kubelet."
 
     def _require_served(self, name: str) -> None:
-        """Wait until the component answers with the certificate that is in its place. Raises NodeError."""
+        """Wait until the component serves with its installed certificate. Raises NodeError."""
         place = self._certificate_files(name)[0][0]
         wanted = certificate_bytes(_text(place))
         words = words_of(self.make.read(self.manifest))
@@ -337,7 +348,7 @@ class _Part:
 
 
 def perform(folder: str, places: str) -> None:
-    """Carry a work out; what the unit runs. ``places`` is :meth:`Places.text`."""
+    """Run a configuration change; the unit's program (``places`` is :meth:`Places.text`)."""
     ControlPlaneChange(Places.of(places), folder).perform()
 
 
@@ -346,7 +357,7 @@ def _subject(line: str) -> str:
 
 
 def _reversed(line: str) -> str:
-    """A difference from the present to the old configuration, told the other way round."""
+    """Return a difference from present to old configuration, with sides exchanged."""
     subject, _colon, texts = line.partition(": ")
     present, _arrow, old = texts.partition(" -> ")
     return f"{subject} is {present} here, and {old} by kubeadm-config"

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The control plane components of this very machine, asked themselves.
+"""Health of this machine's control plane components, from their own ports.
 
 A static pod's Ready condition is the kubelet's word, and it can be a minute old: before 1.21 a kubelet writes it only
 with its next full sync where a container has no readiness probe, as the controller manager's and the scheduler's
@@ -21,7 +21,7 @@ TIMEOUT_SECONDS = 1.0
 
 
 def component_health(manifests: t.Collection[str], ports: t.Optional[t.Mapping[str, int]] = None) -> dict[str, t.Any]:
-    """Ask each component that has a manifest here.
+    """Ask each component that has a manifest here for its health.
 
     Returns:
         True (it says that it is healthy), False (it says that it is not) or None (nothing answered on its usual port,

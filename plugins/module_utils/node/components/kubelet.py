@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The kubelet's unit restarted, and the kubelet asked whether it is well. Containers run on meanwhile."""
+"""Restart of the kubelet's unit, and its health check.
+
+Containers run on meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,10 @@ _POLL_SECONDS = 0.2
 
 
 def restart(runner: systemd_units.Runner = systemd_units.run, unit: str = UNIT) -> None:
-    """Restart it, with the unit's files read anew. Raises NodeError where systemd could not."""
+    """Restart the kubelet after a daemon-reload. Raises NodeError.
+
+    It is raised where systemd could not.
+    """
     for words in (["systemctl", "daemon-reload"], ["systemctl", "restart", f"{unit}.service"]):
         done = runner(words)
         if done.returncode != 0:
@@ -30,7 +36,9 @@ def restart(runner: systemd_units.Runner = systemd_units.run, unit: str = UNIT) 
 
 
 def wait_until_well(seconds: float = 120.0, config: str = CONFIG) -> None:
-    """Wait until it answers on its health port; where its configuration has none, nobody can ask it.
+    """Wait until the kubelet answers on its health port.
+
+    Where its configuration has no such port, it can't be asked, and nothing is waited for.
 
     Raises:
         NodeError: it did not answer in time.

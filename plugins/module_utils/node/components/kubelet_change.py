@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The kubelet's configuration on this machine as its ConfigMap has it now, or as before.
+"""Change of this machine's kubelet configuration from its ConfigMap, or its rollback.
 
 Source: docs/reference/kubeadm.md, "Reconfiguring".
 
@@ -39,9 +39,10 @@ _SYSTEMD = re.compile(
 
 
 def rehearse(places: Places, kubeconfig: str) -> None:
-    """Have kubeadm tell whether it could write the kubelet's configuration from its ConfigMap. Raises NodeError.
+    """Check with a dry run that kubeadm can write the kubelet's configuration.
 
-    What kubeadm writes for that beside what is in use is taken away again.
+    It is written from its ConfigMap. What kubeadm writes for that beside what is in use is deleted again.
+    Raises NodeError.
     """
     folder = os.path.join(places.kubernetes, "tmp")
     before = set(os.listdir(folder)) if os.path.isdir(folder) else None
@@ -59,12 +60,15 @@ def rehearse(places: Places, kubeconfig: str) -> None:
 
 
 class KubeletChange(Change):
-    """The work of bringing the kubelets' ConfigMap to this machine. The request has ``node``, ``kubeconfig``, ``patches``, ``timeout``."""
+    """Change that brings the kubelets' ConfigMap to this machine.
+
+    The request has ``node``, ``kubeconfig``, ``patches``, ``timeout``.
+    """
 
     PROGRAM = "node.components.kubelet_change"
 
     def steps(self) -> t.Iterator[tuple[str, t.Callable[[], None], t.Callable[[], None]]]:
-        """One step: file, restart, proof."""
+        """Yield the only step: file, restart, proof."""
         yield "kubelet", self._change, self._back
 
     def _change(self) -> None:
@@ -102,7 +106,10 @@ class KubeletChange(Change):
             self._restart(self.request())
 
     def _restart(self, request: t.Mapping[str, t.Any]) -> None:
-        """Restart the kubelet and wait until it runs, answers, and its Node is Ready by its own new word. Raises NodeError."""
+        """Restart the kubelet, and wait until it is healthy. Raises NodeError.
+
+        It has to run and to answer, and its Node to be Ready by a heartbeat that is newer than the restart.
+        """
         guard.write_atomically(self._mark, b"")
         begun = int(time.time())
         # It may have failed so often that systemd does not start it any more.
@@ -125,7 +132,10 @@ class KubeletChange(Change):
 
     @property
     def _mark(self) -> str:
-        """There once the kubelet was restarted, were it with a configuration that has since been put back."""
+        """File that exists once the kubelet was restarted.
+
+        It stays where the configuration of that restart has since been put back.
+        """
         return os.path.join(self.folder, "restarted")
 
     def _problem(self, request: t.Mapping[str, t.Any], begun: int) -> str:
@@ -155,7 +165,7 @@ class KubeletChange(Change):
         return int(text) if text.isdecimal() else 0
 
     def _why(self, unit: str, begun: int) -> str:
-        """The kubelet's own last words since it was restarted."""
+        """Return the kubelet's last log lines since its restart."""
         words = ["journalctl", f"--unit={unit}", f"--since=@{begun}", f"--lines={_LINES}", "--no-pager", "--output=cat"]
         lines = [line.strip() for line in self.runner(words).stdout.splitlines() if line.strip()]
         lines = [line for line in lines if not _SYSTEMD.match(line)]
@@ -166,7 +176,7 @@ class KubeletChange(Change):
 
 
 def perform(folder: str, places: str) -> None:
-    """Carry a work out; what the unit runs. ``places`` is :meth:`Places.text`."""
+    """Run a configuration change; the unit's program (``places`` is :meth:`Places.text`)."""
     KubeletChange(Places.of(places), folder).perform()
 
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which fields of a kubelet's configuration its own flags outweigh.
+"""Fields of a kubelet's configuration that its own flags override.
 
 A kubelet takes a flag's value over its configuration's, and says nothing of it: kubeadm gives each machine the flags of its
 nodeRegistration.kubeletExtraArgs, and packages those of a file for systemd.
@@ -48,7 +48,7 @@ _FLAGS: t.Mapping[str, str] = {
 
 
 def flags_of_kubelet(unit: str, proc: str, runner: systemd_units.Runner) -> list[str]:
-    """The words after the program's name in the command line of the kubelet that runs as a unit; none where it does not run."""
+    """Return the command line arguments of a kubelet's unit, [] if stopped."""
     done = runner(["systemctl", "show", f"{unit}.service", "--property=MainPID"])
     pid = done.stdout.strip().partition("=")[2]
     if not pid.isdigit() or pid == "0":
@@ -61,7 +61,10 @@ def flags_of_kubelet(unit: str, proc: str, runner: systemd_units.Runner) -> list
 
 
 def outweighed(words: t.Sequence[str], fields: t.Iterable[str]) -> list[str]:
-    """Of fields (paths with dots) those whose flag is among a kubelet's words: "maxPods by --max-pods"."""
+    """Return the configuration fields that a kubelet's flags override.
+
+    ``fields`` are paths with dots; an entry reads "maxPods by --max-pods".
+    """
     present = _values(words)
     found = []
     for field in sorted(fields):
@@ -78,7 +81,10 @@ def outweighed(words: t.Sequence[str], fields: t.Iterable[str]) -> list[str]:
 
 
 def flag(field: str) -> str:
-    """The flag of a field: "evictionHard.memory.available" has "eviction-hard"."""
+    """Return the flag of a configuration field.
+
+    "evictionHard.memory.available" has "eviction-hard".
+    """
     for path, name in _FLAGS.items():
         if field == path or field.startswith(f"{path}."):
             return name
@@ -87,7 +93,10 @@ def flag(field: str) -> str:
 
 
 def _values(words: t.Sequence[str]) -> dict[str, str]:
-    """Flags with their values, in both of the forms that a command line may have them in."""
+    """Return a command line's flags with their values, in both forms.
+
+    They are "--flag=value" and "--flag value".
+    """
     found: dict[str, str] = {}
     for place, word in enumerate(words):
         if word.startswith("-"):

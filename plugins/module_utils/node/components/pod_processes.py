@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which processes are a static pod's, and whether they are the same as before: by the kernel, whatever the container runtime.
+"""Processes of a static pod, recognised by the kernel.
+
+That works on any container runtime, and tells whether they are the same as before.
 
 The kubelet names a pod's log folder after its namespace, name and UID, and its control group after the UID. So a component is
 told from another cluster's that runs in a pod of this machine.
@@ -24,7 +26,10 @@ Instance = tuple[int, int]
 
 
 def instances(component: str, proc: str = "/proc", pod_logs: str = "/var/log/pods") -> set[Instance]:
-    """Return the processes of a static pod that run now; a process that ended and was not reaped yet does not."""
+    """Return the processes of a static pod that run now.
+
+    A process that ended and was not reaped yet is not among them.
+    """
     found: dict[Instance, str] = {}
     for entry in os.listdir(proc):
         if not entry.isdigit():
@@ -56,14 +61,20 @@ def alive(processes: t.Collection[Instance], proc: str = "/proc") -> set[Instanc
 
 
 def _started(path: str) -> t.Optional[int]:
-    """The start of a process from its ``stat`` (proc(5), field 22); None where it ended."""
+    """Return a process's start from its ``stat``, None if it ended.
+
+    Field 22 of proc(5), in clock ticks since boot.
+    """
     with open(path, encoding="ascii", errors="replace") as file:
         fields = file.read().rpartition(")")[2].split()
     return None if fields[0] in ("Z", "X") else int(fields[19])
 
 
 def _uids(component: str, pod_logs: str) -> set[str]:
-    """The UIDs under which the pod has run, in both of the forms that a control group's name has them in."""
+    """Return the UIDs under which the pod has run.
+
+    They are in both of the forms that a control group's name has them in.
+    """
     uids: set[str] = set()
     with contextlib.suppress(OSError):
         for name in os.listdir(pod_logs):
@@ -75,7 +86,10 @@ def _uids(component: str, pod_logs: str) -> set[str]:
 
 
 def last_words(component: str, pod_logs: str = "/var/log/pods", lines: int = 3) -> str:
-    """Return the end of the newest log of a static pod's container, "" where there is none. It is not redacted."""
+    """Return the end of a static pod's newest container log, not redacted.
+
+    "" where there is none.
+    """
     newest, when = "", 0.0
     with contextlib.suppress(OSError):
         for name in os.listdir(pod_logs):

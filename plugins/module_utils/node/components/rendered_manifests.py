@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The static pod manifests and certificates that this machine's own kubeadm makes from a ClusterConfiguration, beside those in use.
+"""Static pod manifests and certificates that this machine's kubeadm renders.
+
+kubeadm makes them from a ClusterConfiguration, apart from those in use.
 
 kubeadm knows only one place for them. It is run in a mount namespace of its own, in which an empty folder lies over that place: nobody
 else sees it, least of all the kubelet. kubectl reads manifests (``patch --local`` asks no API), whose format is YAML.
@@ -54,7 +56,7 @@ _PLAIN = re.compile(r"true|false|[0-9]+[a-z]*|RSA.*|ECDSA.*|/.*")
 
 @dataclass(frozen=True)
 class Tools:
-    """The programs that are used; the tests give others."""
+    """Programs that are used; tests use other ones."""
 
     kubeadm: str = "kubeadm"
     kubectl: str = "kubectl"
@@ -63,7 +65,7 @@ class Tools:
 
 @dataclass(frozen=True)
 class Renderer:
-    """kubeadm's phases, with their results in folders of our own.
+    """Phases of kubeadm, with their results in folders of our own.
 
     Args:
         kubernetes: /etc/kubernetes.
@@ -84,7 +86,7 @@ class Renderer:
         return os.path.join(self.kubernetes, "manifests")
 
     def manifests_of(self, configuration: t.Mapping[str, t.Any], folder: str) -> dict[str, str]:
-        """Make the manifests of a ClusterConfiguration in ``folder``; return their texts by component.
+        """Render a ClusterConfiguration's manifests in ``folder``; return texts by component.
 
         Raises:
             NodeError: kubeadm refused, in its own words.
@@ -103,7 +105,7 @@ class Renderer:
         return texts
 
     def certificate(self, name: str, configuration: t.Mapping[str, t.Any], folder: str) -> tuple[str, str]:
-        """Make a certificate of that name in ``folder``; return the paths of the certificate and of its key.
+        """Issue a certificate in ``folder``; return its and its key's paths.
 
         Raises:
             NodeError: the authority's key is not on this machine, or kubeadm refused.
@@ -127,7 +129,7 @@ class Renderer:
         return os.path.join(made, f"{file}.crt"), os.path.join(made, f"{file}.key")
 
     def read(self, path: str) -> Object:
-        """A manifest's content. Raises NodeError."""
+        """Return a manifest's content. Raises NodeError."""
         words = [self.tools.kubectl, "--kubeconfig=/dev/null", "patch", "--local", f"--filename={path}"]
         done = command.run([*words, "--type=merge", "--patch={}", "--output=json"], why="Every kubeadm node needs it.")
         try:
@@ -181,9 +183,10 @@ class Renderer:
         return address.group(1), int(port.group(1)) if port else 6443
 
     def _environment(self) -> str:
-        """kubeadm hands its own proxies on to the static pods: those that they have now, whatever this process has.
+        """Return the text of a file that sets the static pods' proxies.
 
-        As the text of a file, for a proxy's address may hold a password.
+        kubeadm passes its own proxies on to the static pods: those that they have now are set, whatever this
+        process has. It is a file, for a proxy's address may hold a password.
         """
         lines = [f"unset {name}" for name in sorted(os.environ) if _PROXY.fullmatch(name)]
         path = os.path.join(self.manifests, "kube-apiserver.yaml")
@@ -195,19 +198,22 @@ class Renderer:
 
 
 def container(manifest: t.Mapping[str, t.Any]) -> Object:
-    """A static pod's container."""
+    """Return a static pod's container."""
     containers = (manifest.get("spec") or {}).get("containers") or [{}]
     return dict(containers[0])
 
 
 def words_of(manifest: t.Mapping[str, t.Any]) -> list[str]:
-    """The command line of a static pod's container."""
+    """Return the command line of a static pod's container."""
     own = container(manifest)
     return [str(each) for each in (*(own.get("command") or []), *(own.get("args") or []))]
 
 
 def differences(before: t.Mapping[str, t.Any], after: t.Mapping[str, t.Any]) -> list[str]:
-    """What differs between two manifests of a component, in words without secrets; [] where they mean the same."""
+    """Return the differences of two manifests of a component, without secrets.
+
+    [] where they mean the same.
+    """
     found = []
     old, new = _flags(before), _flags(after)
     for name in sorted({*old, *new}):
@@ -226,7 +232,10 @@ def differences(before: t.Mapping[str, t.Any], after: t.Mapping[str, t.Any]) -> 
 
 
 def keep_first_start(text: str, current: str) -> str:
-    """etcd's new manifest with what the present one says of the very first start: should the data be lost, no new cluster is made."""
+    """Return etcd's new manifest with the present flags of its first start.
+
+    Should the data be lost, no new cluster is made.
+    """
     kept = "".join(_FIRST_START_LINE.findall(current))
     if not kept or not _FIRST_START_LINE.search(text):
         return text
@@ -241,7 +250,10 @@ def keep_first_start(text: str, current: str) -> str:
 
 
 def missing_files(after: t.Mapping[str, t.Any], before: t.Mapping[str, t.Any]) -> list[str]:
-    """What a new manifest needs of this machine and does not find, in words: folders to mount, and files that new flags name."""
+    """Return the files and folders that a new manifest needs and lacks.
+
+    They are folders to mount on this machine, and files that new flags name.
+    """
     problems = []
     spec = after.get("spec") or {}
     sources: dict[str, str] = {}
@@ -281,7 +293,7 @@ def _flags(manifest: t.Mapping[str, t.Any]) -> dict[str, str]:
 
 
 def _rest(manifest: t.Mapping[str, t.Any]) -> dict[str, str]:
-    """All but the flags, by name, as text."""
+    """Return a manifest's fields except the flags, by name, as text."""
     spec, own = dict(manifest.get("spec") or {}), container(manifest)
     found = {}
     for each in own.pop("env", None) or []:
@@ -310,7 +322,10 @@ def _shown(name: str, value: t.Optional[str]) -> str:
 
 
 def _has_patches(configuration: t.Mapping[str, t.Any]) -> bool:
-    """Whether the API version has a field for patches; one that is not known here is newer."""
+    """Return whether the API version has a field for patches.
+
+    An unknown one is newer, and has it.
+    """
     found = api_of(str(configuration.get("apiVersion")))
     return found is None or found.number >= _PATCHES_SINCE
 

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A static pod of kubeadm's restarted: its manifest moved out, its process awaited, the manifest moved back.
+"""Restart of a static pod of kubeadm's, by moving its manifest.
+
+The manifest is moved out, the process is awaited, and the manifest is moved back.
 
 Source: docs/reference/kubeadm.md, "Certificates".
 
@@ -46,7 +48,10 @@ _QUORUM_POLL_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class Places:
-    """Where things are on a control plane node; the tests put them elsewhere. ``kubelet`` is its unit, "" for none."""
+    """Paths on a control plane node; tests use other ones.
+
+    ``kubelet`` is its unit, "" for none.
+    """
 
     kubernetes: str = "/etc/kubernetes"
     state: str = os.path.join(guard.STATE_DIRECTORY, "static-pods")
@@ -63,13 +68,16 @@ class Places:
 
     @property
     def parked(self) -> str:
-        """Where a manifest is meanwhile: on the same file system, so that moving it is one step."""
+        """Folder of a manifest that is moved out.
+
+        It is on the same file system, so that moving is one step.
+        """
         return os.path.join(self.kubernetes, "kubeadm-control-plane")
 
 
 @dataclass(frozen=True)
 class Restart:
-    """What was done: whether something was, and what in words."""
+    """Result of a restart: whether it was done, and a message."""
 
     changed: bool
     message: str
@@ -91,7 +99,7 @@ class StaticPod:
 
     @property
     def manifest(self) -> str:
-        """Its manifest where the kubelet reads it."""
+        """The pod's manifest where the kubelet reads it."""
         return os.path.join(self.places.manifests, f"{self.component}.yaml")
 
     def restart(
@@ -104,7 +112,9 @@ class StaticPod:
         check: bool = False,
         before_change: t.Callable[[], None] = lambda: None,
     ) -> Restart:
-        """Restart it, and return when the new process is there and, with ``healthy``, answers that it is well.
+        """Restart the static pod, and wait for its new process.
+
+        With ``healthy``, the process has to answer that it is healthy.
 
         Args:
             once: names the request: one that was carried out already is not carried out again. "" restarts always.
@@ -124,7 +134,10 @@ class StaticPod:
             return self._restart(once, seconds, force, healthy, False, before_change)
 
     def unhealthy(self) -> str:
-        """Why it is not well, asked on its own ports; "" where it is. Where it serves nobody, a process is enough."""
+        """Return the reason why the component is unhealthy, "" for none.
+
+        It is asked on its own ports. Where it serves none, a process is enough.
+        """
         if self.component == "etcd":
             return self._etcd()
         text = guard.read_text(self.manifest)
@@ -176,7 +189,10 @@ class StaticPod:
         return Restart(True, f"{self.component} was restarted{took}")
 
     def _take_out(self, parked: str, before: set[pod_processes.Instance], deadline: float) -> None:
-        """Move the manifest out until the old process has ended, and back in any case: without it the pod would stay away."""
+        """Move the manifest out until the old process has ended.
+
+        It is moved back in any case: without it the pod would stay away.
+        """
         if os.path.exists(self.manifest) and os.path.exists(parked):
             # Somebody has written a newer one meanwhile.
             os.unlink(parked)
@@ -219,7 +235,9 @@ class StaticPod:
             time.sleep(_POLL_SECONDS)
 
     def require_quorum(self, seconds: float = QUORUM_SECONDS) -> None:
-        """Refuse to take etcd away where those that stay are no quorum (with one or two voters there is none in any case).
+        """Refuse to stop etcd where the other members are no quorum.
+
+        With one or two voters they are none in any case.
 
         Raises:
             NodeError: they would be none, or nobody can say, for so many seconds.
@@ -288,7 +306,10 @@ class StaticPod:
 
 
 def _answer(server: str, path: str) -> str:
-    """Ask a component of this machine itself. Its certificate may be new or old just now, and nothing secret is sent."""
+    """Ask a component of this machine; return its problem, "" for none.
+
+    Its certificate may be new or old just now: it is not verified, and nothing secret is sent.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

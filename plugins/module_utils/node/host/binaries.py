@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""kubeadm, kubelet and kubectl brought to a version, from packages or from files; the kubelet restarted where its program changed."""
+"""Versions of kubeadm, kubelet and kubectl, from packages or from files.
+
+The programs are brought to a version, and the kubelet is restarted where its program changed.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is wanted: which programs at which version, and where they come from.
+    """Programs to install, with their version and source.
 
     ``path`` is the folder with the programs (FILES), in which ``{version}`` stands for the version; ``checksums`` are
     "sha256:…" by program; ``package_version`` is the packages' own version, with wildcards, "" for any build.
@@ -46,7 +49,10 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Done:
-    """Versions by program before and after ("" where it is not installed), what was done, and whether the kubelet was restarted."""
+    """Result of an installation: versions, message and the kubelet's restart.
+
+    ``before`` and ``after`` are versions by program, "" where it is not installed.
+    """
 
     before: t.Mapping[str, str]
     after: t.Mapping[str, str]
@@ -57,7 +63,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Binaries:
-    """The programs of this machine.
+    """Programs of this machine: kubeadm, kubelet and kubectl.
 
     ``folders`` is where they are looked for; ``kubelet_config`` tells where the kubelet says that it is well, "" for nowhere. The
     tests give others.
@@ -78,7 +84,7 @@ class Binaries:
         check: bool = False,
         before_change: t.Callable[[], None] = lambda: None,
     ) -> Done:
-        """Bring the programs to the version; those that have it are left alone.
+        """Install the programs of a version that are missing or have another.
 
         The kubelet is restarted where it is among them and runs another program than the one on the disk, also where an
         earlier call was killed before it did so.
@@ -116,12 +122,12 @@ class Binaries:
         return Done(before, after, bool(old) or restarted, restarted, _message(wanted, before, after, restarted))
 
     def version_of(self, name: str) -> str:
-        """The version that a program on this machine says it has, "" where it is not there."""
+        """Return the version that a program reports, "" if it is missing."""
         path = self.path_of(name)
         return facts.version_of([path, *_VERSION_WORDS[name]]) if path else ""
 
     def path_of(self, name: str) -> str:
-        """Where a program of this machine is, "" where it is not there."""
+        """Return the path of a program, "" if it is missing."""
         return shutil.which(name, path=os.pathsep.join(self.folders)) or ""
 
     def _origin(self, name: str, wanted: Wanted) -> str:
@@ -144,7 +150,10 @@ class Binaries:
         return path
 
     def _put(self, origin: str, name: str) -> None:
-        """Put a file in a program's place, whole or not at all; what runs keeps the old one."""
+        """Replace a program by a file atomically.
+
+        What runs keeps the old one.
+        """
         target = self.path_of(name) or os.path.join(_FOLDER, name)
         partial = os.path.join(os.path.dirname(target), f".{name}.kubeadm-control-plane")
         try:
@@ -162,7 +171,7 @@ class Binaries:
         sync_directory(os.path.dirname(target))
 
     def _kubelet_is_stale(self) -> bool:
-        """Whether the kubelet runs a program that has been replaced on the disk, or does not run."""
+        """Return whether the kubelet runs a replaced program, or does not run."""
         done = self.runner(["systemctl", "show", "kubelet.service", "--property=MainPID"])
         pid = done.stdout.strip().rpartition("=")[2]
         if not pid.isdigit() or pid == "0":

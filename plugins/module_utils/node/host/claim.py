@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whose an existing host is: a small file on the host, so that no two clusters, in whatever stores, ever take the same one.
+"""Ownership claim of a host, kept in a file on the host.
+
+No two clusters, in whatever stores, ever take the same host.
 
 The host itself is the judge. A claim is made under the host's own lock, only on a host that has everything and carries nothing,
 and given up only together with everything that kubeadm made there.
@@ -35,7 +37,10 @@ POLL_SECONDS = 0.25
 
 @dataclass(frozen=True)
 class Claim:
-    """Whose a host is. ``id`` is the claim's own; ``machine_id`` the host's when it was claimed."""
+    """Ownership claim of a host.
+
+    ``id`` is the claim's own; ``machine_id`` the host's when it was claimed.
+    """
 
     id: str
     cluster: str
@@ -56,13 +61,16 @@ class Claim:
         }
 
     def owner(self) -> str:
-        """Return whose it is, for people."""
+        """Return the claim's cluster and machine as text for messages."""
         return f"cluster {self.namespace}/{self.cluster}, machine {self.machine}"
 
 
 @dataclass(frozen=True)
 class Run:
-    """Who asks: the number of a run's lock, and the cluster that it is of, by the identity that it has for life; "" and None for nobody's."""
+    """Run that asks: the number of its lock, and its cluster's identity.
+
+    The cluster has its identity for life; "" and None where there is no run.
+    """
 
     cluster_id: str = ""
     fencing: t.Optional[int] = None
@@ -73,7 +81,10 @@ _CLUSTER_ID = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9])?")
 
 
 class Unfit(NodeError):
-    """A host that can't be claimed; ``missing`` lists everything that is in the way."""
+    """Refusal of a host that can't be claimed.
+
+    ``missing`` lists all reasons to refuse it.
+    """
 
     def __init__(self, missing: t.Sequence[Missing]) -> None:
         super().__init__("; ".join(f"{each.message} ({each.check})" for each in missing))
@@ -81,7 +92,7 @@ class Unfit(NodeError):
 
 
 def read_claim(places: HostPlaces) -> t.Optional[Claim]:
-    """Return this host's claim, None where nobody has claimed it.
+    """Return this host's claim, None if it is not claimed.
 
     Raises:
         NodeError: the file is there and can't be understood: nobody may take the host for a free one.
@@ -106,7 +117,9 @@ def read_claim(places: HostPlaces) -> t.Optional[Claim]:
 def claim(
     mine: Claim, wanted: Wanted, *, check: bool, places: t.Optional[HostPlaces] = None, run: Run = NOBODY
 ) -> tuple[Claim, bool]:
-    """Claim this host and return the claim, and whether this call made it. One that it has of the same id is left as it is.
+    """Claim this host; return the claim, and whether this call made it.
+
+    A claim of the same id is left unchanged.
 
     Raises:
         Unfit: the host is somebody else's, or something is missing.
@@ -120,7 +133,10 @@ def claim(
 
 
 def _compare(run: Run, where: HostPlaces, *, keep: bool) -> None:
-    """Refuse a run that lost its lock. Its cluster's number outlives the release: a claim of that run's may still be under way."""
+    """Refuse a run that lost its lock.
+
+    Its cluster's number outlives the release: a claim of that run's may still be under way.
+    """
     if run.fencing is None or not run.cluster_id:
         return
     if not _CLUSTER_ID.fullmatch(run.cluster_id):
@@ -201,7 +217,9 @@ def _whose(wanted: Wanted, places: HostPlaces) -> list[Missing]:
 
 @dataclass(frozen=True)
 class Release:
-    """What is to be given up: the claim's id ("" where none was ever recorded), whose, and with what consent.
+    """Release of a host: the claim's id, its machine, and the consent.
+
+    ``id`` is "" where none was ever recorded.
 
     ``released_before``: an earlier call began this release, so that a host that is somebody else's by now is no contradiction.
     """
@@ -222,7 +240,9 @@ def release(
     undo: t.Callable[..., bool] = reset.reset,
     run: Run = NOBODY,
 ) -> tuple[bool, str]:
-    """Undo what kubeadm made on this host and give the claim up; return whether anything changed, and what was done in words.
+    """Reset this host and release its claim; return whether changed, with message.
+
+    What kubeadm made on the host is undone.
 
     Raises:
         NodeError: the host carries something else than what was claimed, or is still an etcd member beside others.

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An etcd that somebody else runs, asked from a control plane machine as kube-apiserver would: every endpoint, the certificates.
+"""Health of an external etcd, asked from a control plane machine.
+
+Every endpoint is asked as kube-apiserver would, and the certificates are checked.
 
 Its own HTTP handlers (/health, /version) are asked; kubeadm itself asks for /version before it runs
 (docs/reference/kubeadm.md, "External etcd").
@@ -37,19 +39,25 @@ _REJECTED = re.compile(r"ALERT|CERTIFICATE_REQUIRED|BAD_CERTIFICATE|UNKNOWN_CA",
 
 @dataclass(frozen=True)
 class Pem:
-    """A certificate or key: its text, and what messages call it (a file's path, a Secret's name)."""
+    """Certificate or key with its text and its name in messages.
+
+    The name is a file's path or a Secret's name.
+    """
 
     text: str
     name: str
 
     def __repr__(self) -> str:
-        """Show no key: a repr ends up in tracebacks."""
+        """Return the name without the key: a repr ends up in tracebacks."""
         return f"Pem({self.name!r})"
 
 
 @dataclass(frozen=True)
 class ExternalEtcd:
-    """Where an external etcd is, whom its client trusts and what proves the client; None where it needs no TLS."""
+    """External etcd: endpoints, CA, and client certificate with key.
+
+    The certificates are None where it needs no TLS.
+    """
 
     endpoints: tuple[str, ...]
     ca: t.Optional[Pem] = None
@@ -58,7 +66,10 @@ class ExternalEtcd:
 
 
 def of_api_server(manifest: str) -> t.Optional[ExternalEtcd]:
-    """Return the etcd that the API server of this text of a static pod manifest uses, None where it is on this machine."""
+    """Return the external etcd in an API server's manifest.
+
+    None where its etcd is on this machine.
+    """
     servers = _flag(manifest, "etcd-servers")
     if not servers or _LOCAL.search(servers):
         return None
@@ -101,7 +112,10 @@ def look(external: ExternalEtcd, timeout: float = DEFAULT_TIMEOUT_SECONDS) -> di
 def look_again(
     external: ExternalEtcd, looks: int, interval: float, timeout: float = DEFAULT_TIMEOUT_SECONDS
 ) -> dict[str, t.Any]:
-    """Look up to ``looks`` times until every endpoint serves; ``interval`` is from the beginning of one look to that of the next."""
+    """Observe up to ``looks`` times until every endpoint serves.
+
+    ``interval`` is in seconds, from the start of one observation to that of the next.
+    """
     for left in reversed(range(looks)):
         begun = time.monotonic()
         found = look(external, timeout)
@@ -115,7 +129,7 @@ def look_again(
 def count_keys(
     external: ExternalEtcd, prefix: str = DEFAULT_PREFIX, timeout: float = DEFAULT_TIMEOUT_SECONDS
 ) -> t.Optional[int]:
-    """Return how many keys there are below a prefix, None where that can't be told (the JSON gateway does not answer)."""
+    """Return the number of keys below a prefix, None if unknown (the JSON gateway does not answer)."""
     start = f"{prefix.rstrip('/')}/"
     # The first key that no longer begins with the prefix: "/" is followed by "0".
     body = {"key": _encoded(start), "range_end": _encoded(start[:-1] + "0"), "count_only": True}
@@ -194,7 +208,10 @@ def _ask(url: str, external: ExternalEtcd, context: t.Optional[ssl.SSLContext], 
 
 
 def _client(url: str, external: ExternalEtcd, context: t.Optional[ssl.SSLContext], timeout: float) -> HttpClient:
-    """Return a client of one endpoint. Raises NotAsked: no URL, or plain HTTP beside certificates, which kubeadm refuses, too."""
+    """Return a client of one endpoint.
+
+    Raises NotAsked: no URL, or plain HTTP beside certificates, which kubeadm refuses, too.
+    """
     certificates = (external.ca, external.certificate, external.key)
     if not url.startswith("https://") and any(each is not None for each in certificates):
         raise NotAsked(url, "it is no https:// URL, and there are certificates for this etcd")

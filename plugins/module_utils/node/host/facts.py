@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an existing host is and has: versions, swap, ports, addresses, and what kubeadm left or runs on it."""
+"""Facts of an existing host: versions, swap, ports, addresses, kubeadm's traces.
+
+The traces are what kubeadm left on it or runs there.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ _PROBES = (("192.0.2.1", socket.AF_INET), ("2001:db8::1", socket.AF_INET6))
 
 @dataclass(frozen=True)
 class HostPlaces:
-    """Where things are on a host; the tests put them elsewhere."""
+    """Paths and programs on a host; tests use other ones."""
 
     node: Places = field(default_factory=Places)
     machine_id: str = guard.MACHINE_ID_FILE
@@ -50,12 +53,15 @@ class HostPlaces:
 
     @property
     def claim(self) -> str:
-        """The file that says whose this host is."""
+        """File of this host's ownership claim."""
         return os.path.join(self.node.state, "claim.json")
 
 
 def traces(places: HostPlaces) -> list[str]:
-    """Return what a cluster left on this host: kubeadm's and the kubelet's files, etcd's data. Empty folders don't count."""
+    """Return the paths that a cluster left on this host.
+
+    They are kubeadm's and the kubelet's files, and etcd's data. Empty folders don't count.
+    """
     kubernetes = places.node.kubernetes
     found = [os.path.join(kubernetes, "manifests", f"{name}.yaml") for name in STATIC_PODS]
     found += [
@@ -71,7 +77,10 @@ def _holds_files(path: str) -> bool:
 
 
 def running(places: HostPlaces) -> list[str]:
-    """Return the parts of a control plane that run on this host, in containers or not."""
+    """Return the control plane components that run on this host.
+
+    They may run in containers or not.
+    """
     wanted = {name[:_COMM_LENGTH]: name for name in STATIC_PODS}
     found = set()
     for entry in os.listdir(places.proc):
@@ -83,7 +92,9 @@ def running(places: HostPlaces) -> list[str]:
 
 
 def ca_cert_hash(places: HostPlaces) -> str:
-    """Return kubeadm's hash of this host's cluster CA (``sha256:…`` of its public key), "" where it has none.
+    """Return kubeadm's hash of this host's cluster CA, "" without one.
+
+    It is ``sha256:…`` of the CA's public key.
 
     The public key is cut out of the certificate by hand: a node has no library that reads one.
     """
@@ -112,7 +123,10 @@ def _public_key_info(certificate: bytes) -> bytes:
 
 
 def version_of(words: t.Sequence[str]) -> str:
-    """Return the version that a Kubernetes program says it has, "" where it is not there or says none."""
+    """Return the version that a Kubernetes program reports.
+
+    "" where it is missing or reports none.
+    """
     try:
         done = command.run(words)
     except NodeError:
@@ -122,23 +136,26 @@ def version_of(words: t.Sequence[str]) -> str:
 
 
 def program(name: str, places: HostPlaces) -> str:
-    """Return the path of a program, "" where there is none, also where root's own folders are not in this process's PATH."""
+    """Return the path of a program, "" if it is missing.
+
+    It is also found where root's own folders are not in this process's PATH.
+    """
     return shutil.which(name, path=os.pathsep.join(places.path)) or ""
 
 
 def sysctl(name: str, places: HostPlaces) -> str:
-    """Return a setting of the kernel by its path, such as ``net/ipv4/ip_forward``, "" where there is none."""
+    """Return a kernel setting by its path, "" if it is missing (``net/ipv4/ip_forward``)."""
     return guard.read_text(os.path.join(places.proc, "sys", name))
 
 
 def swap_devices(places: HostPlaces) -> list[str]:
-    """Return what this host swaps to."""
+    """Return this host's swap devices."""
     lines = guard.read_text(os.path.join(places.proc, "swaps")).splitlines()[1:]
     return [line.split()[0] for line in lines if line.split()]
 
 
 def listening(places: HostPlaces) -> set[int]:
-    """Return the TCP ports that something on this host listens on, on whatever address."""
+    """Return the TCP ports that are listened on, on any address."""
     ports = set()
     for name in ("tcp", "tcp6"):
         with contextlib.suppress(FileNotFoundError), open(os.path.join(places.proc, "net", name), "rb") as table:
@@ -150,7 +167,10 @@ def listening(places: HostPlaces) -> set[int]:
 
 
 def runtime_problem(places: HostPlaces, wanted: str = "") -> str:
-    """Return why no container runtime answers on its socket, "" where one does."""
+    """Return the reason why no container runtime answers, "" if one does.
+
+    It is asked on its socket.
+    """
     candidates = [wanted.replace("unix://", "")] if wanted else list(places.cri_sockets)
     reasons = []
     for path in candidates:
@@ -168,7 +188,7 @@ def runtime_problem(places: HostPlaces, wanted: str = "") -> str:
 
 
 def own_address(wanted: str = "", towards: str = "") -> str:
-    """Return the address of this host that a cluster is to use, "" where it has none.
+    """Return this host's address for a cluster, "" if there is none.
 
     Args:
         wanted: the address that somebody chose; it must be this host's own.

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an existing host must have and be to become a control plane machine, by the names that kubeadm gives its preflight checks.
+"""Fitness of a host as control plane machine, by kubeadm's preflight checks.
+
+They are what an existing host must have and be, by the names that kubeadm gives its preflight checks.
 
 Never stricter than the kubeadm of the wanted version (cmd/kubeadm/app/preflight): a host is refused here for what kubeadm would refuse it for
 later, when it is claimed already.
@@ -31,20 +33,20 @@ DEFAULT_PORTS = (6443, 10250, 10257, 10259, 2379, 2380)
 
 @dataclass(frozen=True)
 class Missing:
-    """One thing that keeps a host from being used: the check's name, what was found, and what to do."""
+    """Reason to refuse a host: the check's name, the finding, the remedy."""
 
     check: str
     message: str
     fix: str
 
     def document(self) -> dict[str, str]:
-        """Return it with JSON names."""
+        """Return the reason with JSON names."""
         return {"check": self.check, "message": self.message, "fix": self.fix}
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a host must have and be.
+    """Requirements on a host.
 
     ``now`` is the controller's time in seconds since the epoch; ``known_machine_ids`` are those of other machines, by name;
     ``ca_cert_hash`` names the cluster that the host may already carry, "" for none. ``images``: those that have to be there or to be
@@ -64,7 +66,10 @@ class Wanted:
 
 
 def lacks(wanted: Wanted, places: HostPlaces) -> list[Missing]:
-    """Return everything that this host lacks or has too much of, [] where it is fit. Whose it is is another question."""
+    """Return all reasons to refuse this host, [] where it is fit.
+
+    Its ownership is checked elsewhere.
+    """
     found = []
     if os.geteuid() != 0:
         text = f"the module runs as user {os.geteuid()}, not as root"

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which of kubeadm's images a host has not, and whether it could pull them: asked before anything is changed.
+"""Images of kubeadm's that a host lacks, and their registries' reachability.
+
+That is asked before anything is changed.
 
 The fault: docs/faults.md, "images are missing where none can be pulled".
 """
@@ -37,7 +39,7 @@ REACH_SECONDS = 3.0
 
 @dataclass(frozen=True)
 class ImagePlaces:
-    """Where things are on a host; the tests put them elsewhere."""
+    """Paths and programs on a host; tests use other ones."""
 
     kubeadm: str = "kubeadm"
     sockets: tuple[str, ...] = SOCKETS
@@ -47,7 +49,9 @@ class ImagePlaces:
 
 
 def missing(images: Images, only_static_pods: bool = False, places: t.Optional[ImagePlaces] = None) -> list[str]:
-    """Return the images that kubeadm would have to pull here, [] where there are none or that can't be told.
+    """Return the images that kubeadm would have to pull on this host.
+
+    [] where there are none, or where that can't be told.
 
     Args:
         images: what the spec says of them.
@@ -80,7 +84,9 @@ def missing(images: Images, only_static_pods: bool = False, places: t.Optional[I
 
 
 def out_of_reach(names: t.Sequence[str], pull: bool = True, places: t.Optional[ImagePlaces] = None) -> str:
-    """Return why images can't be pulled from here, "" where they can or where only the runtime knows.
+    """Return the reason why images can't be pulled from here.
+
+    "" where they can, or where only the runtime knows.
 
     Args:
         names: the images.
@@ -126,7 +132,7 @@ def _connect(host: str, port: int) -> None:
 
 
 def _present(asked: str, where: ImagePlaces) -> t.Optional[set[str]]:
-    """The images that the container runtime has; None where that can't be told."""
+    """Return the container runtime's images, None if they can't be told."""
     there = [path for path in where.sockets if os.path.exists(path)]
     path = asked.partition("://")[2] or asked or (there[0] if len(there) == 1 else "")
     if not path or (not asked and os.path.exists(where.docker)):

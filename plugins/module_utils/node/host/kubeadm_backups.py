@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What kubeadm's upgrades leave in /etc/kubernetes/tmp and never delete: copies of etcd's data, of manifests, of the kubelet's file."""
+"""Backups of kubeadm's upgrades in /etc/kubernetes/tmp, which kubeadm never deletes.
+
+They are copies of etcd's data, of manifests, of the kubelet's file.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,9 @@ _RANDOM = re.compile(r"(kubeadm-upgraded-manifests|kubeadm-kubelet-config)\d+")
 
 
 def prune(kept: int = settings.KUBEADM_BACKUPS_KEPT, *, folder: str = FOLDER, check: bool = False) -> list[str]:
-    """Delete all but the newest of each kind; returns the paths of those that go, sorted.
+    """Delete all but the newest backups of each kind; return deleted paths.
+
+    The paths are sorted.
 
     Whatever else is in that folder stays: other names, links, files.
 

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""kubeadm, kubelet and kubectl from this machine's own package manager, at an exact version.
+"""Packages of kubeadm, kubelet and kubectl at an exact version.
+
+They come from this machine's own package manager.
 
 Source: docs/reference/kubeadm.md, "Upgrading".
 """
@@ -29,14 +31,16 @@ Runner = t.Callable[[t.Sequence[str]], "subprocess.CompletedProcess[str]"]
 
 
 def run(words: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Run a package manager, without questions and in its plain language."""
+    """Run a package manager without questions, with English output."""
     plain = ["env", "DEBIAN_FRONTEND=noninteractive", "NEEDRESTART_SUSPEND=1", "LC_ALL=C.UTF-8"]
     return command.run([*plain, *words], seconds=settings.PACKAGES_SECONDS)
 
 
 @dataclass(frozen=True)
 class PackageManager:
-    """One of the families. ``root`` is where its configuration lies; the tests put it elsewhere.
+    """Package manager of one family of operating systems.
+
+    ``root`` is where its configuration is; tests use another one.
 
     A family gives the words of its commands; what is done with them is the same for all.
     """
@@ -48,19 +52,22 @@ class PackageManager:
     REPOSITORIES: t.ClassVar[tuple[str, ...]]
 
     def has(self, name: str) -> bool:
-        """Whether the program is installed as a package of that name."""
+        """Return whether a program is installed as a package of that name."""
         raise NotImplementedError
 
     def refresh(self) -> None:
-        """Ask the repositories what they have."""
+        """Refresh the lists of packages from the repositories."""
         raise NotImplementedError
 
     def versions(self, name: str) -> list[str]:
-        """The versions of a package that can be installed, the newest first."""
+        """Return a package's installable versions, the newest first."""
         raise NotImplementedError
 
     def put(self, wanted: t.Mapping[str, str]) -> None:
-        """Install these packages at these versions, and keep them from being upgraded by anything else."""
+        """Install packages at these versions, and hold them.
+
+        Nothing else upgrades a held package.
+        """
         raise NotImplementedError
 
     def install(self, names: t.Sequence[str], version: str, pattern: str) -> dict[str, str]:
@@ -92,7 +99,7 @@ class PackageManager:
         return found
 
     def point_to(self, version: str) -> bool:
-        """Let the community's repository be the one of this version's minor; returns whether a file was changed.
+        """Switch the community's repository to this version's minor; return whether changed.
 
         A person edits the same line by hand for each minor version. Other repositories are left alone.
         """
@@ -124,7 +131,7 @@ class PackageManager:
 
 
 class Apt(PackageManager):
-    """Debian's and Ubuntu's."""
+    """Package manager of Debian and Ubuntu."""
 
     NAME = "apt"
     REPOSITORIES = (
@@ -150,7 +157,10 @@ class Apt(PackageManager):
         return list(dict.fromkeys(each[1].strip() for each in fields if len(each) > 1))
 
     def put(self, wanted: t.Mapping[str, str]) -> None:
-        """See the base class; a held package is let go meanwhile, and held in any case afterwards."""
+        """See the base class.
+
+        A held package is released meanwhile, and held in any case afterwards.
+        """
         names = list(wanted)
         keep = ["-o", "Dpkg::Options::=--force-confold"]
         self._checked(["apt-mark", "unhold", *names], "Letting the packages go")
@@ -163,7 +173,7 @@ class Apt(PackageManager):
 
 
 class Dnf(PackageManager):
-    """Fedora's and Red Hat's; ``yum`` takes the same words."""
+    """Package manager of Fedora and Red Hat; ``yum`` takes the same words."""
 
     NAME = "dnf"
     REPOSITORIES = ("etc/yum.repos.d/*.repo",)
@@ -202,7 +212,10 @@ class Dnf(PackageManager):
 
 
 def manager_of(name: str, runner: Runner = run, root: str = "/") -> PackageManager:
-    """The package manager that installed a program. Raises NodeError where none did."""
+    """Return the package manager that installed a program. Raises NodeError.
+
+    It is raised where none did.
+    """
     for manager in (Apt(runner, root), Dnf(runner, root)):
         try:
             if manager.has(name):
@@ -216,6 +229,6 @@ def manager_of(name: str, runner: Runner = run, root: str = "/") -> PackageManag
 
 
 def repositories(root: str = "/") -> str:
-    """The text of all of this machine's repository files, for messages and tests."""
+    """Return the text of all repository files, for messages and tests."""
     paths = [path for each in (*Apt.REPOSITORIES, *Dnf.REPOSITORIES) for path in glob.glob(os.path.join(root, each))]
     return "\n".join(read_text(path) for path in sorted(paths))

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A file with a given content, mode and owner on a machine, or its absence."""
+"""File on a machine: its content, mode and owner, or its absence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ...common.guard import NodeError, sync_directory, write_atomically
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a file is to be; ``content`` is None where it is to be absent."""
+    """Desired state of a file; ``content`` None is its absence."""
 
     path: str
     content: t.Optional[bytes]
@@ -28,7 +28,9 @@ class Wanted:
 
 
 def bring(wanted: Wanted, *, check: bool = False) -> tuple[bool, str]:
-    """Bring a file to what it is to be, at once and whole; returns whether it changes, and the SHA-256 of its content.
+    """Write or delete a file; return whether it changed, and its SHA-256.
+
+    It is written atomically. The SHA-256 is that of its content.
 
     Raises:
         NodeError: there is no such owner, no such folder, or something else than a file stands there.

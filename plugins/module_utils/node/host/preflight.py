@@ -1,10 +1,12 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a machine is fit to become, or to be, a control plane node of a Kubernetes version; everything at once, reads only.
+"""Preflight checks of a control plane machine for a Kubernetes version.
 
-What fitness.py refuses a host of a pool for is asked by the same code here. Names are those of kubeadm's own preflight checks
-where it has one (cmd/kubeadm/app/preflight); limits and severities are kubeadm's then.
+It is to become a control plane node, or to be one. All checks are made at once, and only read.
+
+What fitness.py refuses a host of a pool for is asked by the same code here. Names are those of kubeadm's own
+preflight checks where it has one (cmd/kubeadm/app/preflight); limits and severities are kubeadm's then.
 """
 
 from __future__ import annotations
@@ -49,7 +51,10 @@ _CONTAINERD = "/etc/containerd/config.toml"
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at; ``message`` says what was found, ``remedy`` what to do ("" where it is well)."""
+    """Outcome of one preflight check.
+
+    ``message`` is what was found, ``remedy`` what to do ("" where it is healthy).
+    """
 
     name: str
     ok: bool
@@ -58,7 +63,7 @@ class Check:
     remedy: str = ""
 
     def document(self) -> dict[str, t.Any]:
-        """Return it with JSON names."""
+        """Return the check with JSON names."""
         return {
             "name": self.name,
             "ok": self.ok,
@@ -70,7 +75,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the machine is to be fit for.
+    """Role of the machine that the checks evaluate.
 
     Args:
         version: of Kubernetes; "" for that of its own kubeadm.
@@ -137,7 +142,7 @@ def _python() -> Check:
 
 
 def _fitness(wanted: Wanted, where: HostPlaces) -> list[Check]:
-    """What a host of a pool is looked at for as well."""
+    """Return the checks that a pool's host has to pass, too."""
     own = facts.ca_cert_hash(where) if wanted.existing else ""
     asked = fitness.Wanted(
         version=wanted.version,
@@ -170,7 +175,10 @@ def _fitness(wanted: Wanted, where: HostPlaces) -> list[Check]:
 
 
 def _whose(wanted: Wanted, where: HostPlaces) -> list[Check]:
-    """What a cluster left on the machine, or, of a control plane node, whether its parts are there and hold their ports."""
+    """Check for traces of a cluster, or a control plane node's components.
+
+    A node's components have to run and to hold their ports.
+    """
     traces, running = facts.traces(where), facts.running(where)
     if not wanted.existing:
         found = [*traces, *(f"a running {name}" for name in running)]
@@ -205,7 +213,10 @@ def _whose(wanted: Wanted, where: HostPlaces) -> list[Check]:
 
 
 def _holder(port: int, where: HostPlaces) -> str:
-    """Return the program that listens on a port and its process, "" where that can't be seen."""
+    """Return the program and process that listen on a port.
+
+    "" where that can't be seen.
+    """
     inodes = set()
     for name in ("tcp", "tcp6"):
         with contextlib.suppress(OSError), open(os.path.join(where.proc, "net", name), encoding="ascii") as table:
@@ -330,7 +341,10 @@ def _names(wanted: Wanted) -> list[Check]:
 
 
 def _images(wanted: Wanted, where: HostPlaces) -> list[Check]:
-    """Which images kubeadm would have to pull, and whether it could. Nothing is said where that can't be told (Docker, no kubeadm)."""
+    """Check whether kubeadm would have to pull images, and whether it could.
+
+    It finds nothing where that can't be told (Docker, no kubeadm).
+    """
     places = images.ImagePlaces(kubeadm=where.node.kubeadm)
     asked = image_check.Images(
         wanted.version, wanted.image_repository, external_etcd=bool(wanted.etcd), socket=wanted.cri_socket

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""haproxy's configuration for an endpoint, and the words of its admin socket. Pure."""
+"""Configuration of haproxy for an endpoint, and its admin commands. Pure."""
 
 from __future__ import annotations
 
@@ -83,7 +83,10 @@ backend {BACKEND}
 
 
 def add_commands(server: Server) -> list[str]:
-    """Return the admin commands that add a server: it takes traffic when its first check has passed."""
+    """Return the admin commands that add a server.
+
+    It takes traffic when its first check has passed.
+    """
     name = f"{BACKEND}/{server.name}"
     # The admin socket doesn't apply default-server.
     added = f"add server {name} {server.address}:{server.port} {CHECK} on-marked-down shutdown-sessions"
@@ -91,25 +94,36 @@ def add_commands(server: Server) -> list[str]:
 
 
 def enable_command(name: str) -> str:
-    """Return the admin command that lets a server take traffic from its next good check on."""
+    """Return the admin command that enables a server.
+
+    It takes traffic from its next good check on.
+    """
     server = f"{BACKEND}/{name}"
     # Enabling says that it is up, until its first checks fail; a machine that is about to join has no API server yet.
     return f"enable health {server}; set server {server} state ready; set server {server} health down"
 
 
 def drain_command(name: str) -> str:
-    """Return the admin command after which a server gets no new connections, while what it is answering goes on."""
+    """Return the admin command that drains a server.
+
+    It gets no new connections, while those that it is answering continue.
+    """
     return f"set server {BACKEND}/{name} state drain"
 
 
 def remove_commands(name: str) -> list[str]:
-    """Return the admin commands that take a drained server out: its last connections, such as watches, are ended, then it goes."""
+    """Return the admin commands that remove a drained server.
+
+    Its last connections, such as watches, are ended before.
+    """
     server = f"{BACKEND}/{name}"
     return [f"set server {server} state maint", f"shutdown sessions server {server}", f"del server {server}"]
 
 
 def young_sessions(answer: str, names: t.Iterable[str], seconds: int) -> int:
-    """Return how many sessions on the named servers are younger than so many seconds, by the answer to ``show sess``.
+    """Return the number of the servers' sessions below an age in seconds.
+
+    ``answer`` is the one to ``show sess``; ``names`` are the servers'.
 
     A request is over in a moment; what lasts longer is a watch, which never ends by itself and whose client connects anew.
     """
@@ -129,7 +143,7 @@ SUCCESS = ("New server registered.", "Server deleted.")
 
 
 def refusal(answer: str) -> str:
-    """Return what the admin socket complained of, or an empty text where it was content."""
+    """Return the admin socket's complaint, "" where there is none."""
     text = answer.strip()
     return "" if not text or text in SUCCESS else text
 

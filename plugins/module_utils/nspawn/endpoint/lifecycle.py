@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A cluster's control plane endpoint: one haproxy on an address of its own on the machines' bridge."""
+"""Control plane endpoint of a cluster: one haproxy on its own address.
+
+The address is on the machines' bridge.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,10 @@ REMOVE_SECONDS = 3
 
 @dataclass(frozen=True)
 class Wanted:
-    """The endpoint that is wanted. Without a host it gets a free address; without servers those it has stay."""
+    """Desired state of an endpoint.
+
+    Without a host it gets a free address; without servers those it has stay.
+    """
 
     namespace: str
     cluster: str
@@ -45,7 +51,9 @@ class Wanted:
 
 
 def ensure(layout: Layout, network: Network, wanted: Wanted) -> tuple[dict[str, t.Any], bool]:
-    """Return the endpoint and whether anything changed: its address is there, haproxy runs, its servers are the wanted ones.
+    """Start or update the endpoint; return it and whether anything changed.
+
+    Its address is there, haproxy runs, and its servers are the wanted ones.
 
     Raises:
         NspawnError: the address or the port is taken; or haproxy doesn't start.
@@ -146,7 +154,10 @@ def _change_live(
     serving: t.Mapping[str, Server],
     servers: t.Sequence[Server],
 ) -> bool:
-    """Add and remove servers without a reload; return False where haproxy refuses (a reload then does it)."""
+    """Add and remove servers without a reload; return False where haproxy refuses.
+
+    A reload then does it.
+    """
     wanted = {each.name: each for each in servers}
     leaving = [name for name, server in current.items() if wanted.get(name) != server]
     coming = [each for name, each in wanted.items() if current.get(name) != each]
@@ -163,7 +174,10 @@ def _change_live(
 
 
 def _drain(paths: EndpointLayout, names: t.Sequence[str]) -> bool:
-    """Give servers no new connections, and let them finish what they are answering."""
+    """Drain servers, and wait for the end of their requests.
+
+    They get no new connections meanwhile.
+    """
 
     def answered() -> bool:
         sessions = tell(paths, "show sess")
@@ -203,7 +217,7 @@ def _tell_all(paths: EndpointLayout, commands: t.Iterable[str]) -> bool:
 
 
 def tell(paths: EndpointLayout, command: str) -> t.Optional[str]:
-    """Return haproxy's answer to an admin command, or None where it doesn't answer."""
+    """Return haproxy's answer to an admin command, None if there is none."""
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(2)
@@ -234,7 +248,10 @@ def running(paths: EndpointLayout) -> list[int]:
 
 
 def _start(paths: EndpointLayout, old: t.Sequence[int]) -> None:
-    """Start haproxy; it takes over from the old processes, which end when their connections have."""
+    """Start haproxy, which takes over from the old processes.
+
+    Those end when their connections have.
+    """
     run(["haproxy", "-c", "-f", paths.config])
     command = ["haproxy", "-db", "-f", paths.config]
     if old:
@@ -277,7 +294,7 @@ def _read(path: str) -> t.Optional[str]:
 
 
 def describe(paths: EndpointLayout, record: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """Return what people and the provider's role need to know of an endpoint."""
+    """Return an endpoint's facts for the user and the provider's role."""
     current = _current(paths) or {}
     servers = [
         {**each, "state": current[each["name"]][1] if each["name"] in current else "unknown"}
@@ -295,14 +312,17 @@ def describe(paths: EndpointLayout, record: t.Mapping[str, t.Any]) -> dict[str, 
 
 
 def look(layout: Layout, namespace: str, cluster: str) -> t.Optional[dict[str, t.Any]]:
-    """Return a cluster's endpoint as it is now, or None where it has none."""
+    """Return a cluster's endpoint now, or None where it has none."""
     paths = layout.endpoint(namespace, cluster)
     record = read_json(paths.record)
     return None if record is None else describe(paths, record)
 
 
 def remove(layout: Layout, namespace: str, cluster: str) -> bool:
-    """Remove a cluster's endpoint: its processes, its address, its folder. Return whether there was anything of it."""
+    """Remove a cluster's endpoint; return whether there was one.
+
+    Its processes, its address and its folder are removed.
+    """
     paths = layout.endpoint(namespace, cluster)
     if not os.path.isdir(layout.directory):
         return False

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a machine image is put together from, in a folder that isn't an image yet."""
+"""Build of a machine image in a scratch folder."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ RECORD = "image.json"
 
 @dataclass(frozen=True)
 class Request:
-    """The image that is wanted. ``source`` is one of SOURCES or ``auto``."""
+    """Request for a machine image.
+
+    ``source`` is one of SOURCES or ``auto``.
+    """
 
     name: str
     version: str
@@ -38,7 +41,9 @@ class Request:
 
 
 def assemble(cache: Cache, request: Request, source: str, reason: str, scratch: str, progress: Progress) -> None:
-    """Fill an empty folder with an image: root file system layer, containerd folder and record.
+    """Build an image in an empty folder.
+
+    It has a root file system layer, a containerd folder and a record.
 
     Raises:
         NspawnError: something is missing or failed; the folder is of no use then.
@@ -107,7 +112,10 @@ def assemble(cache: Cache, request: Request, source: str, reason: str, scratch: 
 
 
 def kubeadm_needs(missing: t.Sequence[str]) -> dict[str, list[str]]:
-    """Return what a manifest has to say to kubeadm on machines of an image: phases to skip, preflight errors to ignore."""
+    """Return the phases to skip and preflight errors to ignore for kubeadm.
+
+    A manifest for machines of the image has to name them.
+    """
     needs: dict[str, list[str]] = {"skipPhases": [], "ignorePreflightErrors": []}
     if any(short_name(image) == "coredns" for image in missing):
         needs["skipPhases"].append("addon/coredns")
@@ -140,7 +148,10 @@ def _given_archives(binaries: str, archives: str) -> bool:
 
 
 def _with_pause(binaries: str, source: str, scratch: str, progress: Progress) -> str:
-    """Return a folder that has the binaries and pause; the user's own folder gets nothing written to it."""
+    """Return a folder that has the binaries and pause.
+
+    Nothing is written to the user's own folder.
+    """
     if source == "directory" and os.path.exists(os.path.join(binaries, "pause")):
         return binaries
     folder = os.path.join(scratch, "pause")

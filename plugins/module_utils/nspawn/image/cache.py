@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Machine images: built once, cached, found by name. An image is a folder that gets its name only when it is complete."""
+"""Cache of machine images: built once, found by name.
+
+An image is a folder that gets its name only when it is complete.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +31,12 @@ RECIPE = "3"
 
 
 def image_name(version: str) -> str:
-    """Return the name of the image of a Kubernetes version when nobody gave it one."""
+    """Return the default image name of a Kubernetes version."""
     return f"kubernetes-{version}"
 
 
 def request_of(params: t.Mapping[str, t.Any], name: str, version: str) -> Request:
-    """Return the request in a module's parameters (source, binaries, mirror, release_url, install_packages)."""
+    """Return the image request in a module's parameters (source, binaries, mirror, release_url, install_packages)."""
     return Request(
         name=name,
         version=version,
@@ -51,7 +54,10 @@ def progress_of(cache: Cache, request: Request) -> Progress:
 
 
 def find(cache: Cache, name: str) -> t.Optional[dict[str, t.Any]]:
-    """Return the newest complete image of a name (its record, with ``path`` and ``lower``), or None."""
+    """Return the newest complete image of a name, None without one.
+
+    It is the image's record, with ``path`` and ``lower``.
+    """
     found = sorted(glob.glob(os.path.join(cache.images, f"{glob.escape(name)}@*", RECORD)), key=os.path.getmtime)
     return _load(cache, os.path.dirname(found[-1])) if found else None
 
@@ -75,7 +81,10 @@ def _load(cache: Cache, path: str) -> t.Optional[dict[str, t.Any]]:
 
 
 def key(request: Request, source: str) -> str:
-    """Return what an image is named after besides its name: the same ingredients give the same key."""
+    """Return the hash of an image's ingredients, part of its folder's name.
+
+    The same ingredients give the same key.
+    """
     files = sorted(image_files("")) + [(*each, 0) for each in image_links()]
     ingredients: list[t.Any] = [RECIPE, request.version, source, debian.base_key(debian.architecture()), files]
     if source == "directory":
@@ -97,7 +106,10 @@ def _listing(folder: str) -> list[tuple[str, int, int]]:
 
 
 def cached(cache: Cache, request: Request) -> t.Optional[dict[str, t.Any]]:
-    """Return the complete image that fits a request, without asking the network anything; None where there is none."""
+    """Return the cached complete image for a request, None without one.
+
+    The network is not asked.
+    """
     if not IMAGE_NAME.match(request.name):
         raise NspawnError(f"image name {request.name!r}: use 1 to 63 lower case letters, digits, '.', '_' and '-'.")
     kubernetes_source.linker_flags(request.version)
@@ -110,7 +122,7 @@ def cached(cache: Cache, request: Request) -> t.Optional[dict[str, t.Any]]:
 
 
 def for_machine(cache: Cache, params: t.Mapping[str, t.Any], warnings: list[str]) -> dict[str, t.Any]:
-    """Return the image that a machine is to be made from, building it where it is missing and may be built.
+    """Return a machine's image; build it if it is missing and allowed.
 
     Args:
         cache: the cache.
@@ -152,7 +164,7 @@ def for_machine(cache: Cache, params: t.Mapping[str, t.Any], warnings: list[str]
 
 
 def resolve_source(request: Request) -> tuple[str, str]:
-    """Return the source to use and, for people, why.
+    """Return the image source to use, and the reason as text.
 
     Raises:
         NspawnError: the source asked for by name can't be reached.
@@ -177,7 +189,7 @@ def resolve_source(request: Request) -> tuple[str, str]:
 
 
 def ensure(cache: Cache, request: Request, progress: Progress) -> tuple[dict[str, t.Any], bool]:
-    """Return the image that fits a request and whether it had to be built.
+    """Return the image for a request, and whether it was built.
 
     Raises:
         NspawnError: it can't be built; says at which step and where the log is.

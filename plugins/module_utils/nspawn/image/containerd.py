@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Fill a containerd folder with images, once per machine image: containerd runs in the image itself, in namespaces of its own."""
+"""Import of images into a containerd folder, once per machine image.
+
+containerd runs in the image itself, in namespaces of its own.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,7 @@ wait "$daemon" || true
 
 
 class Imported(t.NamedTuple):
-    """The names of the images that are there now, and containerd's default runtime specification (JSON)."""
+    """Names of the present images, and containerd's default runtime specification (JSON)."""
 
     images: list[str]
     spec: str

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The container images of a machine image that are made of single programs: which files each one gets."""
+"""Contents of a machine image's container images, made of single programs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ TRIPLETS = {"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}
 
 
 class Contents(t.NamedTuple):
-    """What an image is made of: files and links by their path in the image, and what it runs."""
+    """Contents of a container image: files, links and entrypoint.
+
+    Files and links are by their path in the image.
+    """
 
     files: dict[str, str]
     links: dict[str, str]
@@ -35,12 +38,18 @@ def short_name(image: str) -> str:
 
 
 def shared_libraries(listing: str) -> list[str]:
-    """Return the files in what the dynamic loader's ``--list`` prints, the loader itself included."""
+    """Return the files in the output of the dynamic loader's ``--list``.
+
+    The loader itself is among them.
+    """
     return re.findall(r"(?:=> |^\s*)(/\S+) \(0x", listing, flags=re.MULTILINE)
 
 
 def _libraries(base: str, program: str, triplet: str) -> dict[str, str]:
-    """Return the libraries that a program of the base needs: path in the image → file in the base."""
+    """Return the libraries that a program needs, by path in the image.
+
+    Each has its file in the base.
+    """
     loader = next(
         (
             os.path.join(base, each)
@@ -65,7 +74,7 @@ def _libraries(base: str, program: str, triplet: str) -> dict[str, str]:
 
 
 def _under(base: str, path: str) -> str:
-    """Return the file that a path of the base leads to (absolute links are the base's, not this host's)."""
+    """Return the file of a path in the base (absolute links are the base's, not this host's)."""
     real = os.path.realpath(os.path.join(base, path))
     return real if real.startswith(os.path.realpath(base)) else os.path.join(base, real.lstrip("/"))
 
@@ -101,7 +110,9 @@ def etcd(base: str, apt: Apt, scratch: str, triplet: str) -> Contents:
 def make_archives(
     images: t.Iterable[str], binaries: str, base: str, apt: t.Callable[[], Apt], scratch: str, architecture: str
 ) -> None:
-    """Write a docker-archive for every image that can be made. What can't (CoreDNS isn't in Debian 12) is left out.
+    """Write a docker-archive for every image that can be made.
+
+    What can't (CoreDNS isn't in Debian 12) is left out.
 
     Args:
         images: what kubeadm asks for, full names.

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A small crictl over containerd's own client: Debian 12 has none, and kubeadm before 1.31 calls it. Text only."""
+"""A small crictl over containerd's own client. Text only.
+
+Debian 12 has none, and kubeadm before 1.31 calls it.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What comes from Debian's mirrors: the base root file system, source packages, single packages. The host's apt state stays as it is."""
+"""Base root file system, source packages and packages from Debian's mirrors.
+
+The host's apt state stays unchanged.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,7 @@ def mirror_in(targets: str) -> t.Optional[str]:
 
 
 def find_mirror(wanted: t.Optional[str] = None) -> str:
-    """Return the mirror to use: the one asked for, else the one that this host's own apt uses.
+    """Return the requested mirror, else the one of this host's apt.
 
     Raises:
         NspawnError: this host has no Debian mirror in its apt sources.
@@ -70,13 +73,16 @@ def find_mirror(wanted: t.Optional[str] = None) -> str:
 
 
 def base_key(machine: str) -> str:
-    """Return the name of a base: the same packages, suite and steps give the same name.."""
+    """Return the name of a base root file system.
+
+    The same packages, suite and steps give the same name.
+    """
     what = json.dumps([SUITE, machine, sorted(BASE_PACKAGES), BASE_REVISION])
     return f"{SUITE}-{hashlib.sha256(what.encode()).hexdigest()[:12]}"
 
 
 def architecture() -> str:
-    """Return this host's architecture in Debian's and Go's common name, such as amd64."""
+    """Return this host's architecture by its Debian and Go name (amd64)."""
     return run(["dpkg", "--print-architecture"]).stdout.strip()
 
 
@@ -87,7 +93,7 @@ def proxy_environment() -> dict[str, str]:
 
 
 def ensure_base(cache: Cache, mirror: t.Optional[str], progress: Progress) -> str:
-    """Return the folder of the base root file system; make it when the cache has none (about a minute, 550 MB)."""
+    """Return the base root file system's folder; make it if missing (about a minute, 550 MB)."""
     key = base_key(architecture())
     target = os.path.join(cache.bases, key)
     if os.path.isdir(target):
@@ -151,7 +157,10 @@ def _trim(root: str) -> None:
 
 
 class Apt:
-    """apt with a sources list and a state of its own in the cache."""
+    """Client of apt with its own sources list and state.
+
+    They are in the cache.
+    """
 
     def __init__(self, cache: Cache, mirror: str, progress: Progress) -> None:
         """Write the sources list; call ``update`` before anything else."""
@@ -178,7 +187,10 @@ class Apt:
         self._progress.run(["apt-get", *self._options, "update"])
 
     def source(self, package: str, folder: str) -> str:
-        """Download a source package into an empty folder, unless it's there; return the path of its .dsc file."""
+        """Download a source package; return the path of its .dsc file.
+
+        The folder is empty, or has the package already.
+        """
         found = glob.glob(os.path.join(folder, f"{package}_*.dsc"))
         if not found:
             self._progress.run(["apt-get", *self._options, "source", "--download-only", package], cwd=folder)
@@ -200,7 +212,7 @@ class Apt:
         )
 
     def unpack(self, package: str, folder: str) -> str:
-        """Download a binary package and unpack it into a new folder, which is returned."""
+        """Download and unpack a binary package; return the new folder."""
         target = os.path.join(folder, package)
         os.makedirs(target)
         self._progress.run(["apt-get", *self._options, "download", package], cwd=target)

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One-layer container images in docker-archive form, which `ctr images import` reads. Standard library only."""
+"""Container images of one layer as docker-archive files. Standard library only.
+
+`ctr images import` reads them.
+"""
 
 from __future__ import annotations
 

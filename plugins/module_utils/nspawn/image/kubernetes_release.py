@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kubernetes as published: release binaries, checked against their published checksums. Images are pulled by containerd itself."""
+"""Published Kubernetes release binaries, checked against their published checksums.
+
+Images are pulled by containerd itself.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,10 @@ DOWNLOAD_LOCK_SECONDS = 1800
 
 
 def unreachable(url: str = RELEASE_URL, timeout: float = PROBE_SECONDS) -> str:
-    """Return why the release host doesn't answer within the time, or an empty text if it does."""
+    """Return the reason why the release host doesn't answer in time.
+
+    "" if it does.
+    """
     try:
         with _open(f"{url}/stable.txt", timeout, method="HEAD"):
             return ""
@@ -36,7 +42,7 @@ def unreachable(url: str = RELEASE_URL, timeout: float = PROBE_SECONDS) -> str:
 
 
 def download(cache: Cache, version: str, architecture: str, progress: Progress, url: str = RELEASE_URL) -> str:
-    """Return the folder of the published node binaries of a version, downloading what the cache doesn't have.
+    """Return the folder of a version's node binaries; download the missing ones.
 
     Raises:
         NspawnError: the version isn't published, or a file isn't what its checksum says.

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kubernetes built from Debian's source package, for machines that reach only Debian's mirrors.
+"""Build of Kubernetes from Debian's source package.
+
+It is for machines that reach only Debian's mirrors.
 
 Facts in docs/machine_nspawn.md, "Kubernetes from Debian's source". The source tree is fetched and prepared once; each version
 stamp is a link of its own (about four minutes for the first on two cores, half a minute for another).
@@ -92,7 +94,7 @@ def linker_flags(version: str) -> str:
 
 
 class Built(t.NamedTuple):
-    """Binaries that were built: their folder, and the version of the tree they were built from."""
+    """Built binaries: their folder, and the version of their source tree."""
 
     folder: str
     tree_version: str
@@ -100,7 +102,7 @@ class Built(t.NamedTuple):
 
 
 def build(cache: Cache, apt: Apt, version: str, progress: Progress) -> Built:
-    """Return the binaries of a version (stamp), building what the cache doesn't have.
+    """Return the binaries of a version stamp; build what the cache lacks.
 
     Args:
         cache: the cache.
@@ -140,7 +142,7 @@ def build(cache: Cache, apt: Apt, version: str, progress: Progress) -> Built:
 
 
 def compile_pause(folder: str, progress: Progress) -> None:
-    """Make ``pause``, the program that holds a pod's namespaces, in a folder."""
+    """Compile ``pause``, the program that holds a pod's namespaces, in a folder."""
     put(folder, "/pause.c", PAUSE)
     progress.run(["gcc", "-Os", "-static", "-o", os.path.join(folder, "pause"), os.path.join(folder, "pause.c")])
     os.unlink(os.path.join(folder, "pause.c"))
@@ -156,7 +158,10 @@ def _go_environment(folder: str) -> dict[str, str]:
 
 
 def _prepare_tree(folder: str, apt: Apt, progress: Progress) -> str:
-    """Return the prepared source tree by its path in GOPATH; its folder has its final name only when it is complete."""
+    """Return the prepared source tree by its path in GOPATH.
+
+    A marker file tells that it is complete.
+    """
     final = os.path.join(folder, "gopath", "src", "k8s.io", "kubernetes")
     marker = os.path.join(folder, "tree-is-complete")
     if os.path.exists(marker):

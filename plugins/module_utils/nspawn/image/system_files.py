@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The files of every machine image: what lets systemd, containerd, the kubelet and kubeadm run in a machine. Pure."""
+"""System files of every machine image. Pure.
+
+With them systemd, containerd, the kubelet and kubeadm run in a machine.
+"""
 
 from __future__ import annotations
 
@@ -148,7 +151,9 @@ def containerd_config(sandbox_image: str) -> str:
 
 
 def image_files(sandbox_image: str) -> t.Iterator[tuple[str, str, int]]:
-    """Yield (path, text, mode) of every file that an image has besides Debian's packages and the Kubernetes binaries.
+    """Yield path, text and mode of every system file of an image.
+
+    Files of Debian's packages and the Kubernetes binaries are not among them.
 
     ``/etc/containerd/base-spec.json`` is made from containerd's own default when the image is built (``with_hook``).
     """
@@ -166,7 +171,7 @@ def image_files(sandbox_image: str) -> t.Iterator[tuple[str, str, int]]:
 
 
 def image_links() -> t.Iterator[tuple[str, str]]:
-    """Yield (path, target) of the links that enable and mask units in an image."""
+    """Yield path and target of the links that enable or mask units."""
     for unit in ENABLED:
         yield f"/etc/systemd/system/multi-user.target.wants/{unit}", f"/lib/systemd/system/{unit}"
     yield "/etc/systemd/system/multi-user.target.wants/kubelet.service", "/etc/systemd/system/kubelet.service"
@@ -179,7 +184,7 @@ def image_links() -> t.Iterator[tuple[str, str]]:
 
 
 def with_hook(spec: dict[str, t.Any]) -> dict[str, t.Any]:
-    """Return containerd's default runtime specification (``ctr oci spec``) with the hook added.
+    """Return containerd's default runtime specification with the hook added (``ctr oci spec``).
 
     The rest stays containerd's own: it fills in what a container needs on top.
     """

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The host's control groups: which kind it has, and one group for each machine in every hierarchy.
+"""Control groups of the host, with one group for each machine.
+
+The group is in every hierarchy, of whichever cgroup version the host has.
 
 Each machine is started in groups of its own. systemd-nspawn gives it a cgroup namespace, so that these groups are the
 roots it sees; deleting them removes whatever the machine made below. Text in, facts out, except where a function says so.
@@ -21,19 +23,22 @@ CPUSET_INHERITED = ("cpuset.cpus", "cpuset.mems")
 
 @dataclass(frozen=True)
 class Hierarchies:
-    """Where the host's hierarchies are mounted. ``unified`` is cgroup v2's mount point, if any."""
+    """Mount points of the host's cgroup hierarchies.
+
+    ``unified`` is cgroup v2's mount point, if any.
+    """
 
     legacy: tuple[tuple[str, tuple[str, ...]], ...]
     unified: t.Optional[str]
 
     @property
     def version(self) -> int:
-        """Return 2 where cgroup v2 alone is mounted, 1 for cgroup v1 and for the hybrid of both."""
+        """The cgroup version: 2 for v2 alone, 1 for v1 or hybrid."""
         return 1 if self.legacy else 2
 
     @property
     def mount_points(self) -> list[str]:
-        """Return every hierarchy's mount point."""
+        """Mount point of every hierarchy."""
         return [path for path, _names in self.legacy] + ([self.unified] if self.unified else [])
 
     def groups(self, machine_id: str) -> list[str]:
@@ -75,7 +80,7 @@ def detect() -> Hierarchies:
 
 
 def make(hierarchies: Hierarchies, machine_id: str) -> list[str]:
-    """Make the machine's groups and return them. Making those that exist changes nothing."""
+    """Make the machine's groups that are missing; return all of them."""
     groups = hierarchies.groups(machine_id)
     for group in groups:
         parent = os.path.dirname(group)
@@ -119,7 +124,10 @@ def _delegate(path: str) -> None:
 
 
 def processes(groups: t.Iterable[str]) -> set[int]:
-    """Return the ids of all processes in the groups and below (0 stands for one outside this pid namespace: left out)."""
+    """Return the ids of all processes in the groups and below.
+
+    0 stands for one outside this pid namespace: left out.
+    """
     found: set[int] = set()
     for group in groups:
         for path, _folders, _files in os.walk(group):
@@ -132,7 +140,7 @@ def processes(groups: t.Iterable[str]) -> set[int]:
 
 
 def thaw(groups: t.Iterable[str]) -> None:
-    """Wake frozen groups: a frozen process (cgroup v1) doesn't even die."""
+    """Thaw frozen groups: a frozen process (cgroup v1) doesn't even end."""
     for group in groups:
         for path, _folders, names in os.walk(group):
             for name, value in (("freezer.state", "THAWED"), ("cgroup.freeze", "0")):
@@ -146,7 +154,10 @@ def thaw(groups: t.Iterable[str]) -> None:
 
 
 def remove(groups: t.Iterable[str]) -> list[str]:
-    """Remove empty groups from the bottom up, then the common parent if nothing is left in it. Return what is still busy."""
+    """Remove empty groups from the bottom up; return the busy ones.
+
+    The common parent is removed if nothing is left in it.
+    """
     busy = []
     for group in groups:
         for path, _folders, _files in os.walk(group, topdown=False):

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The files that make a machine of an image: its name, address, keys and pod network. Pure."""
+"""Files that make a machine of an image. Pure.
+
+They are its name, address, keys and pod network.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from ..addresses import Network, link_address
 
 @dataclass(frozen=True)
 class Guest:
-    """What is the machine's own."""
+    """Properties of one machine: name, address, keys and network."""
 
     name: str
     address: str
@@ -28,7 +31,10 @@ class Guest:
 
 
 def guest_files(guest: Guest) -> t.Iterator[tuple[str, str, int]]:
-    """Yield (path, text, mode) of every file that the machine has besides its image."""
+    """Yield path, text and mode of each of a machine's own files.
+
+    The others are its image's.
+    """
     yield "/etc/hostname", f"{guest.name}\n", 0o644
     yield (
         "/etc/hosts",
@@ -83,7 +89,10 @@ Scope=link
 
 
 def cni_conflist(guest: Guest) -> str:
-    """Return the pod network: a bridge in the machine, addresses from the machine's own /24, the plugins that Debian ships."""
+    """Return the CNI configuration of the machine's pod network.
+
+    It has a bridge in the machine, addresses from the machine's own /24, and the plugins that Debian ships.
+    """
     network = guest.network
     pods = network.pods_of(guest.address)
     ipam = {"type": "host-local", "ranges": [[{"subnet": str(pods)}]], "routes": [{"dst": "0.0.0.0/0"}]}

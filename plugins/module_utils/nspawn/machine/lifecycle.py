@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Machines: made, started, listed and removed without a trace. Each step can be cut off and done again."""
+"""Lifecycle of machines: made, started, listed and removed without a trace.
+
+Each step can be cut off and done again.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,10 @@ PROPAGATE = "/run/systemd/nspawn/propagate"
 
 @dataclass(frozen=True)
 class Wanted:
-    """The machine that is wanted. ``image`` is an image's record (image.find), ``unreachable`` what it is told not to reach."""
+    """Desired state of a machine.
+
+    ``image`` is an image's record (image.find), ``unreachable`` what it is told not to reach.
+    """
 
     name: str
     namespace: str
@@ -54,7 +60,7 @@ def provider_id(cluster: str, name: str) -> str:
 def ensure(
     layout: Layout, network: Network, wanted: Wanted, restart: bool, timeout: float
 ) -> tuple[dict[str, t.Any], bool]:
-    """Return the machine and whether anything changed.
+    """Make and start the machine; return it and whether anything changed.
 
     Args:
         layout, network: where machines live.
@@ -126,7 +132,7 @@ def _register(layout: Layout, paths: MachineLayout, network: Network, wanted: Wa
 
 
 def _fill(paths: MachineLayout, record: dict[str, t.Any], network: Network, wanted: Wanted) -> None:
-    """Make the machine's folders and files anew, then put its host key into its record."""
+    """Make the machine's folders and files again, and record its host key."""
     for path in (paths.upper, paths.work, paths.root, paths.containerd, paths.kubelet, paths.etcd):
         remove_tree(path)
     for path, mode in (
@@ -241,7 +247,7 @@ def wait_for_ssh(address: str, timeout: float, name: str, console: str) -> None:
 def describe(
     layout: Layout, name: str, record: t.Mapping[str, t.Any], inits: t.Optional[t.Mapping[str, int]] = None
 ) -> dict[str, t.Any]:
-    """Return what people and the provider's role need to know of a machine.
+    """Return a machine's facts for the user and the provider's role.
 
     ``state`` is ``running``, ``dead`` (made, but its init is gone) or ``incomplete`` (its creation was cut off).
     """
@@ -271,7 +277,7 @@ def describe(
 
 
 def look(layout: Layout, name: str) -> t.Optional[dict[str, t.Any]]:
-    """Return one machine as it is now, or None where there is nothing of that name."""
+    """Return one machine now, or None if there is none."""
     paths = layout.machine(name)
     return describe(layout, name, read_json(paths.record) or {}) if os.path.isdir(paths.path) else None
 
@@ -308,7 +314,7 @@ def using_image(layout: Layout, name: str) -> list[str]:
 
 
 def remove(layout: Layout, name: str, owner: t.Optional[tuple[str, str]] = None) -> bool:
-    """Remove a machine without a trace; return whether there was anything of it.
+    """Remove a machine and all its traces; return whether it existed.
 
     Args:
         layout: where machines live.
@@ -345,7 +351,10 @@ def remove(layout: Layout, name: str, owner: t.Optional[tuple[str, str]] = None)
 
 
 def _end(paths: MachineLayout, record: t.Mapping[str, t.Any]) -> None:
-    """End every process of a machine and remove what the kernel and systemd-nspawn keep for it."""
+    """End a machine's processes, and remove its control groups and interface.
+
+    Nothing stays of what the kernel and systemd-nspawn keep for it.
+    """
     groups = cgroups.detect().groups(record["machineID"])
 
     def left() -> set[int]:

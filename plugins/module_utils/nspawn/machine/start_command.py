@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command that starts a machine. Pure."""
+"""Command that starts a machine. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ exec unshare --mount --propagation slave sh -euc 'mount -t overlay -o "$1" overl
 
 @dataclass(frozen=True)
 class Start:
-    """What is needed to start a machine."""
+    """Parameters of a machine's start command."""
 
     name: str
     machine_id: str
@@ -67,18 +67,24 @@ def nspawn_arguments(start: Start) -> list[str]:
 
 
 def nspawn_environment(start: Start) -> dict[str, str]:
-    """Return what systemd-nspawn is told through its environment."""
+    """Return the environment variables of systemd-nspawn."""
     return {"SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1" if start.cgroup_version == 2 else "0"}
 
 
 def overlay_options(start: Start) -> str:
-    """Return the overlay's mount options: the image's folders, the topmost first, below the machine's own."""
+    """Return the overlay's mount options.
+
+    The image's folders, the topmost first, are below the machine's own.
+    """
     # Colons separate lower folders and commas options; the layout's names have neither.
     return f"lowerdir={':'.join(start.lower)},upperdir={start.layout.upper},workdir={start.layout.work}"
 
 
 def launch_command(start: Start, groups: t.Sequence[str]) -> list[str]:
-    """Return the whole command: join the groups, mount the overlay out of the host's sight, become systemd-nspawn."""
+    """Return the whole command that starts a machine.
+
+    It joins the groups, mounts the overlay out of the host's sight, and becomes systemd-nspawn.
+    """
     return [
         "/bin/sh",
         "-c",

@@ -1,13 +1,13 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The planner of ``changeConfiguration``: which nodes get which part of a changed configuration, in which order.
+"""Planner of ``changeConfiguration``: Nodes, their changes, and the order.
 
 Source: docs/reference/kubeadm.md, "Reconfiguring".
 
-The control plane's nodes are checked first, all of them, before anything changes. Then they change one after the other, each rolling back
-by itself where its components don't become healthy; only when all run what is new does kubeadm-config say so. Kubelets follow, control
-plane before workers, and kube-proxy last.
+The control plane's nodes are checked first, all of them, before anything changes. Then they change one after the other,
+each rolling back by itself where its components don't become healthy; only when all run with the new configuration is
+kubeadm-config written. Kubelets follow, control plane before workers, and kube-proxy last.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _FIELDS = (CLUSTER, KUBELET, KUBE_PROXY, "drain", "maxUnavailable", "manualChang
 
 
 def validate(spec: Mapping[str, Any], path: str) -> list[FieldError]:
-    """What is wrong with ``changeConfiguration`` as it is written, whatever the cluster."""
+    """Return the errors in ``changeConfiguration`` as written, whatever the cluster."""
     found: list[FieldError] = []
     for name in sorted(set(spec) - set(_FIELDS)):
         found.append(FieldError(f"{path}.{name}", None, "there is no such field", f"It has: {', '.join(_FIELDS)}."))
@@ -86,10 +86,11 @@ def validate(spec: Mapping[str, Any], path: str) -> list[FieldError]:
 
 
 def plan(spec: Mapping[str, Any], facts: ClusterFacts) -> tuple[GroupPlan, ...]:
-    """The TaskGroups that bring the patches of ``changeConfiguration`` to the cluster.
+    """Return the TaskGroups that bring the patches to the cluster.
 
     Raises:
-        RefusedAction: a field can't be changed in place, kubeadm would refuse the result, or the cluster isn't in a state for it.
+        RefusedAction: a field can't be changed in place, kubeadm would refuse the result, or the cluster isn't in a
+        state for it.
     """
     _require_settled(facts)
     seconds = int(spec.get("timeoutSeconds") or settings.CONFIGURATION_SECONDS)
@@ -163,7 +164,11 @@ def _kubelets(spec: Mapping[str, Any], facts: ClusterFacts, seconds: int) -> lis
 
 
 def _kubelet_check(spec: Mapping[str, Any], facts: ClusterFacts) -> GroupPlan:
-    """Before anything changes anywhere: a kubelet whose own flags outweigh a field would go on as before, and nobody would see it."""
+    """Return the TaskGroup that checks the kubelets' own flags.
+
+    It comes before anything changes anywhere: a kubelet whose flags outweigh a field would continue with the old value,
+    unnoticed.
+    """
     command = {
         "fields": list(configuration_patch.fields_of(spec[KUBELET])),
         "manualChanges": spec.get("manualChanges", REFUSE),
@@ -173,7 +178,10 @@ def _kubelet_check(spec: Mapping[str, Any], facts: ClusterFacts) -> GroupPlan:
 
 
 def affected(patch: Mapping[str, Any], external_etcd: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The static pods and the certificates that a patch on ClusterConfiguration may change, etcd first."""
+    """Return the static pods and certificates that a patch may change.
+
+    The patch is on ClusterConfiguration; etcd is first.
+    """
     found = {component for field, components in _COMPONENTS.items() if field in patch for component in components}
     if external_etcd:
         found.discard(ETCD)
@@ -189,7 +197,10 @@ def affected(patch: Mapping[str, Any], external_etcd: bool) -> tuple[tuple[str, 
 
 
 def _written(patch: Mapping[str, Any], path: str) -> bool:
-    """Whether a patch says something of a field, were it to remove it or all around it."""
+    """Return whether a patch sets or removes a field.
+
+    A field is removed, too, where one that contains it is.
+    """
     here: Any = patch
     for key in path.split("."):
         if not isinstance(here, Mapping) or key not in here:
@@ -227,7 +238,7 @@ def _read_cluster(facts: ClusterFacts, path: str) -> configuration_patch.Stored:
 def _component(
     spec: Mapping[str, Any], name: str, text: str, rules: Mapping[str, configuration_rules.Rule]
 ) -> tuple[str, ...]:
-    """What a patch on another component's configuration changes, in words."""
+    """Return a patch's changes to another component's configuration as texts."""
     path, kind = f"{PATH}.{name}", f"{name[0].upper()}{name[1:]}"
     where = "kube-proxy" if name == KUBE_PROXY else "kubelet-config"
     if not text:

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of a running cluster's configuration can't be changed in place, why, and what to do instead.
+"""Rules for configuration fields that can't be changed in place.
+
+Each has its reason, and its remedy.
 
 Source: docs/reference/kubeadm.md, "Reconfiguring".
 """
@@ -15,7 +17,7 @@ from typing import Any, Optional
 
 @dataclass(frozen=True)
 class Rule:
-    """Why a field stays as it is, and what to do instead."""
+    """Reason why a field can't be changed in place, and the remedy."""
 
     why: str
     fix: str
@@ -181,7 +183,10 @@ KUBE_PROXY: Mapping[str, Rule] = {
 def refused(
     before: Mapping[str, Any], after: Mapping[str, Any], rules: Mapping[str, Rule]
 ) -> Iterator[tuple[str, Any, Rule]]:
-    """The fields of a table that differ between two configurations: path, new value, rule."""
+    """Yield a table's fields that differ between two configurations.
+
+    Each is its path, new value and rule.
+    """
     for path, rule in rules.items():
         old, new = value_at(before, path), value_at(after, path)
         if (old or None) != (new or None):
@@ -189,7 +194,10 @@ def refused(
 
 
 def refused_cluster(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, Any, Rule]]:
-    """What of a ClusterConfiguration (hub form, before and after) can't change: path, new value, rule."""
+    """Yield the changed fields of a ClusterConfiguration that can't be changed.
+
+    Each is its path, new value and rule; before and after are in the hub form.
+    """
     yield from refused(before, after, CLUSTER)
     for kind, other in (("local", "external"), ("external", "local")):
         if value_at(after, f"etcd.{kind}") is not None and value_at(before, f"etcd.{other}") is not None:
@@ -213,7 +221,7 @@ def refused_cluster(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iter
 
 
 def value_at(document: Any, path: str) -> Any:
-    """The value at a path of mappings; None where there is none."""
+    """Return the value at a path of mappings; None without one."""
     for key in path.split("."):
         document = document.get(key) if isinstance(document, Mapping) else None
     return document

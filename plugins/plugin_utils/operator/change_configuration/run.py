@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the commands for changes of the cluster's configuration are run (docs/reference/kubeadm.md, "Reconfiguring")."""
+"""Functions that run the commands for configuration changes (docs/reference/kubeadm.md, "Reconfiguring")."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ _LONGEST_NAME = 80
 
 @dataclass(frozen=True)
 class Configuration:
-    """A ClusterConfiguration before and after a patch, as documents for kubeadm and in the hub form."""
+    """ClusterConfiguration before and after a patch.
+
+    It is kept as documents for kubeadm and in the hub form.
+    """
 
     before: Object
     after: Object
@@ -44,7 +47,10 @@ class Configuration:
 
 
 def read_configuration(text: str, patch: t.Mapping[str, t.Any], version: str) -> Configuration:
-    """A patch on what kubeadm-config holds. Raises CommandFailure."""
+    """Return kubeadm-config's ClusterConfiguration before and after a patch.
+
+    Raises CommandFailure.
+    """
     try:
         stored = kubeadm_document.read(text, "clusterConfiguration")
         report = Report("ConfigMap kube-system/kubeadm-config")
@@ -58,7 +64,10 @@ def read_configuration(text: str, patch: t.Mapping[str, t.Any], version: str) ->
 
 
 def check_control_plane(context: TaskContext, parameters: t.Mapping[str, t.Any]) -> None:
-    """Ask the node what would change there, and whether anything stands against it."""
+    """Check on the node what would change, and note the changes.
+
+    It fails where the node has a reason to refuse them.
+    """
     request = _control_plane_request(context, parameters)
     result = context.call(MODULE, {**request, "step": _step(context), "only_compare": True})
     for line in result["changes"]:
@@ -68,14 +77,17 @@ def check_control_plane(context: TaskContext, parameters: t.Mapping[str, t.Any])
 
 
 def change_control_plane(context: TaskContext, parameters: t.Mapping[str, t.Any]) -> None:
-    """Have the node change its certificates and static pods, or stay as it was."""
+    """Change the node's certificates and static pods, or roll back."""
     request = _control_plane_request(context, parameters)
     context.check_lock()
     _work(context, {**request, "timeout": parameters["timeoutSeconds"]}, int(parameters["timeoutSeconds"]))
 
 
 def record(context: TaskContext, parameters: t.Mapping[str, t.Any]) -> None:
-    """kubeadm-config, then the stored control plane and its machines, say what runs now."""
+    """Record the changed configuration in kubeadm-config, then in the store.
+
+    The store's objects are the control plane and its machines.
+    """
     version = _version(context)
     configuration = _configuration(context, parameters["patch"])
 
@@ -108,14 +120,17 @@ def record(context: TaskContext, parameters: t.Mapping[str, t.Any]) -> None:
 
 
 def check_kubelet(context: TaskContext, parameters: t.Mapping[str, t.Any]) -> None:
-    """Ask the node whether its kubelet would follow."""
+    """Check on the node whether its kubelet would take the change."""
     request = _kubelet_request(context, parameters["fields"], parameters)
     for line in context.call(MODULE, {**request, "step": _step(context), "only_compare": True})["changes"]:
         context.note(line)
 
 
 def change_kubelet(context: TaskContext, parameters: t.Mapping[str, t.Any]) -> None:
-    """The ConfigMap, then this node's kubelet; where that does not become well, both as before."""
+    """Change the kubelets' ConfigMap, then this node's kubelet.
+
+    Where the kubelet does not become healthy, both are rolled back.
+    """
     version = _version(context)
     text = str(context.plan_facts.get("kubeletConfiguration") or "")
     try:
@@ -148,7 +163,10 @@ def change_kubelet(context: TaskContext, parameters: t.Mapping[str, t.Any]) -> N
 
 
 def change_kube_proxy(context: TaskContext, parameters: t.Mapping[str, t.Any]) -> None:
-    """kube-proxy's ConfigMap and its pods, machine by machine; where one does not stay up, all as before."""
+    """Change kube-proxy's ConfigMap and its pods, machine by machine.
+
+    Where a pod does not stay up, everything is rolled back.
+    """
     text = str(context.plan_facts.get("kubeProxyConfiguration") or "")
     seconds = int(parameters["timeoutSeconds"])
     try:
@@ -173,11 +191,14 @@ def change_kube_proxy(context: TaskContext, parameters: t.Mapping[str, t.Any]) -
 
 
 class Refused(CommandFailure):
-    """A node that does not take the change, and has said so: nothing goes on there any more."""
+    """Refusal of a change, as the node reported; nothing continues there."""
 
 
 def _rolled_out(context: TaskContext, seconds: int) -> t.Optional[str]:
-    """Wait until all of kube-proxy's pods are new and stay up; None then, else how far they came."""
+    """Wait until kube-proxy's rollout is complete; else return its progress.
+
+    It is complete, and None returned, when all pods are new and stay up.
+    """
     waiting = context.plugin.waiting(context.cluster, seconds)
     while True:
         seen = context.workload(components.PROXY_READS, components.proxy_progress)
@@ -188,7 +209,10 @@ def _rolled_out(context: TaskContext, seconds: int) -> t.Optional[str]:
 
 
 def _work(context: TaskContext, request: t.Mapping[str, t.Any], seconds: int) -> None:
-    """Have a node carry a work out, found again by its step's name after a kill, and wait for its end."""
+    """Run a change on a node and wait for its end.
+
+    It is found again by its step's name after a kill.
+    """
     call = {
         **request,
         "step": _step(context),
@@ -269,14 +293,20 @@ def _version(context: TaskContext) -> str:
 
 
 def _step(context: TaskContext) -> str:
-    """The same name for every call of this command, and for no other's."""
+    """Return the step's name, the same for every call of this command.
+
+    No other command has the same name.
+    """
     metadata = context.task["metadata"]
     key = json.dumps([origin.uid(context.task) or None, metadata["name"], context.index])
     return f"{metadata['name'][:_LONGEST_NAME]}-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
 
 
 def _patches(context: TaskContext) -> t.Optional[str]:
-    """The folder of the user's patches for kubeadm that this machine was made with."""
+    """Return the folder of the user's patches for kubeadm on this machine.
+
+    It is the one that the machine was made with; None without one.
+    """
     spec = (context.objects.kubeadm_configs.get(context.node.machine) or {}).get("spec") or {}
     for section in ("joinConfiguration", "initConfiguration"):
         found = ((spec.get(section) or {}).get("patches") or {}).get("directory")
@@ -286,7 +316,11 @@ def _patches(context: TaskContext) -> t.Optional[str]:
 
 
 def _follow(context: TaskContext, patch: t.Mapping[str, t.Any]) -> list[str]:
-    """Bring the change into the machines' configurations and the stored control plane, so that no rollout follows; say what is left."""
+    """Record the change in the store, so that no rollout follows.
+
+    The objects are the machines' configurations and the stored control plane. Returns texts of what was recorded and of
+    what is left.
+    """
     objects, wanted, lines = context.objects, dict(patch), []
     _components, certificates = affected(wanted, bool(context.plan_facts.get("externalEtcd")))
     try:
@@ -304,7 +338,10 @@ def _follow(context: TaskContext, patch: t.Mapping[str, t.Any]) -> list[str]:
 
 
 def _manifest_text(context: TaskContext, patch: t.Mapping[str, t.Any]) -> str:
-    """What a person is to write in the manifest, in the form that its API version has; "" where there is none."""
+    """Return the sections that the user has to write in the manifest.
+
+    They are in the form that its API version has; "" where there is no manifest.
+    """
     manifests = context.arguments.get("manifests") or []
     names = (context.objects.namespace, context.cluster)
     document = control_plane_fields.control_plane_document(manifests, *names) if manifests else None

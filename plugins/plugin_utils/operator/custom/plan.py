@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A user's own Action, and TaskGroups and Tasks without an Action.
+"""Planner of custom Actions, and of TaskGroups and Tasks without an Action.
 
 Sources: the kubeadm operator's proposal, "Extensibility"; docs/reference/kubeadm_operator.md, "Custom workflows".
 """
@@ -23,7 +23,7 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?")
 
 
 def validate(spec: Mapping[str, Any], path: str) -> list[FieldError]:
-    """What is wrong with a custom Action's list of TaskGroups."""
+    """Return the errors in a custom Action's list of TaskGroups."""
     found = [
         FieldError(f"{path}.{key}", None, "there is no such field (there is: workflow)", "Correct its name.")
         for key in sorted(set(spec) - {"workflow"})
@@ -53,7 +53,7 @@ def validate(spec: Mapping[str, Any], path: str) -> list[FieldError]:
 
 
 def group_errors(spec: Mapping[str, Any], path: str) -> list[FieldError]:
-    """What is wrong with a TaskGroup's spec."""
+    """Return the errors in a TaskGroup's spec."""
     found: list[FieldError] = []
     names = spec.get("nodeNames")
     if "nodeSelector" in spec:
@@ -81,7 +81,7 @@ def group_errors(spec: Mapping[str, Any], path: str) -> list[FieldError]:
 
 
 def task_errors(spec: Mapping[str, Any], path: str) -> list[FieldError]:
-    """What is wrong with a detached Task's spec."""
+    """Return the errors in a detached Task's spec."""
     found = []
     if not isinstance(spec.get("nodeName"), str) or not spec["nodeName"]:
         found.append(FieldError(f"{path}.nodeName", None, "must be a Node's name", "Say on which Node."))
@@ -99,7 +99,10 @@ def _commands(commands: Any, path: str) -> list[FieldError]:
 
 
 def plan(spec: Mapping[str, Any], facts: ClusterFacts) -> tuple[GroupPlan, ...]:
-    """A custom Action's TaskGroups, in the list's order, which their numbers keep."""
+    """Return a custom Action's TaskGroups in the order of its list.
+
+    Their numbers keep that order.
+    """
     return tuple(
         group_plan(str(each["name"]), each["spec"], facts, f"spec.custom.workflow[{index}]")
         for index, each in enumerate(spec["workflow"])
@@ -107,7 +110,10 @@ def plan(spec: Mapping[str, Any], facts: ClusterFacts) -> tuple[GroupPlan, ...]:
 
 
 def group_plan(name: str, spec: Mapping[str, Any], facts: ClusterFacts, path: str) -> GroupPlan:
-    """One TaskGroup with the Nodes that it means now. Raises RefusedAction where it means none."""
+    """Return the plan of a TaskGroup with its presently selected Nodes.
+
+    Raises RefusedAction where it selects none.
+    """
     nodes = _nodes(spec, facts, path)
     _require_etcd(spec["template"]["spec"]["commands"], facts, f"{path}.template.spec")
     policy = str(spec.get("policy", SERIAL))
@@ -121,7 +127,10 @@ def group_plan(name: str, spec: Mapping[str, Any], facts: ClusterFacts, path: st
 
 
 def task_plan(spec: Mapping[str, Any], facts: ClusterFacts) -> GroupPlan:
-    """A detached Task as a group of one. Raises RefusedAction where there is no such Node."""
+    """Return the plan of a detached Task: a TaskGroup of one.
+
+    Raises RefusedAction where there is no such Node.
+    """
     name = str(spec["nodeName"])
     if facts.node(name) is None:
         raise _no_node("spec.nodeName", name, facts)
@@ -150,7 +159,10 @@ def _nodes(spec: Mapping[str, Any], facts: ClusterFacts, path: str) -> tuple[Nod
 
 
 def _require_etcd(commands: Sequence[Mapping[str, Any]], facts: ClusterFacts, path: str) -> None:
-    """What an Action upgrade refuses holds for its commands in a workflow too (upgrade.require_etcd)."""
+    """Refuse a workflow's upgrade commands that etcd is too old for.
+
+    It is the same rule as an Action upgrade's (upgrade.require_etcd).
+    """
     for index, each in enumerate(commands):
         for name in ("kubeadmUpgradeApply", "kubeadmUpgradeNode"):
             parameters = each.get(name) or {}

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the frame's own commands are run: a user's programs, files, modules and roles, and the record of in-place changes."""
+"""Functions that run the user's programs, files, modules and roles, and records.
+
+The records are of in-place changes.
+"""
 
 from __future__ import annotations
 

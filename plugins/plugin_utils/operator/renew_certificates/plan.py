@@ -1,12 +1,14 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan of a renewal of certificates, also where they have expired on every Node and nothing answers.
+"""Planner of a certificate renewal, also where every certificate has expired.
+
+No API server has to answer for it.
 
 Source: docs/reference/kubeadm.md, "Certificates".
 
-Files come first, on all Nodes: that disturbs nobody and takes seconds, so that what expires in the middle of it finds its
-successor on the disk. Then what read them is restarted, one component and one Node at a time.
+Files come first, on all Nodes: that disturbs no client and takes seconds, so that what expires in the middle of it
+finds its successor on the disk. Then what read them is restarted, one component and one Node at a time.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ _ENDLESS = "9999-12-31T23:59:59Z"
 
 
 def validate(spec: Mapping[str, Any], path: str) -> list[FieldError]:
-    """What is wrong with ``spec.renewCertificates``, whatever the cluster."""
+    """Return the errors in ``spec.renewCertificates``, whatever the cluster."""
     found = []
     for name in sorted(set(spec) - set(_FIELDS)):
         rule = f"a renewal has no such field (it has: {', '.join(sorted(_FIELDS))})"
@@ -56,7 +58,9 @@ def validate(spec: Mapping[str, Any], path: str) -> list[FieldError]:
 
 
 def plan(spec: Mapping[str, Any], cluster: ClusterFacts) -> tuple[GroupPlan, ...]:
-    """The TaskGroups of a renewal; none where nothing ends within the days that were asked for.
+    """Return the TaskGroups of a renewal of certificates.
+
+    There are none where no certificate ends within the requested days.
 
     Raises:
         RefusedAction: a certificate that kubeadm doesn't manage here, or no control plane Node.
@@ -87,7 +91,7 @@ def plan(spec: Mapping[str, Any], cluster: ClusterFacts) -> tuple[GroupPlan, ...
 def _control_plane(
     names: Sequence[str], kubelet: bool, order: tuple[str, ...], cluster: ClusterFacts
 ) -> list[GroupPlan]:
-    """The files on these control plane Nodes, and what reads them restarted."""
+    """Return the TaskGroups that renew these Nodes' files and restart their readers."""
     if not order:
         return []
     components = _components(names, cluster.external_etcd)
@@ -105,7 +109,10 @@ def _control_plane(
 
 
 def _until(spec: Mapping[str, Any], cluster: ClusterFacts) -> str:
-    """The time up to which a certificate's end makes it due (RFC 3339); later than all without a threshold."""
+    """Return the time up to which a certificate's end makes it due.
+
+    It is RFC 3339; later than any certificate's end where no days are requested.
+    """
     days, now = spec.get("withinDays"), str(cluster.extra.get(EXTRA_NOW) or "")
     if not days or not now:
         return _ENDLESS
@@ -117,9 +124,10 @@ def _until(spec: Mapping[str, Any], cluster: ClusterFacts) -> str:
 
 
 def _due(node: NodeFacts, names: Sequence[str], kubelet: bool, until: str, cluster: ClusterFacts) -> bool:
-    """Whether one of these certificates of the Node ends by then, or nobody knows when.
+    """Return whether one of these certificates of the Node is due.
 
-    A kubelet renews its own in time: where it isn't named it counts once it has ended.
+    It is due where it ends by ``until``, and where its end is unknown. A kubelet renews its own in time: where it isn't
+    named it counts once it has ended.
     """
     if until == _ENDLESS:
         return True
@@ -180,7 +188,10 @@ def _one_at_a_time(components: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
 def _offline(
     components: Sequence[str], order: tuple[str, ...], record: tuple[Mapping[str, Any], ...]
 ) -> list[GroupPlan]:
-    """Without an API: etcd on every Node first, for no single member makes a quorum; then the rest; then it must all be well."""
+    """Return the TaskGroups that restart components where no API answers.
+
+    etcd is restarted on every Node first, for no single member makes a quorum; then the rest; then all must be healthy.
+    """
     groups = []
     if "etcd" in components:
         groups.append(GroupPlan("restart-etcd", order, ({"restartComponent": _offline_restart("etcd")},)))
@@ -197,7 +208,10 @@ def _offline_restart(component: str) -> dict[str, Any]:
 
 
 def _expired_first(nodes: Sequence[NodeFacts], cluster: ClusterFacts) -> list[NodeFacts]:
-    """By name, those with an expired certificate first: they are down already, and the others still hold the quorum."""
+    """Return the Nodes by name, those with an expired certificate first.
+
+    They are down already, and the others still hold the quorum.
+    """
     return sorted(nodes, key=lambda each: not _expired(each, cluster))
 
 
@@ -208,7 +222,7 @@ def _expired(node: NodeFacts, cluster: ClusterFacts) -> bool:
 
 
 def _ends(node: NodeFacts, cluster: ClusterFacts) -> dict[str, str]:
-    """When each certificate of a Node ends, as far as that is known."""
+    """Return when each certificate of a Node ends, where it is known."""
     known = ((key.partition("/"), end) for key, end in cluster.certificates.items())
     return {name: end for (owner, _slash, name), end in known if owner == node.name and end}
 

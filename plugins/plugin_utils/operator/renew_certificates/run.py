@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the commands for renewal of certificates are run."""
+"""Functions that run the commands for renewal of certificates."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ _NOT_RENEWED = "can't be renewed"
 
 
 def configuration(context: TaskContext) -> str:
-    """The cluster's ClusterConfiguration as text: as the cluster keeps it, else as the store would make it; "" where neither tells."""
+    """Return the cluster's ClusterConfiguration as text; "" where it is unknown.
+
+    It is the text that the cluster keeps, else the one that the store would make.
+    """
     known = str(context.plan_facts.get("clusterConfiguration") or "")
     if known:
         return known
@@ -43,7 +46,10 @@ def configuration(context: TaskContext) -> str:
 
 
 def renew_certificates(context: TaskContext, parameters: Parameters) -> None:
-    """`kubeadm certs renew` on a control plane Node, with a file instead of the API where that does not answer."""
+    """Run `kubeadm certs renew` on a control plane Node.
+
+    It reads a file instead of the API where that does not answer.
+    """
     node = context.node.name
     flags, file = [], ""
     if parameters["offline"]:
@@ -77,7 +83,10 @@ def renew_certificates(context: TaskContext, parameters: Parameters) -> None:
 
 
 def renew_kubelet_client(context: TaskContext, parameters: Parameters) -> None:
-    """The kubelet of a control plane Node gets a certificate that kubeadm issues there."""
+    """Renew the kubelet's client certificate on a control plane Node.
+
+    kubeadm issues it there.
+    """
     del parameters
     context.check_lock()
     call = {
@@ -91,7 +100,10 @@ def renew_kubelet_client(context: TaskContext, parameters: Parameters) -> None:
 
 
 def bootstrap_kubelet(context: TaskContext, parameters: Parameters) -> None:
-    """The kubelet of a worker asks for a certificate with a bootstrap token, which is deleted afterwards."""
+    """Renew a worker kubelet's client certificate with a bootstrap token.
+
+    The token is deleted afterwards.
+    """
     del parameters
     context.check_lock()
     alphabet = string.ascii_lowercase + string.digits
@@ -106,7 +118,10 @@ def bootstrap_kubelet(context: TaskContext, parameters: Parameters) -> None:
 
 
 def renew_kubeconfig(context: TaskContext, parameters: Parameters) -> None:
-    """The store's own admin kubeconfig; a user's own is left alone, and said so."""
+    """Renew the store's own admin kubeconfig.
+
+    A user's own is left unchanged, and a note states that.
+    """
     del parameters
     objects = context.objects
     if objects.control_plane is None:

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Why a stage of a rotation may not begin on a node: what the other nodes, the cluster and its pods would lose by it.
+"""Barriers of a rotation: reasons to refuse a stage on a node.
+
+They are what the other nodes, the cluster and its pods would lose by it.
 
 Source: docs/reference/kubeadm.md, "Authorities".
 """
@@ -37,7 +39,10 @@ _BUNDLES = {
 def before(
     ctx: TaskContext, own: NodeCertificates, materials: Materials, authorities: t.Collection[str], stage: str
 ) -> list[str]:
-    """Why a stage may not begin on this node. A control plane node asks all the others, whatever Tasks were skipped before."""
+    """Return the reasons why a stage may not start on this node.
+
+    A control plane node asks all the others, whatever Tasks were skipped before.
+    """
     if stage == TRUST:
         return []
     # Of this node, what a killed run has done of this stage doesn't count against it.
@@ -77,7 +82,10 @@ def _unplanned(nodes: t.Iterable[NodeNow], authorities: t.Collection[str]) -> li
 
 
 def mounting(ctx: TaskContext) -> list[dict[str, t.Any]]:
-    """The pods, other than kubeadm's own, that have files of kubeadm's mounted from their node."""
+    """Return the pods that mount kubeadm's files from their node.
+
+    kubeadm's own pods are not among them.
+    """
     found: list[dict[str, t.Any]] = ctx.call(
         tokens.TOKENS, {"mounting": sorted({KUBERNETES, rotation_nodes.folder(ctx)})}
     )["mounting"]
@@ -85,7 +93,10 @@ def mounting(ctx: TaskContext) -> list[dict[str, t.Any]]:
 
 
 def _plugins(ctx: TaskContext, materials: Materials) -> list[str]:
-    """Network plugins whose programs know the old authority alone: no pod would start any more."""
+    """Return the network plugins' files that trust the old authority alone.
+
+    Once that authority is removed, no pod would start any more.
+    """
     old, new = materials.fingerprints(CA, (OLD,)), materials.fingerprints(CA, (NEW,))
     return [
         f"{tokens.plugin_file(each, name)} has the old authority alone: restart the plugin's pods, then retry"
@@ -96,7 +107,10 @@ def _plugins(ctx: TaskContext, materials: Materials) -> list[str]:
 
 
 def bundles(ctx: TaskContext, materials: Materials) -> list[str]:
-    """The webhooks and APIServices that are verified by the old authority of the cluster, each as kubectl names it."""
+    """Return the webhooks and APIServices verified by the old cluster authority.
+
+    Each is named as kubectl names it.
+    """
     old = materials.fingerprints(CA, (OLD,))
 
     def listed(found: t.Mapping[str, t.Any]) -> Plan:
@@ -114,7 +128,7 @@ def bundles(ctx: TaskContext, materials: Materials) -> list[str]:
 
 
 def _texts(value: t.Any) -> t.Iterator[str]:
-    """Every caBundle somewhere in an object, as PEM."""
+    """Yield every caBundle in an object, as PEM."""
     if isinstance(value, dict):
         for name, each in value.items():
             if name == "caBundle":
@@ -128,7 +142,10 @@ def _texts(value: t.Any) -> t.Iterator[str]:
 
 
 def _mounted(ctx: TaskContext, materials: Materials, authorities: t.Collection[str]) -> list[str]:
-    """Pods that may have the old certificates in memory, such as a load balancer's with admin.conf: nobody restarts them for a file's sake."""
+    """Return the pods that may have the old certificates in memory.
+
+    An example is a load balancer's with admin.conf: nothing restarts them for a changed file.
+    """
     if set(authorities) == {SERVICE_ACCOUNT}:
         return []
     begun = later(materials.issued_at or ctx.now())

@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The old and the new authorities of a rotation, kept in one Secret of the store until it is over.
+"""Old and new authorities of a rotation, in one Secret.
 
-Everything that a rotation needs to be gone on with is there and on the nodes: whichever run comes next, of the same Action or of another
-one after an abort, uses the same new authorities.
+The Secret is kept in the store until the rotation is complete. All that a rotation needs to resume is there and on the
+nodes: whichever run comes next, of the same Action or of another one after an abort, uses the same new authorities.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _AHEAD = timedelta(seconds=60)
 
 @dataclass
 class Materials:
-    """Both generations of each authority, and what the rotation has to remember. Secret.
+    """Both generations of each authority, and the rotation's records. Secret.
 
-    ``link`` is the new cluster CA's certificate signed by the old one; ``published_at`` is when pods that start get both, "" before;
-    ``issued_at`` is when every node had its new certificates, "" before;
-    ``stale_pods`` are those that run since before then and may know the old one alone, None before it was looked for them.
+    ``link`` is the new cluster CA's certificate signed by the old one; ``published_at`` is when pods that start get
+    both, "" before; ``issued_at`` is when every node had its new certificates, "" before; ``stale_pods`` are those that
+    run since before then and may know the old one alone, None before a search for them.
     """
 
     pairs: dict[tuple[str, str], KeyPair]
@@ -52,23 +52,23 @@ class Materials:
 
     @property
     def authorities(self) -> tuple[str, ...]:
-        """Which authorities are rotated."""
+        """Authorities that are rotated."""
         return tuple(each for each in AUTHORITIES if (each, NEW) in self.pairs)
 
     def pair(self, authority: str, generation: str) -> KeyPair:
-        """One generation of one authority."""
+        """Return one generation of one authority."""
         return self.pairs[authority, generation]
 
     def bundle(self, authority: str, generations: t.Iterable[str]) -> str:
-        """The certificates (or public keys) of these generations, in their order, in PEM."""
+        """Return these generations' certificates or public keys as PEM, in order."""
         return "".join(f"{self.pair(authority, each).crt.strip()}\n" for each in generations)
 
     def fingerprints(self, authority: str, generations: t.Iterable[str]) -> set[str]:
-        """What a bundle of these generations is told by."""
+        """Return the fingerprints of a bundle of these generations."""
         return set(reissue.fingerprints(self.bundle(authority, generations)))
 
     def document(self) -> dict[str, bytes]:
-        """The Secret's data."""
+        """Return the Secret's data."""
         known = {
             "createdAt": self.created_at,
             "action": self.action,
@@ -85,12 +85,15 @@ class Materials:
 
 
 def secret_name(cluster: str) -> str:
-    """The Secret that holds a rotation which is not over."""
+    """Return the name of the Secret that holds an incomplete rotation."""
     return kinds.secret_name(cluster, kinds.PURPOSE_AUTHORITY_ROTATION)
 
 
 def later(time: str) -> str:
-    """A time (RFC 3339) before which a pod, by its node's clock, was started if it was started before this one."""
+    """Return a time with a margin for the nodes' clocks (RFC 3339).
+
+    A pod that was started before ``time`` has, by its node's clock, a start before the returned time.
+    """
     return certificates.format_time(certificates.parse_time(time) + _AHEAD)
 
 
@@ -120,7 +123,10 @@ def load(ctx: TaskContext) -> t.Optional[Materials]:
 
 
 def need(ctx: TaskContext, authorities: t.Collection[str]) -> Materials:
-    """Return the rotation that is under way. Raises CommandFailure where there is none of these authorities."""
+    """Return the rotation that is under way.
+
+    Raises CommandFailure where there is none of these authorities.
+    """
     found = load(ctx)
     missing = [each for each in authorities if found is None or each not in found.authorities]
     if found is None or missing:
@@ -171,7 +177,10 @@ def _check_ca(now: str) -> t.Callable[[str, t.Optional[str]], list[str]]:
 
 
 def create(ctx: TaskContext, old: t.Mapping[str, KeyPair], now: str) -> Materials:
-    """Make the new authorities, with the algorithm and length of life that the cluster's configuration asks for. Nothing is stored."""
+    """Make the new authorities, without storing them.
+
+    Their algorithm and length of life are those that the cluster's configuration requests.
+    """
     configuration = cluster_configuration(ctx.objects)
     algorithm = str(configuration.get("encryptionAlgorithm") or certificates.ALGORITHMS[0])
     days = int(configuration.get("caCertificateValidityPeriodDays") or certificates.CA_VALIDITY_DAYS)
@@ -190,7 +199,7 @@ def create(ctx: TaskContext, old: t.Mapping[str, KeyPair], now: str) -> Material
 
 
 def cluster_configuration(objects: ClusterObjects) -> Object:
-    """clusterConfiguration as the KubeadmControlPlane has it."""
+    """Return the KubeadmControlPlane's clusterConfiguration."""
     spec = ((objects.control_plane or {}).get("spec") or {}).get("kubeadmConfigSpec") or {}
     found: Object = spec.get("clusterConfiguration") or {}
     return found

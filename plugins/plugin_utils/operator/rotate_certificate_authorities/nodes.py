@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The nodes of a rotation: which there are now, and what each of them has of the authorities.
+"""Nodes of a rotation, and their certificates of the authorities.
 
 Source: docs/reference/kubeadm.md, "Authorities".
 """
@@ -26,7 +26,10 @@ NODES = "/api/v1/nodes"
 
 
 def folder(ctx: TaskContext) -> str:
-    """The folder of kubeadm's certificates on every node: ClusterConfiguration.certificatesDir."""
+    """Return the folder of kubeadm's certificates: ClusterConfiguration.certificatesDir.
+
+    It is the same on every node.
+    """
     found = re.search(
         r"^certificatesDir:\s*[\"']?([^\s\"']+)", str(ctx.plan_facts.get("clusterConfiguration") or ""), re.M
     )
@@ -34,17 +37,17 @@ def folder(ctx: TaskContext) -> str:
 
 
 def look(ctx: TaskContext, node: NodeFacts, materials: Materials, authorities: t.Collection[str]) -> NodeCertificates:
-    """Ask a node what it has, and return it with what a rotation makes of it."""
+    """Return a node's certificates, as observed on it now."""
     found = ctx.call(MODULE, one_node.question(authorities, node.control_plane, folder(ctx)), node.name)
     external = bool(ctx.plan_facts.get("externalEtcd"))
     return NodeCertificates(node.name, node.control_plane, materials, found, folder(ctx), external, ctx.now())
 
 
 def members(ctx: TaskContext) -> tuple[tuple[NodeFacts, ...], tuple[NodeNow, ...]]:
-    """The Nodes of the plan that the cluster still has, and those that have come since the plan was made.
+    """Return the plan's present Nodes, and the Nodes added since.
 
-    The frame pauses where either is not as planned, until a person has said that such a Node is left out: one that is gone has nothing
-    to lose then, one that is new has everything. Where no API server answers, the plan stands.
+    The Action pauses where either is not as planned, until the user has left out such a Node: one that was removed has
+    nothing to lose then, one that is new has everything. Where no API server answers, they are the plan's Nodes.
     """
 
     def listed(found: t.Mapping[str, t.Any]) -> Plan:

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The objects of the cluster and of the store in which authorities are published, brought to each stage of a rotation.
+"""Objects that publish authorities, in the cluster and in the store.
+
+They are brought to each stage of a rotation.
 
 Source: docs/reference/kubeadm.md, "Authorities".
 """
@@ -66,7 +68,10 @@ def publish(ctx: TaskContext, materials: Materials, authorities: t.Collection[st
 
 
 def cluster_info(objects: Objects, materials: Materials, stage: str) -> Plan:
-    """What to write so that cluster-info names the authorities of a stage: by it those who join find the cluster."""
+    """Return the plan that writes a stage's authorities to cluster-info.
+
+    Nodes that join find the cluster by it.
+    """
     item = objects[CLUSTER_INFO]
     if item is None:
         return Plan("there is no ConfigMap kube-public/cluster-info: nobody joins by it")
@@ -85,9 +90,10 @@ def cluster_info(objects: Objects, materials: Materials, stage: str) -> Plan:
 
 
 def authentication(objects: Objects, materials: Materials, authorities: t.Collection[str], stage: str) -> Plan:
-    """What to write to extension-apiserver-authentication, and whether it is as a stage wants it (fact ``done``).
+    """Return the plan for extension-apiserver-authentication at a stage.
 
-    API servers add to it what they trust, and never take anything out of it: that is done here, when none of them adds it any more.
+    The fact ``done`` is whether it is as the stage requires. API servers add to it what they trust, and never remove
+    anything from it: that is done here, when none of them adds it any more.
     """
     item = objects[AUTHENTICATION]
     if item is None:
@@ -129,7 +135,10 @@ def _await_authentication(ctx: TaskContext, materials: Materials, authorities: t
 
 
 def _await_aggregated(ctx: TaskContext, materials: Materials) -> None:
-    """Wait until every API server behind these, which accepts the front proxy now, would accept it with the new authority's certificate."""
+    """Wait until aggregated API servers accept the new front-proxy CA.
+
+    They are all those behind these API servers that accept the front proxy now.
+    """
     pair = certificates.new_client_certificate(
         materials.pair(FRONT_PROXY, NEW), FRONT_PROXY_CLIENT, [], ctx.now(), certificates.ALGORITHMS[3], days=1
     )
@@ -164,7 +173,10 @@ def _well(status: int) -> bool:
 
 
 def _await_roots(ctx: TaskContext, materials: Materials, stage: str) -> None:
-    """Wait until every namespace's kube-root-ca.crt, and every token's Secret, has the authorities of a stage."""
+    """Wait until the controller manager has published a stage's authorities.
+
+    They are in every namespace's kube-root-ca.crt, and in every token's Secret.
+    """
     wanted = materials.fingerprints(CA, rotation.trusted(stage))
     waiting = ctx.plugin.waiting(ctx.cluster, PUBLISHED_SECONDS)
     while True:
@@ -189,7 +201,10 @@ def _await_roots(ctx: TaskContext, materials: Materials, stage: str) -> None:
 
 
 def _store_authorities(ctx: TaskContext, materials: Materials, authorities: t.Collection[str]) -> None:
-    """The store's Secrets hold the new authorities from when every node uses them: a machine that joins gets them."""
+    """Write the new authorities to the store's Secrets.
+
+    It is done when every node uses them: a machine that joins gets them.
+    """
     for authority in authorities:
         pair = materials.pair(authority, NEW)
         name = secrets.secret_name(ctx.objects.cluster, PURPOSES[authority])
@@ -203,7 +218,10 @@ def _store_authorities(ctx: TaskContext, materials: Materials, authorities: t.Co
 
 
 def _store_kubeconfig(ctx: TaskContext, materials: Materials, stage: str) -> None:
-    """The store's admin kubeconfig trusts what a stage trusts, and has a certificate of who signs."""
+    """Bring the store's admin kubeconfig to a stage.
+
+    It trusts what the stage trusts, and has a certificate of the authority that signs.
+    """
     name = secrets.secret_name(ctx.objects.cluster, secrets.KUBECONFIG)
     secret = secrets.read_secret(ctx.objects.store, ctx.objects.cluster, secrets.KUBECONFIG)
     if secret is None:
@@ -234,7 +252,10 @@ def _store_kubeconfig(ctx: TaskContext, materials: Materials, stage: str) -> Non
 
 
 def _forget_uploaded(ctx: TaskContext) -> None:
-    """Certificates that kubeadm has uploaded for joins are the old ones."""
+    """Delete the certificates that kubeadm uploaded for joins.
+
+    They are the old ones.
+    """
     words = [
         "kubectl",
         "--kubeconfig",
@@ -249,9 +270,10 @@ def _forget_uploaded(ctx: TaskContext) -> None:
 
 
 def find_stale(ctx: TaskContext, materials: Materials) -> None:
-    """Note which pods were started before the new CA was published: in their memory is the old one alone.
+    """Record the pods that were started before the new CA was published.
 
-    Once for all nodes: what one API server shows them, the others have to.
+    They have the old one alone in memory. This is done once for all nodes: what one API server shows them, the others
+    have to.
     """
     if materials.stale_pods is not None:
         return

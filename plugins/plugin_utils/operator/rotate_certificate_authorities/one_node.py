@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a stage of a rotation changes on one node, worked out from what the node has, and what is missing when it is read back. Pure."""
+"""Changes and proof of a rotation's stage on one node, without I/O.
+
+They are computed from what the node has.
+"""
 
 from __future__ import annotations
 
@@ -79,12 +82,15 @@ LAYOUT: t.Mapping[str, t.Mapping[str, str]] = {
 
 
 class WrongLayout(Exception):
-    """A node doesn't keep its certificates as kubeadm does: which file or flag, and what to do."""
+    """Refusal of a node that doesn't keep its certificates as kubeadm does.
+
+    It has the file or flag, and the remedy.
+    """
 
 
 @dataclass
 class NodeCertificates:
-    """One node in a rotation.
+    """Certificates of one node in a rotation.
 
     Args:
         name: the Node's name. control_plane: whether it carries the control plane.
@@ -105,7 +111,7 @@ class NodeCertificates:
     _issued: dict[str, KeyPair] = field(default_factory=dict)
 
     def ahead(self) -> list[str]:
-        """The authorities of which this node uses the new one already."""
+        """Return the authorities of which this node uses the new one already."""
         keys = {each.authority: each for each in FILES if each.kind == SIGNING_KEY}
         return [
             authority
@@ -114,10 +120,10 @@ class NodeCertificates:
         ]
 
     def changes(self, stage: str, authorities: t.Collection[str]) -> list[Object]:
-        """What the module is to write at a stage, in its order.
+        """Return the module's writes at a stage, in order.
 
         Raises:
-            WrongLayout: a file is missing or holds what this rotation knows nothing of.
+            WrongLayout: a file is missing or has a content that is unknown to this rotation.
         """
         ahead = self.ahead() if stage == TRUST else ()
         halves = [each.path.rpartition(".")[0] for each in FILES if each.kind == KEY and self._is_half(each.path)]
@@ -130,7 +136,7 @@ class NodeCertificates:
         return found
 
     def leftovers(self, stage: str, authorities: t.Collection[str]) -> list[Object]:
-        """What the module is to remove when the components have been restarted."""
+        """Return the files that the module removes after the components' restart."""
         gone = rotation.leftovers(stage, authorities, self.control_plane)
         return [{"path": self._at(each.path), "absent": True} for each in gone]
 
@@ -212,7 +218,7 @@ class NodeCertificates:
         return self._issued[key]
 
     def _require_known(self, content: Content) -> None:
-        """Refuse to take away the trust in somebody whom this rotation doesn't know."""
+        """Refuse to remove the trust in an authority unknown to this rotation."""
         known = self.materials.fingerprints(content.authority, (OLD, NEW))
         others = [each for each in reissue.fingerprints(self._public(content.path)) if each not in known]
         if others:
@@ -223,7 +229,7 @@ class NodeCertificates:
     # What is read back.
 
     def layout_problems(self, authorities: t.Collection[str]) -> list[str]:
-        """What of this node is not where kubeadm puts it, or not what the store has."""
+        """Return this node's differences from kubeadm's layout and the store's authorities."""
         found = []
         for component, flags in self.found["flags"].items():
             for name, value in flags.items():
@@ -258,7 +264,10 @@ class NodeCertificates:
         return found
 
     def problems(self, stage: str, authorities: t.Collection[str], running: bool = True) -> list[str]:
-        """What of a stage is not so on this node, each a sentence; nothing where it is proven. Without ``running`` of its files alone."""
+        """Return a stage's problems on this node, each a sentence.
+
+        There are none where the stage is proven. Without ``running`` they are of its files alone.
+        """
         found: list[str] = []
         for each in FILES:
             if each.authority in authorities and (self.control_plane or each.on_workers):
@@ -283,7 +292,10 @@ class NodeCertificates:
         return [f"{self.name}: {each}" for each in found]
 
     def unissued(self, authorities: t.Collection[str]) -> list[str]:
-        """What this node shows or signs with that is not the new authorities', each a sentence."""
+        """Return what this node uses of the old authorities, each a sentence.
+
+        It is what the node shows or signs with that is not the new authorities'.
+        """
         own = [each for each in FILES if each.authority in authorities and (self.control_plane or each.on_workers)]
         return [
             f"{self.name}: {text}" for each in own if self._present(each.path) for text in self._shown_problems(each)
@@ -340,7 +352,10 @@ class NodeCertificates:
 
 
 def question(authorities: t.Collection[str], control_plane: bool, pki: str) -> Object:
-    """The arguments with which the module node_certificates tells all that a rotation of these authorities asks of a node."""
+    """Return the arguments of node_certificates for a rotation of these authorities.
+
+    With them the module returns all that the rotation needs to know of a node.
+    """
     own = [each.path for each in FILES if each.authority in authorities and (control_plane or each.on_workers)]
     reads = rotation.readers(authorities, control_plane)
     servers = []

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan of an Action that rotates certificate authorities and service account keys.
+"""Planner of a rotation of certificate authorities and service account keys.
 
 Source: docs/reference/kubeadm.md, "Authorities".
 """
@@ -27,7 +27,7 @@ WORKLOADS = (NONE, ADDONS, ALL)
 
 
 def validate(spec: Mapping[str, Any], path: str) -> list[FieldError]:
-    """What is wrong with the field ``rotateCertificateAuthorities``, whatever the cluster."""
+    """Return the errors in the field ``rotateCertificateAuthorities``, whatever the cluster."""
     known = ", ".join(_FIELDS)
     found = [
         FieldError(
@@ -70,7 +70,9 @@ def _authority_errors(authorities: Any, path: str) -> list[FieldError]:
 
 
 def chosen(spec: Mapping[str, Any], external_etcd: bool) -> tuple[str, ...]:
-    """The authorities that are rotated: those that are named, or all that are the cluster's own.
+    """Return the authorities to rotate: the named ones, or all.
+
+    All are the cluster's own: etcd's is not, where etcd is external.
 
     Raises:
         RefusedAction: etcd's authority of an external etcd.
@@ -89,10 +91,13 @@ def chosen(spec: Mapping[str, Any], external_etcd: bool) -> tuple[str, ...]:
 
 
 def plan(spec: Mapping[str, Any], facts: ClusterFacts) -> tuple[GroupPlan, ...]:
-    """The TaskGroups of a rotation: each stage on every node, published in the cluster's objects, and read back before the next begins.
+    """Return the TaskGroups of a rotation.
+
+    Each stage is run on every node, published in the cluster's objects, and read back before the next starts.
 
     Raises:
-        RefusedAction: there is nobody to work on, a node is not Ready, or there is one control plane node alone and no consent to its outage.
+        RefusedAction: there is no control plane Node, no API answers, a Node is not Ready, or there is one control
+            plane Node alone and no consent to its outage.
     """
     authorities = chosen(spec, facts.external_etcd)
     if not facts.control_plane_nodes:

@@ -1,11 +1,12 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the commands for rotation of certificate authorities and service account keys are run.
+"""Functions that run the commands for rotation of authorities and keys.
 
 Source: docs/reference/kubeadm.md, "Authorities".
 
-Nothing here remembers how far it came: each command asks the nodes and the cluster what is there, does what is left, and reads it back.
+Nothing here remembers its progress: each command asks the nodes and the cluster what is there, does what is left, and
+reads it back.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ Parameters = t.Mapping[str, t.Any]
 
 
 def create(ctx: TaskContext, parameters: Parameters) -> None:
-    """Make the new authorities, once, after every node was seen to have the old ones where kubeadm puts them."""
+    """Make the new authorities once, after a check of every node.
+
+    Every node must have the old ones where kubeadm puts them.
+    """
     authorities = parameters["authorities"]
     materials = authority_materials.load(ctx)
     begun = materials is not None
@@ -64,7 +68,7 @@ def create(ctx: TaskContext, parameters: Parameters) -> None:
 
 
 def _name_what_is_by_hand(ctx: TaskContext, materials: Materials, authorities: t.Collection[str]) -> None:
-    """Say what only its owner can bring along."""
+    """Note the pods and objects that only their owner can update."""
     if set(authorities) != {SERVICE_ACCOUNT}:
         pods = barriers.mounting(ctx)
         names = [f"{each['namespace']}/{each['name']} on {each['node']} ({each['path']})" for each in pods]
@@ -121,7 +125,10 @@ def _stage(stage: str) -> Run:
 def _prove_node(
     ctx: TaskContext, node: NodeFacts, materials: Materials, authorities: t.Collection[str], stage: str
 ) -> None:
-    """Read a stage back from a node. Raises CommandFailure where something of it is not so."""
+    """Read a stage back from a node.
+
+    Raises CommandFailure where something of it is not proven.
+    """
     waiting = ctx.plugin.waiting(ctx.cluster, settings.ROTATION_PROOF_SECONDS)
     while True:
         problems = look(ctx, node, materials, authorities).problems(stage, authorities)
@@ -132,7 +139,10 @@ def _prove_node(
 
 
 def prove(ctx: TaskContext, parameters: Parameters) -> None:
-    """Read back what is trusted, shown and used on this node; after Drop also that old credentials are refused."""
+    """Read back the authorities that this node trusts, shows and uses.
+
+    After Drop it also proves that old credentials are refused.
+    """
     authorities, stage = parameters["authorities"], parameters["stage"]
     materials = authority_materials.need(ctx, authorities)
     if stage == ISSUE and look(ctx, ctx.node, materials, authorities).unissued(authorities):
@@ -171,7 +181,10 @@ def _prove_refusal(ctx: TaskContext, materials: Materials, authorities: t.Collec
 
 
 def publish(ctx: TaskContext, parameters: Parameters) -> None:
-    """Bring the cluster's and the store's objects to a stage, and wait until the control plane has done its part."""
+    """Bring the cluster's and the store's objects to a stage.
+
+    It waits until the control plane has done its part.
+    """
     authorities, stage = parameters["authorities"], parameters["stage"]
     materials = authority_materials.need(ctx, authorities)
     ctx.check_lock()
@@ -179,7 +192,10 @@ def publish(ctx: TaskContext, parameters: Parameters) -> None:
 
 
 def snapshot(ctx: TaskContext, parameters: Parameters) -> None:
-    """Take a verified snapshot of etcd: one from before the rotation is refused, as another cluster's, when it is to be restored."""
+    """Take a verified snapshot of etcd.
+
+    One from before the rotation is refused, as another cluster's, when it is to be restored.
+    """
     del parameters
     etcd = f"{folder(ctx)}/etcd"
     call = {
@@ -197,7 +213,10 @@ def snapshot(ctx: TaskContext, parameters: Parameters) -> None:
 
 
 def forget(ctx: TaskContext, parameters: Parameters) -> None:
-    """Delete the old keys and what the rotation had to remember, after every node was read back once more."""
+    """Delete the old keys and the rotation's Secret from the store.
+
+    Before that, every node is read back again.
+    """
     materials = authority_materials.load(ctx)
     if materials is None:
         ctx.note("already deleted")
@@ -218,7 +237,10 @@ def forget(ctx: TaskContext, parameters: Parameters) -> None:
 
 
 def _told(run: Run) -> Run:
-    """A command whose node has a file that is no certificate, or a store that has none, fails in words."""
+    """Return the command with its certificate errors as CommandFailures.
+
+    A node may have a file that is no certificate, or the store may have none.
+    """
 
     def told(ctx: TaskContext, parameters: Parameters) -> None:
         try:

@@ -1,23 +1,23 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The protocol of a rotation: what each file of a node holds at each stage, and in which order it gets there.
+"""Stages of a rotation: content and write order of each node's files.
 
 Source: docs/reference/kubeadm.md, "Authorities".
 
-Three stages, each finished and read back on every node before the next begins on any:
+Three stages, each finished and read back on every node before the next starts on any:
 
-=======  =====================  ==============  ===========================================================================
+=======  =====================  ==============  =====================================================================
 stage    trusted                used to sign    why every connection works while the nodes go through it one by one
-=======  =====================  ==============  ===========================================================================
-Trust    old, new               old             everybody still shows what the old authority signed, and all trust it
-Issue    new, old               new             everybody trusts both, whatever the other side shows
-Drop     new                    new             everybody shows what the new authority signed, and all trust it
-=======  =====================  ==============  ===========================================================================
+=======  =====================  ==============  =====================================================================
+Trust    old, new               old             all peers still show what the old authority signed, and all trust it
+Issue    new, old               new             all peers trust both, whatever the other side shows
+Drop     new                    new             all peers show what the new authority signed, and all trust it
+=======  =====================  ==============  =====================================================================
 
-Files keep kubeadm's own names and places. What signs stands first in a bundle, because kubeadm takes the first certificate of a
-file for the authority. The controller manager wants a single certificate to sign with, and never one beside another one's key:
-between Trust and Drop it has a pair of files of its own for each, to which its flags lead.
+Files keep kubeadm's own names and places. The signing certificate is first in a bundle, because kubeadm takes the first
+certificate of a file for the authority. The controller manager needs a single certificate to sign with, and never one
+beside another one's key: between Trust and Drop it has a pair of files of its own for each, to which its flags lead.
 """
 
 from __future__ import annotations
@@ -59,21 +59,25 @@ COMPONENTS = (ETCD_SERVER, API_SERVER, CONTROLLER_MANAGER, SCHEDULER, KUBELET)
 
 
 def trusted(stage: str) -> tuple[str, ...]:
-    """Whose certificates are trusted at the end of a stage, the one that signs first; ("old",) before the first stage."""
+    """Return the generations trusted at a stage's end, the signer first.
+
+    It is ("old",) before the first stage.
+    """
     return _TRUSTED.get(stage, (OLD,))
 
 
 def used(stage: str) -> str:
-    """Whose certificates are shown, and which key signs, at the end of a stage."""
+    """Return the generation that is shown and signs at a stage's end."""
     return _USED.get(stage, OLD)
 
 
 @dataclass(frozen=True)
 class Content:
-    """What a file is to hold: whose certificates it trusts, and whose it shows or with whose key it signs.
+    """Content of a file: the generations that it trusts and shows.
 
-    Of kind FLAGS it is the controller manager's manifest, in which :data:`SIGNER_FLAGS` lead to the pair of ``shows``, or to
-    kubeadm's own with "". ``absent`` is a file that is to go.
+    ``shows`` is also the generation with whose key it signs. Of kind FLAGS it is the controller manager's manifest, in
+    which :data:`SIGNER_FLAGS` lead to the pair of ``shows``, or to kubeadm's own with "". ``absent`` is a file to be
+    removed.
     """
 
     path: str
@@ -86,7 +90,7 @@ class Content:
 
 
 def signer(generation: str) -> str:
-    """The path, without its suffix, of the pair with which the controller manager signs meanwhile."""
+    """Return the path of the controller manager's temporary signing pair, without suffix."""
     return f"{PKI}/ca-signing-{generation}"
 
 
@@ -97,19 +101,19 @@ def contents(
     ahead: Collection[str] = (),
     halves: Collection[str] = (),
 ) -> tuple[Content, ...]:
-    """What a stage writes on a node, in the order in which it is written.
+    """Return the files that a stage writes on a node, in order.
 
-    The order matters where a component may be restarted, by whatever, between two of them: the controller manager gets its own
-    pair before ca.crt gets two certificates, and leaves it when ca.crt has one.
+    The order matters where a component may be restarted, by whatever, between two of them: the controller manager gets
+    its own pair before ca.crt gets two certificates, and leaves it when ca.crt has one.
 
     Args:
         stage: one of STAGES.
         authorities: those that are rotated.
         control_plane: whether the node carries the control plane.
-        ahead: authorities of which the node uses the new one already, because a rotation before this one was ended in the middle.
-            What is shown never goes back: somebody may trust the new one alone.
-        halves: paths without suffix of certificates whose key is another one's, as a run leaves one that is killed between the two. It
-            would not start with what it reads: so Trust, which restarts it, completes it.
+        ahead: authorities of which the node uses the new one already, because a rotation before this one was aborted
+            in the middle. A shown certificate never goes back: a peer may trust the new one alone.
+        halves: paths without suffix of certificates whose key is another one's, as a killed run leaves them. Their
+            component would not start with what it reads: so Trust, which restarts it, completes them.
     """
     found = []
     for each in FILES:
@@ -135,7 +139,10 @@ def contents(
 
 
 def leftovers(stage: str, authorities: Collection[str], control_plane: bool) -> tuple[Content, ...]:
-    """What goes when nothing that runs reads it any more: after the restarts of a stage."""
+    """Return the files to remove after a stage's restarts.
+
+    Nothing that runs reads them any more.
+    """
     gone = {ISSUE: OLD, DROP: NEW}.get(stage)
     if gone is None or CA not in authorities or not control_plane:
         return ()
@@ -147,11 +154,13 @@ def leftovers(stage: str, authorities: Collection[str], control_plane: bool) -> 
 
 
 def readers(authorities: Collection[str], control_plane: bool) -> dict[str, tuple[str, ...]]:
-    """The components of a node that a rotation restarts, in their order, with the files that each of them reads of these authorities.
+    """Return a node's components to restart, in order, with their files.
 
-    That the controller manager reads its manifest's flags, and so the pair that they name, goes without saying: a component is
-    older than its manifest, too. Of the kubelet's own certificates, those that it got by itself since it was started are left out of
-    account where ages are compared.
+    The files are those that each component reads of these authorities.
+
+    That the controller manager reads its manifest's flags, and so the pair that they name, goes without saying: a
+    component is older than its manifest, too. Of the kubelet's own certificates, those that it got by itself since it
+    was started are left out of account where ages are compared.
     """
     found: dict[str, tuple[str, ...]] = {}
     for component in COMPONENTS:

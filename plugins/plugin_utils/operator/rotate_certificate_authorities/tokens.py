@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the tokens of service accounts are brought to a new key, before the old one may go.
+"""Move of all service account tokens to a new key.
+
+It must be complete before the old key is removed.
 
 Source: docs/reference/kubeadm.md, "Authorities".
 """
@@ -37,14 +39,14 @@ Parameters = t.Mapping[str, t.Any]
 
 
 def renew_tokens(ctx: TaskContext, parameters: Parameters) -> None:
-    """Give every service account with a token in a Secret one of the new key."""
+    """Give service accounts with token Secrets a token of the new key."""
     del parameters
     materials = authority_materials.need(ctx, (SERVICE_ACCOUNT,))
     _renew(ctx, new_key_id(materials))
 
 
 def _renew(ctx: TaskContext, identity: str) -> list[str]:
-    """Returns the Secrets with an old token that pods mount."""
+    """Renew the token Secrets; return those mounted with an old token."""
     ctx.check_lock()
     call = {"state": "renewed", "key_ids": [identity], "timeout": RENEW_SECONDS, "fencing": ctx.fencing}
     done = ctx.call(TOKENS, call)
@@ -63,7 +65,10 @@ def _renew(ctx: TaskContext, identity: str) -> list[str]:
 
 
 def restart_workloads(ctx: TaskContext, parameters: Parameters) -> None:
-    """Restart the workloads whose pods have a token of the old key: kubeadm's own ones, all of them, or none."""
+    """Restart the workloads whose pods have a token of the old key.
+
+    They are kubeadm's own ones, all of them, or none.
+    """
     whose = parameters["workloads"]
     if whose == NONE:
         ctx.note("no workload is restarted")
@@ -90,7 +95,10 @@ def restart_workloads(ctx: TaskContext, parameters: Parameters) -> None:
 
 
 def wait_tokens(ctx: TaskContext, parameters: Parameters) -> None:
-    """Wait until no pod has a token of the old key, and each had a new one for long enough to use it."""
+    """Wait until no pod has a token of the old key.
+
+    Each pod must also have had its new one for long enough to use it.
+    """
     materials = authority_materials.need(ctx, (SERVICE_ACCOUNT,))
     identity = new_key_id(materials)
     waiting = ctx.plugin.waiting(ctx.cluster, float(parameters["timeoutSeconds"]))
@@ -119,7 +127,11 @@ def wait_tokens(ctx: TaskContext, parameters: Parameters) -> None:
 
 
 def tokens(ctx: TaskContext, identity: str) -> tuple[list[dict[str, t.Any]], bool]:
-    """Who has an old token (``text``: a pod or a network plugin's file, and its node), and whether one got its new one only just now."""
+    """Return the holders of old tokens, and whether there are young tokens.
+
+    A holder's ``text`` names a pod or a network plugin's file, and its node. A token is young that its holder got only
+    just now.
+    """
     found = look(ctx)
     old = {each["uid"]: name for name, own in found.items() for each in own["volumes"] if each["key_id"] != identity}
     young = any(each["age"] < USED_AFTER_SECONDS for own in found.values() for each in own["volumes"])
@@ -142,18 +154,21 @@ def tokens(ctx: TaskContext, identity: str) -> tuple[list[dict[str, t.Any]], boo
 
 
 def look(ctx: TaskContext) -> dict[str, dict[str, t.Any]]:
-    """By Node, the tokens in its pods' volumes, and its network plugins' kubeconfigs."""
+    """Return the tokens and network plugins' kubeconfigs by Node.
+
+    The tokens are those in the volumes of the Node's pods.
+    """
     nodes, _strangers = rotation_nodes.members(ctx)
     return {node.name: ctx.call(TOKENS, {"api": False, "volumes": True}, node.name) for node in nodes}
 
 
 def plugin_file(file: t.Mapping[str, t.Any], node: str) -> str:
-    """A network plugin's kubeconfig in words."""
+    """Return the text that names a network plugin's kubeconfig."""
     return f"the network plugin's file {file['path']} on {node}"
 
 
 def new_key_id(materials: Materials) -> str:
-    """The ID of the new service account key, as tokens name it."""
+    """Return the new service account key's ID, as tokens name it."""
     return reissue.key_id(materials.pair(SERVICE_ACCOUNT, NEW).crt)
 
 
@@ -165,7 +180,7 @@ def fail(problems: t.Sequence[str], what: str) -> None:
 
 
 def listed(names: t.Sequence[str]) -> str:
-    """The first of these names in words, and how many there are besides."""
+    """Return the first of these names as text, with the others' count."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(names[:SHOWN]) + more
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a person asked for: an object from a file, from variables, or one that the store has already."""
+"""Action that the user requests: from a file, variables, or the store."""
 
 from __future__ import annotations
 
@@ -21,10 +21,13 @@ _CLUSTER_LABEL = "cluster.x-k8s.io/cluster-name"
 
 
 def wanted(arguments: t.Mapping[str, t.Any], executions: Executions) -> Object:
-    """The valid object that is asked for: as it is stored where the store has it, else as it is to be stored.
+    """Return the valid object that the user requests.
+
+    It is the stored object where the store has it, else the object to be stored.
 
     Raises:
-        ManifestError: every mistake in it. ControlPlaneFailure: it is not said what is wanted, or the stored one says otherwise.
+        ManifestError: every mistake in it. ControlPlaneFailure: the request names no object, or the stored one differs
+        from it.
     """
     given = [name for name in ("manifest", "spec") if arguments.get(name)]
     name = str(arguments.get("name") or "")
@@ -48,7 +51,10 @@ def wanted(arguments: t.Mapping[str, t.Any], executions: Executions) -> Object:
 
 
 def _as_stored(executions: Executions, stored: Object) -> Object:
-    """A stored object, which somebody may have applied with kubectl in another written form than the one that is worked with."""
+    """Return a stored object, its spec converted to the hub form.
+
+    It may have been applied with kubectl in another API version. A started object stays unchanged.
+    """
     if actions.started(stored):
         return stored
     hub, errors = actions.to_hub(stored)
@@ -87,7 +93,10 @@ def _from_spec(spec: t.Any, name: str, mode: str, executions: Executions) -> Obj
 
 
 def _name(obj: Object, executions: Executions) -> str:
-    """The name of the Action under way that asks for the same, for the same command goes on with it; else a new one."""
+    """Return the name of the Action for a spec without a name.
+
+    It is that of the unfinished Action with the same request, which the same command resumes; else a new name.
+    """
     same = [each for each in executions.unfinished() if freeze.request_hash(each) == freeze.request_hash(obj)]
     return str(same[0]["metadata"]["name"]) if same else executions.new_name(actions.what(obj))
 
@@ -123,7 +132,10 @@ def _check_cluster(obj: Object, executions: Executions) -> None:
 
 
 def _matched(obj: Object, executions: Executions) -> Object:
-    """The stored object of that name where there is one, which must ask for the same."""
+    """Return the stored object of that name, else the given one.
+
+    A stored object must have the same request. Raises ControlPlaneFailure.
+    """
     stored = executions.find(str(obj["metadata"]["name"]))
     if stored is None:
         return obj

@@ -1,9 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Another component's configuration in its ConfigMap: the kubelets', kube-proxy's, read and written back with a patch on it.
+"""Patches of the kubelets' and kube-proxy's configuration in their ConfigMaps.
 
-Kept as it was written but for the patch. A ConfigMap that somebody else has changed since the Action began is not written over.
+The text is kept as it was written but for the patch. A ConfigMap that another client has changed since the Action
+started is not overwritten.
 """
 
 from __future__ import annotations
@@ -43,7 +44,10 @@ PROXY_READS = (compare_and_swap.Read(KUBE_PROXY, ("data",)), _DAEMON_SET_READ)
 
 @dataclass(frozen=True)
 class Change:
-    """A configuration's documents before and after a patch; ``kind`` is the document's."""
+    """Change of a configuration: its documents before and after a patch.
+
+    ``kind`` is the document's.
+    """
 
     kind: str
     before: t.Mapping[str, t.Any]
@@ -51,7 +55,10 @@ class Change:
 
     @classmethod
     def of(cls, kind: str, text: str, patch: t.Mapping[str, t.Any]) -> Change:
-        """A patch on a text. Raises WorkloadError where the text can't be read."""
+        """Return the change that a patch makes to a text.
+
+        Raises WorkloadError where the text can't be read.
+        """
         try:
             before = configuration_patch.read_component(text, kind)
         except configuration_patch.UnreadableConfiguration as error:
@@ -59,14 +66,14 @@ class Change:
         return cls(kind, before, configuration_patch.merge(before, patch))
 
     def reversed(self) -> Change:
-        """The way back."""
+        """Return the reverse change, for a rollback."""
         return Change(self.kind, self.after, self.before)
 
     def text_for(self, text: str, where: str) -> t.Optional[str]:
-        """What is to stand in the place of a text; None where it says so already.
+        """Return the changed text; None where the change is made already.
 
         Raises:
-            WorkloadError: it says neither what it said before nor what it is to say.
+            WorkloadError: the text is neither the document before the change nor the one after it.
         """
         present = configuration_patch.read_component(text, self.kind)
         if present == self.after:
@@ -81,7 +88,7 @@ class Change:
 
 
 def kubelet_reads(version: str) -> tuple[compare_and_swap.Read, ...]:
-    """What to read for :func:`kubelet_plan`."""
+    """Return the reads that :func:`kubelet_plan` needs."""
     names = kubernetes_facts.kubelet_config_map_names(version)
     return (
         *kubeadm_config.READS,
@@ -90,7 +97,10 @@ def kubelet_reads(version: str) -> tuple[compare_and_swap.Read, ...]:
 
 
 def kubelet_plan(change: Change, version: str) -> t.Callable[[Objects], Plan]:
-    """The planner that writes the kubelets' ConfigMap, under the name that kubeadm of this version looks for."""
+    """Return the planner that writes the kubelets' ConfigMap.
+
+    The ConfigMap has the name that kubeadm of this version uses.
+    """
     return functools.partial(_kubelet_plan, change=change, version=version)
 
 
@@ -103,7 +113,10 @@ def _kubelet_plan(objects: Objects, change: Change, version: str) -> Plan:
 
 
 def kubelet_says(change: Change, version: str) -> t.Callable[[Objects], Plan]:
-    """No plan, but whether the kubelets' ConfigMap says what is wanted just now: the fact ``says``."""
+    """Return a planner that checks whether the kubelets' ConfigMap has the change.
+
+    It writes nothing; the answer is the fact ``says``.
+    """
 
     def look(objects: Objects) -> Plan:
         plan = _kubelet_plan(objects, change, version)
@@ -126,7 +139,10 @@ def _config_map_plan(objects: Objects, path: str, key: str, change: Change) -> P
 
 
 def proxy_plan(change: Change) -> t.Callable[[Objects], Plan]:
-    """The planner that writes kube-proxy's ConfigMap and has its pods started anew, one machine after the other."""
+    """Return the planner that writes kube-proxy's ConfigMap and restarts its pods.
+
+    The pods restart one machine after the other.
+    """
     return functools.partial(_proxy_plan, change=change)
 
 
@@ -158,7 +174,10 @@ def _proxy_plan(objects: Objects, change: Change) -> Plan:
 
 
 def proxy_settled(objects: Objects) -> Plan:
-    """The planner that takes minReadySeconds back to what it was; what it writes starts no pod anew."""
+    """Return the plan that restores minReadySeconds of kube-proxy's DaemonSet.
+
+    Its write restarts no pod.
+    """
     item = objects.get(DAEMON_SET) or {}
     before = ((item.get("metadata") or {}).get("annotations") or {}).get(ANNOTATION_MIN_READY)
     if before is None:
@@ -172,7 +191,10 @@ def proxy_settled(objects: Objects) -> Plan:
 
 
 def proxy_progress(objects: Objects) -> Plan:
-    """No plan, but how far kube-proxy's pods are: facts ``rolledOut`` and ``progress``."""
+    """Return the progress of kube-proxy's rollout as facts, without writes.
+
+    The facts are ``rolledOut`` and ``progress``.
+    """
     item = objects.get(DAEMON_SET) or {}
     status = item.get("status") or {}
     wanted, updated, available = (
@@ -185,5 +207,5 @@ def proxy_progress(objects: Objects) -> Plan:
 
 
 def digest(document: t.Mapping[str, t.Any]) -> str:
-    """What tells one configuration from another."""
+    """Return a short digest that identifies a configuration."""
     return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:16]

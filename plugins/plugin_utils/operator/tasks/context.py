@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a command of a Task is given: its node, the frozen plan, and the means to run things there and to ask the cluster."""
+"""Context of a Task's command: node, frozen plan, and cluster access."""
 
 from __future__ import annotations
 
@@ -43,16 +43,22 @@ QUICK_LOOK: dict[str, t.Any] = {"look_again": False, "timeout": 2.0}
 
 
 class CommandFailure(Exception):
-    """A command that failed: what is wrong, and what to do, in words. Its Action pauses."""
+    """Failure of a command, with its cause and remedy in words.
+
+    Its Action pauses.
+    """
 
 
 class NotReached(CommandFailure):
-    """The node did not answer: what was begun there may go on."""
+    """Failure to reach the node; an operation started there may continue."""
 
 
 @dataclass(frozen=True)
 class Output:
-    """What a program on a node left. ``head`` and ``tail`` are at most 16 KiB each, without secrets; ``tail`` is "" where head has it all."""
+    """Output and exit status of a program on a node.
+
+    ``head`` and ``tail`` are at most 16 KiB each, without secrets; ``tail`` is "" where head has it all.
+    """
 
     argv: tuple[str, ...]
     rc: int
@@ -66,20 +72,21 @@ class Output:
 
     @property
     def text(self) -> str:
-        """All of the output that is kept."""
+        """Text of the output, as far as it is kept."""
         left_out = self.size > len(self.head.encode()) + len(self.tail.encode())
         return self.head + ("\n[...]\n" if left_out and self.tail else "") + self.tail
 
 
 class TaskContext:
-    """One command of a Task, on one node.
+    """Context of one command of a Task, on one node.
 
     Attributes:
-        cluster, objects: the cluster's name and what the store holds of it.
+        cluster, objects: the cluster's name and its objects in the store.
         action: the Action, or the detached TaskGroup or Task. task: the Task.
         index: the command's place in the Task, from 0.
         node: the Task's Node, as the frozen plan has it. nodes: all Nodes of the frozen plan, by name.
-        plan_facts: what the frozen plan recorded of the cluster: kubernetesVersion, clusterConfiguration, externalEtcd, extra, ...
+        plan_facts: the facts of the cluster in the frozen plan: kubernetesVersion, clusterConfiguration, externalEtcd,
+            extra, ...
         fencing: the run's fencing number; every irreversible call on a node gets it.
         plugin, arguments: the Ansible action that runs the Task, and its arguments.
     """
@@ -111,18 +118,24 @@ class TaskContext:
         self._caller = plugin.machine_caller(arguments, objects)
 
     def node_named(self, name: str) -> NodeFacts:
-        """A Node of the frozen plan. Raises CommandFailure where it has none of that name."""
+        """Return the Node of a name in the frozen plan.
+
+        Raises CommandFailure where the plan has none.
+        """
         found = next((each for each in self.nodes if each.name == name), None)
         if found is None:
             raise CommandFailure(f"the frozen plan has no Node {name}.")
         return found
 
     def now(self) -> str:
-        """The time, RFC 3339 UTC."""
+        """Return the time, RFC 3339 UTC."""
         return now_rfc3339()
 
     def note(self, text: str) -> None:
-        """Keep a text in the Task's record ("already ..."), and show it; lines after its first are below it, further in."""
+        """Keep a text in the Task's record ("already ...") and show it.
+
+        Lines after its first are shown below it, further in.
+        """
         self._record.note(self.index, text)
         first, *rest = text.split("\n")
         self.progress(first)
@@ -132,13 +145,14 @@ class TaskContext:
             )
 
     def progress(self, text: str) -> None:
-        """Show a line for people; nothing is kept."""
+        """Show a line of progress; nothing is kept."""
         self.plugin.progress(self.cluster, self._secrets.remove(f"{self.node.name}: {text}"))
 
     def call(self, module: str, arguments: t.Mapping[str, t.Any], node: t.Optional[str] = None) -> dict[str, t.Any]:
-        """Run a module of the collection on this Task's node (or another Node, by name); its machine-id travels along.
+        """Run a module of the collection on this Task's node.
 
-        What changes a node irreversibly takes ``fencing`` among its arguments: give it ``self.fencing``.
+        ``node`` is the name of another Node to run it on. The machine-id travels along. What changes a node
+        irreversibly takes ``fencing`` among its arguments: give it ``self.fencing``.
 
         Raises:
             NotReached: the node was not reached. CommandFailure: the module failed.
@@ -151,10 +165,13 @@ class TaskContext:
         return answer.result
 
     def module(self, name: str, arguments: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-        """Run any Ansible module, by its full name, on this Task's node, once that has been seen to be the right machine.
+        """Run any Ansible module, by its full name, on this Task's node.
+
+        The node is first checked to be the right machine.
 
         Raises:
-            CommandFailure: the node was not reached, the module failed, or it needs an action plugin, which only a role can run.
+            CommandFailure: the node was not reached, the module failed, or it needs an action plugin, which only a role
+            can run.
         """
         if not name.startswith("kubeadm.control_plane."):
             if action_loader.has_plugin(name):
@@ -163,7 +180,7 @@ class TaskContext:
         return self.call(name, arguments)
 
     def keep_output(self, output: t.Mapping[str, t.Any]) -> None:
-        """Keep what was run elsewhere than on the node in the Task's record."""
+        """Keep the output of a run on the controller in the record."""
         self._record.output(self.index, output)
 
     def hide(self, secrets: t.Mapping[str, bytes]) -> None:
@@ -171,7 +188,7 @@ class TaskContext:
         self._secrets.add(secrets)
 
     def connection_variables(self, node: str) -> dict[str, t.Any]:
-        """The variables that reach a Node's machine."""
+        """Return the variables that reach a Node's machine."""
         return self._caller.variables(self.machine(node))
 
     def run(
@@ -182,11 +199,12 @@ class TaskContext:
         node: t.Optional[str] = None,
         ok: t.Sequence[int] = (0,),
     ) -> Output:
-        """Run a program on the node, without a shell, to its end; it is kept in the Task's record.
+        """Run a program on the node to its end, without a shell.
 
-        It runs as a transient unit named after Task, command, attempt, step and program: after a kill it is found again, awaited,
-        and its result taken; it is never started twice. A command that runs several programs names each by a step of its own. A
-        person's ``retry`` begins a new attempt, which takes over what still runs of the one before, or ended and was not seen to.
+        It is kept in the Task's record. It runs as a transient unit named after Task, command, attempt, step and
+        program: after a kill it is found again, awaited, and its result taken; it is never started twice. A command
+        that runs several programs names each by a step of its own. The user's ``retry`` starts a new attempt, which
+        takes over a program of the attempt before that still runs, or that ended unobserved.
 
         Raises:
             CommandFailure: not reached, not ended within the time, or an exit status that isn't in ``ok``.
@@ -284,13 +302,15 @@ class TaskContext:
         return output
 
     def workload(self, reads: t.Sequence[Read], planner: Planner) -> dict[str, t.Any]:
-        """Read objects of the workload cluster on a control plane node that answers, and write what the planner says, by compare and swap.
+        """Read the workload cluster's objects and write the planner's plan.
+
+        It is done on a control plane Node that answers, by compare and swap.
 
         Returns:
             the plan's facts, with ``changed``, ``msg`` and ``warnings``.
 
         Raises:
-            CommandFailure: no node answers, or somebody else keeps writing there.
+            CommandFailure: no Node answers, or another client keeps writing there.
         """
         try:
             return swap.converge(self._ask_objects, self._control_planes(), reads, planner, self.check_lock)
@@ -306,16 +326,25 @@ class TaskContext:
         return self._asked(node, swap.MODULE, {**call, "fencing": self.fencing})
 
     def observe(self) -> dict[str, t.Any]:
-        """What the cluster says of itself now: the snapshot's ``workload`` part (etcd, pods, nodes, component health)."""
+        """Return the ``workload`` part of a new snapshot of the cluster.
+
+        It has etcd, pods, nodes and the components' health.
+        """
         found: dict[str, t.Any] = observe(self.objects, self._caller, now_rfc3339(), look_again=False)["workload"]
         return found
 
     def check_lock(self) -> None:
-        """Before anything irreversible. Raises the store's LostLock, which ends the run, where this run has lost the cluster's lock."""
+        """Check the cluster's lock before anything irreversible.
+
+        Raises the store's LostLock, which ends the run, where this run has lost it.
+        """
         self.plugin.check_lock(self.arguments)
 
     def secret(self, name: str) -> t.Optional[dict[str, bytes]]:
-        """A Secret of the store by its whole name, decoded; None where there is none. Its values are removed from all records from now on."""
+        """Return a Secret of the store, decoded; None where there is none.
+
+        ``name`` is its whole name. Its values are removed from all records from now on.
+        """
         found = self.objects.store.get(SECRET, self.objects.namespace, name)
         if found is None:
             return None
@@ -324,7 +353,7 @@ class TaskContext:
         return data
 
     def put_secret(self, name: str, data: t.Mapping[str, bytes]) -> None:
-        """Write a Secret whole; its values are removed from all records from now on."""
+        """Write a Secret whole and remove its values from all records."""
         self._secrets.add(data)
         encoded = {key: base64.b64encode(value).decode() for key, value in data.items()}
 
@@ -345,12 +374,12 @@ class TaskContext:
             self.objects.store.create(made)
 
     def forget_secret(self, name: str) -> None:
-        """Delete a Secret; one that isn't there is no error."""
+        """Delete a Secret; a missing one is no error."""
         if self.objects.store.get(SECRET, self.objects.namespace, name) is not None:
             self.objects.store.delete(SECRET, self.objects.namespace, name)
 
     def machine(self, node: str) -> Machine:
-        """How a Node's machine is reached."""
+        """Return a Node's machine and how it is reached."""
         return reach(self.objects, self.node_named(node))
 
     def _asked(self, node: str, module: str, arguments: dict[str, t.Any]) -> Answer:
@@ -358,7 +387,10 @@ class TaskContext:
 
 
 def reach(objects: ClusterObjects, node: NodeFacts) -> Machine:
-    """How a Node's machine is reached: by what the store knows of it, or as a host of the inventory."""
+    """Return a Node's machine and how it is reached.
+
+    It is reached as the store records it, or as a host of the inventory.
+    """
     if node.machine:
         known = objects.reach(node.machine)
         return dataclasses.replace(known, machine_id=known.machine_id or node.machine_id or None)

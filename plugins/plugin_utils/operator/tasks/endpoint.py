@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Asks whether a machine may leave the control plane's endpoint while a Task stops its API server."""
+"""Selection of the machines that leave the control plane's endpoint.
+
+A machine may leave it while a Task stops its API server.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ from .context import QUICK_LOOK, reach
 
 
 def may_have_left(cluster_objects: ClusterObjects, execution: Execution) -> bool:
-    """Whether a run of this Action may have taken a machine from behind the endpoint: a Task for which that is done was made."""
+    """Return whether a run of this Action may have removed endpoint servers.
+
+    It is so once a Task was made for which machines leave the endpoint.
+    """
     return any(_leaving(cluster_objects, execution, [each]) for each in execution.tasks)
 
 
@@ -29,9 +35,10 @@ def out_of_endpoint(
     execution: Execution,
     names: t.Sequence[str],
 ) -> list[str]:
-    """The machines that leave the endpoint while the Tasks of these names run.
+    """Return the machines that leave the endpoint while these Tasks run.
 
-    None leaves where no other one that stays behind the endpoint has an API server that is ready: what is served is then served by it alone.
+    None leaves where no machine that stays behind the endpoint has a ready API server: it may then be the only one that
+    serves requests.
     """
     behind = {each["name"] for each in endpoint_servers(cluster_objects)}
     found = [name for name in _leaving(cluster_objects, execution, names) if name in behind]
@@ -48,7 +55,10 @@ def out_of_endpoint(
 
 
 def _leaving(cluster_objects: ClusterObjects, execution: Execution, names: t.Sequence[str]) -> t.Sequence[str]:
-    """The machines that leave for the Tasks of these names; none where the store knows of no endpoint."""
+    """Return the machines that these Tasks need out of the endpoint.
+
+    None where the store knows of no endpoint.
+    """
     if cluster_objects.infrastructure_cluster is None:
         return ()
     return endpoint.leaving(execution.plan, [execution.tasks[name] for name in names])

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The cluster as planners see it: all its Nodes, also the workers, how each is reached, and what the cluster says of itself."""
+"""Facts of the cluster for planners, gathered from its API and nodes.
+
+They are all its Nodes with the workers, how each is reached, and the cluster's own configuration.
+"""
 
 from __future__ import annotations
 
@@ -41,15 +44,15 @@ _LOOK = {"name": "look"}
 
 
 def workers_group(cluster: str) -> str:
-    """The inventory group of a cluster's workers."""
+    """Return the name of the inventory group of a cluster's workers."""
     return re.sub(r"[^A-Za-z0-9_]", "_", cluster) + "_workers"
 
 
 class Facts:
-    """Asks a cluster what planners need.
+    """Collection of the facts that planners need of a cluster.
 
     Args:
-        objects: what the store has of it.
+        cluster_objects: the cluster's objects in the store.
         caller: reaches machines.
         hosts: the hosts of the inventory group of its workers.
     """
@@ -60,7 +63,7 @@ class Facts:
         self._hosts = tuple(hosts)
 
     def gather(self, root: Object) -> ClusterFacts:
-        """The facts for an Action; every Node that it needs was asked whether it answers."""
+        """Return the facts for an Action, with every needed Node probed."""
         workload = observe(self._objects, self._caller, now_rfc3339(), look_again=False)["workload"]
         facts = self._online(workload) if workload.get("reachable") else self._offline()
         if actions.what(root) == "renewCertificates":
@@ -131,7 +134,7 @@ class Facts:
         )
 
     def _machine(self, node: str, machine_id: str) -> str:
-        """The Machine of a Node: by its machine-id, else by its name."""
+        """Return a Node's Machine by its machine-id, else by its name."""
         for each in self._objects.machines:
             status = each.get("status") or {}
             if machine_id and status.get("machineID") == machine_id:
@@ -142,7 +145,10 @@ class Facts:
         return ""
 
     def _offline(self) -> ClusterFacts:
-        """No API answers: the control plane's Nodes as the store knows them, and the workers as the inventory does."""
+        """Return the facts of a cluster whose API does not answer.
+
+        The control plane's Nodes come from the store, the workers from the inventory.
+        """
         nodes = []
         for each in self._objects.bootstrapped_machines():
             status = each.get("status") or {}
@@ -179,7 +185,10 @@ class Facts:
         return bool(((config.get("clusterConfiguration") or {}).get("etcd") or {}).get("external"))
 
     def _extra(self) -> Object:
-        """What machines were made with and an upgrade must know again; and the time."""
+        """Return additional facts: ignored preflight errors, patches folder, and time.
+
+        The machines were made with these errors and patches, and an upgrade needs them again.
+        """
         ignored: set[str] = set()
         patches: set[str] = set()
         for machine in self._objects.machines:
@@ -199,7 +208,10 @@ class Facts:
         }
 
     def _certificates(self, facts: ClusterFacts) -> dict[str, str]:
-        """When certificates end, by "<Node>/<kubeadm's name>", of every Node that answers; the workers' kubelets' included."""
+        """Return the expiry times of the certificates of all reachable Nodes.
+
+        They go by "<Node>/<kubeadm's name>"; the workers' kubelets' certificates are included.
+        """
         found: dict[str, str] = {}
         for node in facts.nodes:
             if not node.machine and not node.inventory_host:
@@ -210,7 +222,10 @@ class Facts:
         return found
 
     def _probed(self, root: Object, facts: ClusterFacts) -> ClusterFacts:
-        """The facts, with every Node that the plan needs asked whether it answers, and as which machine."""
+        """Return the facts with every Node of the plan probed.
+
+        The probe gives whether the Node's machine answers, and its machine-id.
+        """
         wanted = {name for each in freeze.group_plans(root, facts) for name in each.nodes}
         why: dict[str, str] = {}
         nodes = []
@@ -237,7 +252,10 @@ class Facts:
 def nodes_now(
     cluster_objects: ClusterObjects, caller: MachineCaller, nodes: t.Sequence[NodeFacts]
 ) -> t.Optional[tuple[NodeNow, ...]]:
-    """The Nodes that the cluster has now, asked on a control plane Node of a plan; None where no API answers."""
+    """Return the cluster's present Nodes; None where no API answers.
+
+    A control plane Node of the plan is asked.
+    """
 
     def ask(name: str, call: dict[str, t.Any]) -> Answer:
         node = next(each for each in nodes if each.name == name)
@@ -267,7 +285,7 @@ def _image_version(pods: Object) -> str:
 
 
 def _etcd_versions(etcd: Object) -> dict[str, str]:
-    """The version that each member gave, by the member's name, which is its Node's."""
+    """Return each etcd member's version by its name, the Node's name."""
     statuses = etcd.get("statuses") or {}
     found = {
         str(each.get("name")): (statuses.get(each["id"]) or {}).get("version") for each in etcd.get("members") or []

@@ -1,11 +1,11 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The gate between two disruptive commands: what is not well of a Node, its control plane and etcd.
+"""Health gate between two disruptive commands: Node, control plane and etcd.
 
 Source: docs/reference/kubeadm_operator.md, "Beyond the proof of concept".
 
-The judgement is a function of what the Node was asked; nothing in it is remembered.
+The result is a function of the Node's present observation; nothing in it is remembered.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
 
 
 def wait_healthy(context: TaskContext, parameters: t.Mapping[str, t.Any]) -> None:
-    """Wait until the Node is Ready, its control plane answers, every etcd member is healthy, and versions are as wanted."""
+    """Wait until the Node, its control plane and etcd are healthy.
+
+    The Node is Ready, its components answer, every etcd member is healthy, and the versions are the requested ones.
+    """
     seconds = int(parameters["timeoutSeconds"])
     waiting = context.plugin.waiting(context.cluster, seconds)
     look = control_plane_problems if context.node.control_plane else worker_problems
@@ -39,7 +42,7 @@ def wait_healthy(context: TaskContext, parameters: t.Mapping[str, t.Any]) -> Non
 
 
 def control_plane_problems(context: TaskContext, kubelet: str, api_server: str) -> list[str]:
-    """What is not well of a control plane Node, asked on its own machine."""
+    """Return the problems of a control plane Node, observed on its machine."""
     try:
         answer = context.call("node_observe", QUICK_LOOK)
     except CommandFailure as failure:
@@ -48,7 +51,10 @@ def control_plane_problems(context: TaskContext, kubelet: str, api_server: str) 
 
 
 def judge(observation: t.Any, node: str, kubelet: str = "", api_server: str = "") -> list[str]:
-    """What is not well, by an observation of the Node's own machine: texts, none where all is well."""
+    """Return the problems in an observation of a control plane Node.
+
+    The observation is of the Node's own machine. There are none where all is healthy.
+    """
     workload = parse(observation, node)
     if not workload["reachable"]:
         return [f"its API server does not answer ({workload['message']})"]
@@ -68,7 +74,7 @@ def judge(observation: t.Any, node: str, kubelet: str = "", api_server: str = ""
 
 
 def version_of(image: str) -> str:
-    """The version in a component's image, "" where it has none."""
+    """Return the version in a component's image; "" without one."""
     found = re.search(r":(v\d+\.\d+\.\d+[^@]*)", image)
     return found.group(1).replace("_", "+") if found else ""
 
@@ -100,7 +106,10 @@ def _node(node: t.Optional[t.Mapping[str, t.Any]], kubelet: str) -> list[str]:
 
 
 def worker_problems(context: TaskContext, kubelet: str, api_server: str) -> list[str]:
-    """What is not well of a worker, asked of the API on any control plane Node that answers."""
+    """Return the problems of a worker, as the API reports its Node.
+
+    Any control plane Node that answers is asked.
+    """
     del api_server
     path = f"/api/v1/nodes/{context.node.name}"
     keep = ("status.conditions[].type", "status.conditions[].status", "status.nodeInfo.kubeletVersion")

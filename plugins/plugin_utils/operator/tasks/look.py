@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One look at an Action under way: its objects brought forward, and what is to be run next."""
+"""Observation of an Action under way: advanced objects, and the next step."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NODES_SECONDS = 5.0
 
 
 class Looks:
-    """Looks at one cluster's Actions, one after another."""
+    """Observations of one cluster's Actions, one after another."""
 
     def __init__(
         self,
@@ -39,7 +39,10 @@ class Looks:
         self._nodes: t.Optional[tuple[NodeNow, ...]] = None
 
     def look(self, root: Object) -> tuple[Execution, Step]:
-        """Compare an Action with its frozen plan and with the cluster's Nodes, write what needs no node, and return the next step."""
+        """Advance an Action and return it with its next step.
+
+        It is compared with its frozen plan and with the cluster's Nodes; what needs no node is written.
+        """
         if actions.finished(root):
             return self._executions.advance(root)
         plan = root["status"]["plan"]

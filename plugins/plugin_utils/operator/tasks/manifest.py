@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an Action changed, brought into the cluster's manifest, or printed where somebody else is to write it (as scaling does)."""
+"""Update of the cluster's manifest after an Action's changes.
+
+The change is written, or printed where the user is to write it (as scaling does).
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,10 @@ from ...records import control_plane_fields
 
 
 def follow_version(arguments: t.Mapping[str, t.Any], version: str) -> str:
-    """Set the manifest's spec.version; returns what was done, or is to be done by a person, in words."""
+    """Set the manifest's spec.version and return the result as text.
+
+    The text states what was done, or what the user has to do.
+    """
     manifests = arguments.get("manifests") or []
     names = (manifests, arguments["namespace"], arguments["cluster"])
     document = control_plane_fields.control_plane_document(*names) if manifests else None
@@ -43,7 +49,10 @@ def follow_version(arguments: t.Mapping[str, t.Any], version: str) -> str:
 
 
 def configuration_to_follow(arguments: t.Mapping[str, t.Any], patch: t.Mapping[str, t.Any]) -> str:
-    """What a person is to bring into the manifest of a changed ClusterConfiguration; "" where there is no manifest."""
+    """Return the ClusterConfiguration change that the user brings into the manifest.
+
+    It is a text; "" where there is no manifest.
+    """
     if not arguments.get("manifests"):
         return ""
     text = json.dumps(patch, indent=2, sort_keys=True)

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A cluster's Actions, TaskGroups and Tasks in the store: found, begun, and brought forward as far as no node is needed."""
+"""Progress of a cluster's Actions, TaskGroups and Tasks in the store.
+
+They are found, started, and advanced as far as no node is needed.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ STEP_LIMIT = 20_000
 
 
 class Executions:
-    """The Actions of one cluster, with whatever was made from them."""
+    """Actions of one cluster, with all objects made from them."""
 
     def __init__(self, store: Store, namespace: str, cluster: str) -> None:
         self.store = store
@@ -32,7 +35,7 @@ class Executions:
         self._uid = origin.uid(store.get(CLUSTER, namespace, cluster) or {})
 
     def roots(self) -> list[Object]:
-        """The Actions and the detached TaskGroups and Tasks of this cluster, the oldest first."""
+        """Return the cluster's Actions and detached TaskGroups and Tasks, oldest first."""
         found = []
         for kind in actions.KINDS:
             for each in self.store.list(actions.kind_ref(kind), self.namespace, {CLUSTER_LABEL: self.cluster}):
@@ -41,11 +44,14 @@ class Executions:
         return sorted(found, key=lambda each: (str(each["metadata"]["creationTimestamp"]), each["metadata"]["name"]))
 
     def unfinished(self) -> list[Object]:
-        """Those that have begun and not ended."""
+        """Return the started, unfinished Actions and detached TaskGroups and Tasks."""
         return [each for each in self.roots() if actions.under_way(each, self._uid)]
 
     def find(self, name: str) -> t.Optional[Object]:
-        """The Action, or detached TaskGroup or Task, of that name; fails where it is another cluster's."""
+        """Return the Action, detached TaskGroup or Task of a name.
+
+        None where there is none. Raises ControlPlaneFailure where it is another cluster's.
+        """
         for kind in actions.KINDS:
             found = self.store.get(actions.kind_ref(kind), self.namespace, name)
             if found is None or not actions.detached(found):
@@ -60,7 +66,10 @@ class Executions:
         return None
 
     def needed(self, name: str) -> Object:
-        """The Action of that name; without a name the one that has begun and not ended. Fails where there is none, or several."""
+        """Return the Action of a name, or the only unfinished one.
+
+        Raises ControlPlaneFailure where there is none, or several without a name.
+        """
         if name:
             found = self.find(name)
             if found is None:
@@ -79,7 +88,7 @@ class Executions:
         return under_way[0]
 
     def new_name(self, kind: str) -> str:
-        """A name for a new Action: <cluster>-<kind>-<number>."""
+        """Return a name for a new Action: <cluster>-<kind>-<number>."""
         words = "".join(f"-{each.lower()}" if each.isupper() else each for each in kind)
         number = 1
         while self.store.get(actions.kind_ref(actions.ACTION), self.namespace, f"{self.cluster}-{words}-{number}"):
@@ -87,15 +96,18 @@ class Executions:
         return f"{self.cluster}-{words}-{number}"
 
     def put(self, obj: Object) -> Object:
-        """Store a person's object."""
+        """Create the user's object in the store."""
         return self.store.create(freeze.new_root(obj, self.cluster, self.namespace))
 
     def put_spec(self, root: Object, spec: Object) -> Object:
-        """Bring a person's object, as it was read, into the one form."""
+        """Store a user's object again, with its spec in the hub form."""
         return self.store.update({**copy.deepcopy(root), "spec": spec})
 
     def begin(self, root: Object, plan: Object) -> Object:
-        """Freeze an object's plan; from now on it is under way."""
+        """Store an object's frozen plan, which starts it.
+
+        Without anything to do, and with DryRun, it is complete at once.
+        """
         now = now_rfc3339()
 
         def change(stored: Object) -> None:
@@ -112,7 +124,7 @@ class Executions:
         return self.store.modify(actions.kind_ref(root["kind"]), self.namespace, root["metadata"]["name"], change)
 
     def give_up(self, root: Object) -> Object:
-        """End an object that has never begun."""
+        """Abort an object that has never started."""
 
         def change(stored: Object) -> None:
             stored["status"] = {**(stored.get("status") or {}), "abortTime": now_rfc3339(), "clusterUID": self._uid}
@@ -121,7 +133,7 @@ class Executions:
         return self.store.modify(actions.kind_ref(root["kind"]), self.namespace, root["metadata"]["name"], change)
 
     def load(self, root: Object, nodes: t.Optional[tuple[NodeNow, ...]] = None) -> Execution:
-        """An Action with everything that was made from it."""
+        """Return an Action with all objects made from it."""
         metadata = root["metadata"]
         root = self.store.get(actions.kind_ref(root["kind"]), self.namespace, metadata["name"]) or root
         labels = {actions.LABEL_UID: origin.uid(root)}
@@ -150,9 +162,10 @@ class Executions:
         return tuple(found)
 
     def advance(self, root: Object, nodes: t.Optional[tuple[NodeNow, ...]] = None) -> tuple[Execution, Step]:
-        """Do whatever needs no node, object by object, until something is to be run or the run ends; then write what people see.
+        """Advance an Action until a Task can run or the run ends.
 
-        Every write stands by itself: whatever a killed run has left undone, the next one finds and does.
+        Every step that needs no node is done here, object by object; then the status is written. Every write is
+        complete by itself: what a killed run has left undone, the next one finds and does.
         """
         for _round in range(STEP_LIMIT):
             execution = self.load(root, nodes)
@@ -164,7 +177,7 @@ class Executions:
         raise ControlPlaneFailure(f"{actions.label(root)} came to no end after {STEP_LIMIT} steps; this is a bug.")
 
     def create_tasks(self, execution: Execution, step: Step) -> list[Object]:
-        """Make the Tasks that a step says; returns them."""
+        """Create the Tasks of a step and return them."""
         group = t.cast(Object, step.group)
         owner = t.cast(Object, execution.group_object(group))
         return [

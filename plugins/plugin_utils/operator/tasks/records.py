@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a Task keeps of itself in the store: its commands, their output without secrets, exit codes, start and end."""
+"""Status of a Task in the store: commands, outputs and times.
+
+The outputs are stored with their exit codes and without secrets.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +24,13 @@ _SHORTEST_SECRET = 8
 
 
 class Secrets:
-    """The values of Secrets that a Task has seen, which are taken out of everything that it keeps or shows."""
+    """Values of Secrets that are redacted from a Task's records and messages."""
 
     def __init__(self) -> None:
         self._values: set[str] = set()
 
     def add(self, data: t.Mapping[str, bytes]) -> None:
-        """Register a Secret's values, as they are and in base64."""
+        """Register a Secret's values, as plain text and in base64."""
         for value in data.values():
             text = value.decode("utf-8", "ignore").strip()
             for each in (text, base64.b64encode(value).decode(), *text.splitlines()):
@@ -36,14 +39,14 @@ class Secrets:
                     self._values.add(each)
 
     def remove(self, text: str) -> str:
-        """A text without them, and without whatever else looks like a secret."""
+        """Return a text with these values and other likely secrets redacted."""
         for value in sorted(self._values, key=len, reverse=True):
             text = text.replace(value, "[redacted]")
         return redact(text)
 
 
 class TaskRecord:
-    """Writes a Task's status as it goes on; every call is durable when it returns."""
+    """Writer of a Task's status while it runs; every call is durable."""
 
     def __init__(self, store: Store, namespace: str, name: str, secrets: Secrets) -> None:
         self._store = store
@@ -52,7 +55,7 @@ class TaskRecord:
         self._secrets = secrets
 
     def begin(self) -> Object:
-        """The Task begins, or goes on."""
+        """Record that the Task starts or resumes."""
 
         def change(status: Object) -> None:
             status.setdefault("startTime", now_rfc3339())
@@ -64,7 +67,7 @@ class TaskRecord:
         return self._modify(change)
 
     def begin_command(self, index: int, name: str) -> Object:
-        """A command begins, or is begun again."""
+        """Record that a command starts, or starts again."""
 
         def change(status: Object) -> None:
             status["currentCommand"] = index + 1
@@ -77,7 +80,7 @@ class TaskRecord:
         return self._modify(change)
 
     def end_command(self, index: int) -> Object:
-        """A command has succeeded."""
+        """Record that a command succeeded."""
 
         def change(status: Object) -> None:
             _record(status, index)["completionTime"] = now_rfc3339()
@@ -85,7 +88,7 @@ class TaskRecord:
         return self._modify(change)
 
     def fail(self, index: int, name: str, message: str) -> Object:
-        """A command has failed, and its Task with it (docs/reference/kubeadm_operator.md, "Status and phases")."""
+        """Record that a command, and so its Task, failed (docs/reference/kubeadm_operator.md, "Status and phases")."""
         message = self._secrets.remove(message)
 
         def change(status: Object) -> None:
@@ -95,7 +98,7 @@ class TaskRecord:
         return self._modify(change)
 
     def fail_before(self, reason: str, message: str) -> Object:
-        """The Task can't be gone on with at all."""
+        """Record that the Task can't resume at all."""
 
         def change(status: Object) -> None:
             status.update(errorReason=reason, errorMessage=message, paused=True)
@@ -103,7 +106,7 @@ class TaskRecord:
         return self._modify(change)
 
     def complete(self) -> Object:
-        """All commands are done."""
+        """Record that all commands succeeded."""
 
         def change(status: Object) -> None:
             status["completionTime"] = now_rfc3339()
@@ -111,7 +114,7 @@ class TaskRecord:
         return self._modify(change)
 
     def note(self, index: int, text: str) -> None:
-        """Keep a line; the same line twice is kept once."""
+        """Record a line of text; the same line is kept once."""
         text = self._secrets.remove(text)
 
         def change(status: Object) -> None:
@@ -122,7 +125,7 @@ class TaskRecord:
         self._modify(change)
 
     def output(self, index: int, output: t.Mapping[str, t.Any]) -> None:
-        """Keep what a program left; one that was found again is kept once."""
+        """Record a program's output; a program found again is kept once."""
         kept = {key: self._secrets.remove(each) if isinstance(each, str) else each for key, each in output.items()}
         kept["argv"] = [self._secrets.remove(each) for each in kept["argv"]]
 
@@ -146,7 +149,10 @@ class TaskRecord:
 
 
 def next_command(task: t.Mapping[str, t.Any]) -> int:
-    """The place, from 0, of the command that a Task is at: a run may have died right after the one before had ended."""
+    """Return the index, from 0, of a Task's current command.
+
+    A completed command is passed over: a run may have died before it recorded the next one.
+    """
     status = task["status"]
     index = int(status["currentCommand"]) - 1
     records = status.get("commands") or []
@@ -163,7 +169,9 @@ def _record(status: Object, index: int) -> Object:
 
 
 def recover(task: Object, now: str) -> None:
-    """Do once what a person said of a failed Task, in place: run its command again, or leave it out.
+    """Apply the requested recovery of a failed Task once, in place.
+
+    Its command is run again or skipped; the request is removed from the spec.
 
     Source: docs/reference/kubeadm_operator.md, "Recovery".
     """
@@ -192,7 +200,7 @@ def recover(task: Object, now: str) -> None:
 
 
 def leave_out(task: Object, now: str) -> None:
-    """End a Task whose Node a person left out, in place."""
+    """Complete a Task whose Node the user left out, in place."""
     status = task.setdefault("status", {})
     for key in ("errorReason", "errorMessage"):
         status.pop(key, None)

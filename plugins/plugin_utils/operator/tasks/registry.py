@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the commands of Tasks are run: one file for each family, each with a REGISTRY of functions by the command's name."""
+"""Registry of the functions that run commands, by the command's name.
+
+Each family of commands has one file with a REGISTRY of its own.
+"""
 
 from __future__ import annotations
 

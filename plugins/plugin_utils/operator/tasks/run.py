@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs Tasks: each one's commands in their order, its status saved after each; several at a time within a disruption budget."""
+"""Runner of Tasks: commands in their order, status saved after each.
+
+Several Tasks run at a time within a disruption budget.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ _BROKEN = 4
 
 
 class TaskRunner:
-    """Runs an Action's Tasks for an Ansible action."""
+    """Runner of an Action's Tasks for an Ansible action."""
 
     def __init__(
         self, plugin: ControlPlaneAction, arguments: dict[str, t.Any], cluster_objects: ClusterObjects, root: Object
@@ -39,7 +42,10 @@ class TaskRunner:
         self._executions = Executions(cluster_objects.store, cluster_objects.namespace, cluster_objects.name)
 
     def run(self, names: t.Sequence[str]) -> list[str]:
-        """Run these Tasks, and whatever of the same group the budget lets begin beside them; returns the names of all that were run."""
+        """Run these Tasks and return the names of all that were run.
+
+        Other Tasks of the same group start beside them as far as the disruption budget allows.
+        """
         execution = self._executions.load(self._root)
         group = flow.current_group(execution)
         if group is None or (len(names) == 1 and int(group["maxUnavailable"]) == 1):
@@ -49,7 +55,10 @@ class TaskRunner:
         return self._beside_each_other(list(names), group)
 
     def _beside_each_other(self, waiting: list[str], group: t.Mapping[str, t.Any]) -> list[str]:
-        """A process for each Task, which writes the store by itself: what one does never waits for another."""
+        """Run each Task in a process of its own; return all names.
+
+        Each process writes the store by itself, so that no Task waits for another.
+        """
         busy: dict[int, str] = {}
         ran: list[str] = []
         codes: dict[str, int] = {}
@@ -102,7 +111,9 @@ class TaskRunner:
             os._exit(code)
 
     def run_one(self, name: str) -> bool:
-        """Run a Task from the command at which it is; returns whether it came to its end. What fails is kept in its record.
+        """Run a Task from its current command; return whether it succeeded.
+
+        A failure is kept in its record.
 
         Raises:
             LostLock: this run has lost the cluster's lock; nothing was written about it.
@@ -143,7 +154,7 @@ class TaskRunner:
         return True
 
     def _error(self, task: Object, index: int, descriptor: t.Mapping[str, t.Any], secrets: Secrets) -> str:
-        """Run a command; why it failed, "" where it didn't."""
+        """Run a command and return its error; "" without one."""
         (name,) = descriptor
         run = operator_commands.REGISTRY.get(name)
         if run is None or name not in catalogue.COMMANDS:

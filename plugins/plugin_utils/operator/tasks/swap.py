@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Objects of the workload cluster read on one of several nodes, worked out here, and written there by compare and swap."""
+"""Compare-and-swap of the workload cluster's objects, through one of several Nodes.
+
+They are read there, the plan is computed here, and its writes are made there.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ Ask = t.Callable[[str, dict[str, t.Any]], Answer]
 
 
 class SwapFailure(Exception):
-    """What was to be written could not be: why, and how much was."""
+    """Failure to write objects: the reason, and the number of writes made."""
 
 
 def converge(
@@ -29,7 +32,7 @@ def converge(
     planner: Planner,
     check_lock: t.Callable[[], None],
 ) -> dict[str, t.Any]:
-    """Bring objects to what a planner works out from them.
+    """Bring objects to the state that a planner computes.
 
     Args:
         ask: calls a Node.
@@ -42,7 +45,7 @@ def converge(
         the plan's facts, ``msg``, ``warnings`` and ``changed``.
 
     Raises:
-        SwapFailure: no Node answers, the API refused, or somebody else keeps writing there.
+        SwapFailure: no Node answers, the API refused, or another client keeps writing there.
     """
     wanted = {"read": [{"path": each.path, "keep": list(each.keep)} for each in reads]}
     changed, conflict = False, ""
@@ -69,7 +72,10 @@ def converge(
 
 
 def read(ask: Ask, nodes: t.Sequence[str], reads: t.Sequence[Read]) -> dict[str, t.Any]:
-    """Objects by path, None where there is none. Raises SwapFailure where no Node answers, or with what no Kubernetes does."""
+    """Return objects by path, None for each that doesn't exist.
+
+    Raises SwapFailure where no Node answers, or with an answer that no Kubernetes gives.
+    """
     wanted = {"read": [{"path": each.path, "keep": list(each.keep)} for each in reads]}
     try:
         return {**dict.fromkeys(each.path for each in reads), **objects_of(_asked(ask, nodes, wanted))}

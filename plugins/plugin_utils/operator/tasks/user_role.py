@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A role of the user's own, run on one node by a playbook run of its own; its output is kept as any program's is."""
+"""Run of a user's own role on one node.
+
+The role has an ansible-playbook run of its own; its output is kept as any program's is.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +27,20 @@ _KEPT = 16 * 1024
 
 
 class _Data(dict[str, t.Any]):
-    """A mapping whose texts are no templates, at any depth."""
+    """Mapping whose texts are no templates, at any depth."""
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes YAML for ansible-playbook, which takes every text for a template that isn't marked."""
+    """YAML writer for ansible-playbook that marks data as no templates.
+
+    ansible-playbook takes every text for a template that isn't marked.
+    """
 
     def ignore_aliases(self, data: t.Any) -> bool:
-        """Write everything out: an alias would carry the mark of its anchor, or lack it."""
+        """Return True, so that the YAML has no aliases.
+
+        An alias would carry the mark of its anchor, or lack it.
+        """
         del data
         return True
 
@@ -40,13 +49,14 @@ _Dumper.add_representer(_Data, lambda dumper, data: dumper.represent_mapping("!u
 
 
 class RoleRun:
-    """One role on the Task's node.
+    """Run of one role on the Task's node.
 
-    It ends with the process that runs it, and when that has lost the cluster's lock: the next run begins it anew, which is what roles are
-    made for, and never has it beside itself. Only its output's ends are kept, for it runs on the controller.
+    It ends with the process that runs it, and when that has lost the cluster's lock: the next run starts it again,
+    which is what roles are made for, and never has it beside itself. Only its output's ends are kept, for it runs on
+    the controller.
 
-    What ansible-playbook reads from a file it trusts as a template. So all that comes from an Action, the store or a node is marked
-    as data, and nothing else is written but this file's own words.
+    What ansible-playbook reads from a file it trusts as a template. So all that comes from an Action, the store or a
+    node is marked as data, and nothing else is written but this file's own words.
     """
 
     def __init__(self, context: TaskContext, parameters: t.Mapping[str, t.Any]) -> None:
@@ -54,7 +64,10 @@ class RoleRun:
         self._parameters = parameters
 
     def run(self) -> None:
-        """Run it to its end. Raises CommandFailure where it fails or takes too long."""
+        """Run the role to its end.
+
+        Raises CommandFailure where it fails or takes too long.
+        """
         context = self._context
         started = context.now()
         role = str(self._parameters["name"])
@@ -89,7 +102,10 @@ class RoleRun:
         return variables
 
     def _inventory(self, folder: str, variables: dict[str, t.Any]) -> str:
-        """Return the path of the inventory, which is in memory: it may have a password."""
+        """Return the path of the inventory, kept in memory for its passwords.
+
+        Where the controller has no files in memory, it is a file on the disk, and variables with secrets are refused.
+        """
         node = self._context.node.name
         secrets = inventory_connection.secrets(variables)
         self._context.hide(secrets)
@@ -173,7 +189,10 @@ class RoleRun:
 
 
 def _yaml(content: t.Any) -> bytes:
-    """Return YAML of JSON types, whatever Ansible made of them, with the marks of data."""
+    """Return content as YAML with the marks of data.
+
+    Whatever Ansible made of the content becomes JSON types.
+    """
     return str(yaml.dump(_plain(content), Dumper=_Dumper, sort_keys=False)).encode()
 
 

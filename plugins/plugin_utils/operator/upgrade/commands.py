@@ -1,8 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The commands for upgrade of kubeadm, the control plane's components, kubelet and kubectl, and those that every Action shares:
-preflight, waitHealthy, restartComponent, kubectlDrain, kubectlUncordon.
+"""Commands of an upgrade, and the commands that every Action shares.
+
+An upgrade is of kubeadm, the control plane's components, kubelet and kubectl. Shared are preflight, waitHealthy,
+restartComponent, kubectlDrain and kubectlUncordon.
 
 Sources: docs/reference/kubeadm_operator.md, "Commands"; docs/reference/kubeadm.md, "Upgrading".
 """
@@ -28,12 +30,15 @@ _REVISION = r"sha256:[0-9a-f]{64}"
 
 
 def version_parameter() -> Parameter:
-    """A Kubernetes version that a command has to be given."""
+    """Return the parameter for a command's required Kubernetes version."""
     return Parameter(required=True, pattern=_VERSION, pattern_words="a version of the form v1.30.2")
 
 
 def binaries_errors(binaries: Any, path: str) -> list[FieldError]:
-    """What is wrong with where the binaries come from: ``{source: packages, packageVersion}`` or ``{source: files, path}``."""
+    """Return the errors in the source of the binaries.
+
+    It is ``{source: packages, packageVersion}`` or ``{source: files, path}``.
+    """
     if not isinstance(binaries, Mapping):
         return [FieldError(path, None, "must be a mapping", "Write such as {source: packages}.")]
     source = binaries.get("source", PACKAGES)
@@ -86,7 +91,10 @@ _DNF = ("red hat", "centos", "rocky", "alma", "fedora", "oracle", "amazon")
 
 
 def _installation(names: tuple[str, ...], parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
-    """The lines that install these programs at a version; of a system that is neither family's, both."""
+    """Return the lines that install these programs at a version.
+
+    For an operating system that is of neither family, apt's nor dnf's, they are both.
+    """
     version, binaries = str(parameters["version"]), parameters["binaries"]
     if binaries.get("source", PACKAGES) == FILES:
         folder = str(binaries["path"]).replace("{version}", version)
@@ -118,7 +126,7 @@ def _kubelet_and_kubectl(parameters: Mapping[str, Any], node: NodeFacts) -> tupl
 
 
 def upgrade_arguments(parameters: Mapping[str, Any]) -> list[str]:
-    """The flags of ``kubeadm upgrade apply`` and ``node`` that the parameters ask for."""
+    """Return the flags of ``kubeadm upgrade apply`` and ``node`` for these parameters."""
     words = []
     if parameters["ignorePreflightErrors"]:
         words.append(f"--ignore-preflight-errors={','.join(parameters['ignorePreflightErrors'])}")

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan of an upgrade in place: what is refused, and which Nodes get which commands in which order.
+"""Planner of an upgrade in place: refusals, Nodes, commands, and their order.
 
 Source: docs/reference/kubeadm.md, "Upgrading".
 """
@@ -45,7 +45,10 @@ _FIELDS: Mapping[str, Parameter] = {
 
 
 def validate(spec: Mapping[str, Any], path: str) -> list[FieldError]:
-    """What is wrong with ``spec.upgrade``, whatever the cluster. ``kubernetesVersion`` is the later name of ``targetVersion``."""
+    """Return the errors in ``spec.upgrade``, whatever the cluster.
+
+    ``kubernetesVersion`` is the later name of ``targetVersion``.
+    """
     found = []
     for name in sorted(set(spec) - set(_FIELDS)):
         rule = f"an upgrade has no such field (it has: {', '.join(sorted(_FIELDS))})"
@@ -67,15 +70,16 @@ def validate(spec: Mapping[str, Any], path: str) -> list[FieldError]:
 
 
 def target_of(spec: Mapping[str, Any]) -> str:
-    """The version that an Action asks for."""
+    """Return the version that an Action requests."""
     return str(spec.get("targetVersion") or spec.get("kubernetesVersion"))
 
 
 def plan(spec: Mapping[str, Any], cluster: ClusterFacts) -> tuple[GroupPlan, ...]:
-    """The TaskGroups of an upgrade: half-upgraded Nodes first, one ``kubeadm upgrade apply``, the others, the workers.
+    """Return the TaskGroups of an upgrade.
 
-    What the store says of versions follows with each Node, and of the control plane when all of its Nodes are done. Nodes at the version
-    already have no Task; nothing left to do is no TaskGroup.
+    Half-upgraded Nodes come first, then one ``kubeadm upgrade apply``, the other control plane Nodes, and the workers.
+    The versions in the store follow with each Node, and the control plane's when all of its Nodes are done. Nodes at
+    the version already have no Task; nothing left to do is no TaskGroup.
 
     Raises:
         RefusedAction: the version can't be upgraded to from here, or a Node is in no state for it.
@@ -127,7 +131,7 @@ def plan(spec: Mapping[str, Any], cluster: ClusterFacts) -> tuple[GroupPlan, ...
 
 
 class _Steps:
-    """The commands of an upgrade's TaskGroups."""
+    """Commands of an upgrade's TaskGroups."""
 
     def __init__(self, spec: Mapping[str, Any], target: str, cluster: ClusterFacts) -> None:
         self._spec = spec
@@ -146,7 +150,10 @@ class _Steps:
             self._flags["patches"] = str(cluster.extra[EXTRA_PATCHES])
 
     def group(self, name: str, nodes: Sequence[NodeFacts], verb: str, *, gate: bool) -> GroupPlan:
-        """One TaskGroup. ``gate``: the Nodes have to be healthy before anything is done to them."""
+        """Return one TaskGroup of an upgrade.
+
+        ``gate``: the Nodes have to be healthy before anything is done to them.
+        """
         version = {"version": self._target}
         binaries = {**version, "binaries": dict(self._spec["binaries"])} if self._spec.get("binaries") else version
         worker = not nodes[0].control_plane
@@ -177,7 +184,10 @@ class _Steps:
         return GroupPlan(name, tuple(each.name for each in nodes), tuple(steps), policy, at_once)
 
     def _drained(self, nodes: Sequence[NodeFacts]) -> bool:
-        """As the spec says; else where a kubelet changes its minor version, and its pods have somewhere to go.
+        """Return whether the Nodes are drained.
+
+        The spec decides; else they are where a kubelet changes its minor version, and its pods can move to another
+        Node.
 
         Source: docs/reference/kubeadm.md, "Upgrading".
         """
@@ -189,7 +199,7 @@ class _Steps:
 
 
 def _version(text: str) -> Version | None:
-    """What a Node reports, None where that is no version."""
+    """Return the version that a Node reports; None for an invalid text."""
     try:
         return parse(text)
     except ValueError:
@@ -205,12 +215,12 @@ def _done(node: NodeFacts, target: Version) -> bool:
 
 
 def _begun(node: NodeFacts, target: Version) -> bool:
-    """Whether an upgrade to this version was begun on a control plane Node and not finished."""
+    """Return whether a control plane Node's upgrade to this version is unfinished."""
     return _same(node.api_server_version, target) != _same(node.kubelet_version, target)
 
 
 def _require_configuration(target: Version, cluster: ClusterFacts) -> Version | None:
-    """The version in kubeadm-config, which the new kubeadm must be able to read."""
+    """Return the version in kubeadm-config; refuse what the new kubeadm can't read."""
     if not cluster.cluster_configuration:
         rule = "the cluster keeps no ConfigMap kubeadm-config, without which kubeadm does not upgrade"
         fix = "Upload it: kubeadm init phase upload-config kubeadm --config FILE."
@@ -250,9 +260,10 @@ def _require_versions(target: Version, cluster: ClusterFacts) -> None:
 
 
 def require_etcd(version: str, cluster: ClusterFacts, path: str) -> None:
-    """Refuse kubeadm's upgrade to a Kubernetes version whose etcd the cluster's members are too old for (docs/upgrade_in_place.md).
+    """Refuse a Kubernetes version that etcd's members are too old for (docs/upgrade_in_place.md).
 
-    A member that gave no version counts as the one that its Node's kubeadm chose. ``path`` is the field that asks for the version.
+    The refusal is of kubeadm's upgrade to it. A member that gave no version counts as the one that its Node's kubeadm
+    chose. ``path`` is the field that requests the version.
 
     Raises:
         RefusedAction: a member is too old.
@@ -316,7 +327,9 @@ def _require_ready(target: Version, selected: Sequence[NodeFacts]) -> None:
 def _require_api_servers_first(
     target: Version, cluster: ClusterFacts, upgraded: Sequence[NodeFacts], workers: Sequence[NodeFacts]
 ) -> None:
-    """No kubelet may be newer than any API server, also not for as long as an Action takes.
+    """Refuse an upgrade that leaves a kubelet newer than any API server.
+
+    That holds also for as long as an Action takes.
 
     Source: docs/reference/kubeadm.md, "Version skew".
     """

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the commands of an upgrade are run, and those that every Action shares."""
+"""Functions that run an upgrade's commands and those shared by every Action."""
 
 from __future__ import annotations
 
@@ -25,19 +25,25 @@ _NOT_HERE = ("ControlPlane", "Port-", "KubeadmVersion", "KubeletVersion")
 
 
 def once(context: TaskContext) -> str:
-    """Names this command of this Task and attempt, so that a node knows what it has done for it already."""
+    """Return the key of this command's attempt for the node's records.
+
+    By it a node knows what it has done for the command already. It names command, Task and attempt.
+    """
     metadata = context.task["metadata"]
     return f"{metadata['name']}/{origin.uid(context.task)}/{context.index}/{attempt_of(context)}"
 
 
 def attempt_of(context: TaskContext) -> int:
-    """How often a person has had this command begun, from 1."""
+    """Return the attempt's number of this command, from 1."""
     records = (context.task.get("status") or {}).get("commands") or []
     return int((records[context.index] if context.index < len(records) else {}).get("attempt") or 1)
 
 
 def preflight(context: TaskContext, parameters: Parameters) -> None:
-    """The node answers, kubeadm tells its version, and nothing that a control plane node needs, of the version to come, is missing."""
+    """Check that the node answers and is fit for the new version.
+
+    kubeadm reports its version, and a control plane Node lacks nothing that the new version needs.
+    """
     context.run([KUBEADM, "version", "--output=short"], step="version", timeout_seconds=60)
     if not context.node.control_plane:
         return
@@ -56,12 +62,12 @@ def preflight(context: TaskContext, parameters: Parameters) -> None:
 
 
 def upgrade_kubeadm(context: TaskContext, parameters: Parameters) -> None:
-    """Install kubeadm at the version."""
+    """Install kubeadm at the requested version."""
     _install(context, parameters, [KUBEADM])
 
 
 def upgrade_kubelet_and_kubectl(context: TaskContext, parameters: Parameters) -> None:
-    """Install both at the version; the kubelet is restarted."""
+    """Install kubelet and kubectl at the requested version; restart the kubelet."""
     context.check_lock()
     _install(context, parameters, ["kubelet", "kubectl"])
 
@@ -82,7 +88,7 @@ def _install(context: TaskContext, parameters: Parameters, names: list[str]) -> 
 
 
 def kubeadm_upgrade_plan(context: TaskContext, parameters: Parameters) -> None:
-    """kubeadm's own checks, which change nothing."""
+    """Run `kubeadm upgrade plan`: kubeadm's own checks, which change nothing."""
     words = [KUBEADM, "upgrade", "plan", parameters["version"]]
     if parameters["ignorePreflightErrors"]:
         words.append(f"--ignore-preflight-errors={','.join(parameters['ignorePreflightErrors'])}")
@@ -90,7 +96,10 @@ def kubeadm_upgrade_plan(context: TaskContext, parameters: Parameters) -> None:
 
 
 def kubeadm_upgrade_apply(context: TaskContext, parameters: Parameters) -> None:
-    """The first control plane Node, and what the cluster keeps of its configuration."""
+    """Run `kubeadm upgrade apply` on the first control plane Node.
+
+    It upgrades the configuration that the cluster keeps, too.
+    """
     context.check_lock()
     # It can be run again at any point, and is: what it uploads first says nothing of what it does last.
     words = [KUBEADM, "upgrade", "apply", parameters["version"], "--yes", *upgrade_arguments(parameters)]
@@ -99,7 +108,7 @@ def kubeadm_upgrade_apply(context: TaskContext, parameters: Parameters) -> None:
 
 
 def kubeadm_upgrade_node(context: TaskContext, parameters: Parameters) -> None:
-    """Another control plane Node, or a worker."""
+    """Run `kubeadm upgrade node` on another control plane Node or a worker."""
     context.check_lock()
     words = [KUBEADM, "upgrade", "node", *upgrade_arguments(parameters)]
     context.run(words, step="node", timeout_seconds=APPLY_SECONDS)
@@ -107,7 +116,10 @@ def kubeadm_upgrade_node(context: TaskContext, parameters: Parameters) -> None:
 
 
 def _prune_backups(context: TaskContext) -> None:
-    """Keep what kubeadm's upgrades leave on the node in bounds. An upgrade that is done doesn't fail for it."""
+    """Delete older backups that kubeadm's upgrades left on the node.
+
+    An upgrade that is done doesn't fail for it.
+    """
     try:
         done = context.call("kubeadm_backups", {"fencing": context.fencing})
     except CommandFailure as failure:
@@ -118,7 +130,10 @@ def _prune_backups(context: TaskContext) -> None:
 
 
 def restart_component(context: TaskContext, parameters: Parameters) -> None:
-    """Restart a static pod of this Node; etcd only where the others hold the quorum."""
+    """Restart a static pod of this Node.
+
+    etcd is restarted only where the other members hold the quorum, unless ``offline``.
+    """
     context.check_lock()
     component, offline = str(parameters["component"]), bool(parameters["offline"])
     call = {
@@ -134,7 +149,10 @@ def restart_component(context: TaskContext, parameters: Parameters) -> None:
 
 
 def through_others(context: TaskContext, module: str, call: dict[str, t.Any]) -> dict[str, t.Any]:
-    """Run a module on another control plane Node that answers, by name; on the own one where there is no other."""
+    """Run a module on another control plane Node that answers.
+
+    The others are tried by name, and this Node last.
+    """
     names = [each.name for each in context.nodes if each.control_plane and each.name != context.node.name]
     failures = []
     for name in [*names, *([context.node.name] if context.node.control_plane else [])]:
@@ -150,7 +168,10 @@ def _was_unschedulable(context: TaskContext) -> bool:
 
 
 def kubectl_drain(context: TaskContext, parameters: Parameters) -> None:
-    """Cordon the Node and evict its pods; within the bound, else it fails and the Node stays cordoned."""
+    """Cordon the Node and evict its pods within the time limit.
+
+    Otherwise it fails, and the Node stays cordoned.
+    """
     name, bound = context.node.name, int(parameters["timeoutSeconds"])
     call = {
         "name": name,
@@ -182,7 +203,10 @@ def kubectl_drain(context: TaskContext, parameters: Parameters) -> None:
 
 
 def kubectl_uncordon(context: TaskContext, parameters: Parameters) -> None:
-    """Make the Node schedulable again, unless it was not before the Action began."""
+    """Make the Node schedulable again.
+
+    A Node that was unschedulable before the Action started stays so.
+    """
     del parameters
     name = context.node.name
     if _was_unschedulable(context):
