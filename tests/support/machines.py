@@ -52,8 +52,11 @@ class Machines:
         secret = next(
             each for each in self._workspace.objects("Secret") if each["metadata"]["name"] == f"{self._cluster}-ssh"
         )
-        key.touch(mode=0o600)
-        key.write_bytes(base64.b64decode(secret["data"]["ssh-privatekey"]))
+        private = base64.b64decode(secret["data"]["ssh-privatekey"])
+        # Written once: an ssh that was started before may be reading it.
+        if not key.exists() or key.read_bytes() != private:
+            key.touch(mode=0o600)
+            key.write_bytes(private)
         host = self.infrastructure(name)["status"]["connection"]["host"]
         known = ("StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "LogLevel=ERROR", "ConnectTimeout=5")
         return ["ssh", "-i", str(key), *(word for each in known for word in ("-o", each)), f"root@{host}"]
@@ -74,17 +77,7 @@ class Machines:
 
     def play(self, tasks: list[dict[str, t.Any]]) -> list[dict[str, t.Any]]:
         """Run tasks on the first machine as somebody's own playbook does; return their results, each with the seconds that it took."""
-        [name, *_others] = self.names()
-        self.ssh(name, "true")
         folder = self._workspace.folder
-        variables = {
-            "ansible_host": self.infrastructure(name)["status"]["connection"]["host"],
-            "ansible_user": "root",
-            "ansible_hostname": name,
-            "ansible_ssh_private_key_file": str(folder / f"{self._cluster}.key"),
-            "ansible_ssh_common_args": "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR",
-        }
-        (folder / "node.json").write_text(json.dumps({"all": {"hosts": {name: variables}}}))
         steps: list[dict[str, t.Any]] = []
         for index, task in enumerate(tasks):
             kept = {
@@ -97,9 +90,25 @@ class Machines:
         found = folder / "node.result.json"
         keep = {"content": "{{ [" + shown + "] | to_json }}", "dest": str(found), "mode": "0600"}
         steps.append({"ansible.builtin.copy": keep, "delegate_to": "localhost", "check_mode": False, "diff": False})
-        (folder / "node.yml").write_text(json.dumps([{"hosts": "all", "gather_facts": False, "tasks": steps}]))
-        self._workspace.run([self._workspace.program, "-i", "node.json", "node.yml"], folder).succeeded()
+        self._workspace.run(self.write_play("node", steps), folder).succeeded()
         return list(json.loads(found.read_text()))
+
+    def write_play(self, name: str, tasks: list[dict[str, t.Any]]) -> list[str]:
+        """Write somebody's own playbook for the first machine, and its inventory; return the command line."""
+        [machine, *_others] = self.names()
+        self.ssh(machine, "true")
+        folder = self._workspace.folder
+        variables = {
+            "ansible_host": self.infrastructure(machine)["status"]["connection"]["host"],
+            "ansible_user": "root",
+            "ansible_hostname": machine,
+            "ansible_python_interpreter": "/usr/bin/python3",
+            "ansible_ssh_private_key_file": str(folder / f"{self._cluster}.key"),
+            "ansible_ssh_common_args": "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR",
+        }
+        (folder / f"{name}.json").write_text(json.dumps({"all": {"hosts": {machine: variables}}}))
+        (folder / f"{name}.yml").write_text(json.dumps([{"hosts": "all", "gather_facts": False, "tasks": tasks}]))
+        return [self._workspace.program, "-i", f"{name}.json", f"{name}.yml"]
 
     def kubeadm_runs(self, name: str, verb: str) -> bool:
         """Whether kubeadm runs on the machine with that verb."""

@@ -118,14 +118,12 @@ class Tokens:
 
     def __init__(self, machines: Machines, name: str, folder: Path) -> None:
         self._words = [*machines.ssh_words(name), f"while true; do {_WATCHED} {_TOKEN} 2>/dev/null; sleep 0.2; done"]
-        self._file = folder / "tokens"
+        self._file, self._errors = folder / "tokens", folder / "tokens.errors"
 
     def __enter__(self) -> Tokens:
         self._file.touch(mode=0o600)
-        with self._file.open("w") as stream:
-            self._process = subprocess.Popen(
-                self._words, stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.DEVNULL
-            )
+        with self._file.open("w") as stream, self._errors.open("w") as errors:
+            self._process = subprocess.Popen(self._words, stdin=subprocess.DEVNULL, stdout=stream, stderr=errors)
         return self
 
     def __exit__(self, *_exception: object) -> None:
@@ -134,6 +132,7 @@ class Tokens:
 
     def seen(self) -> list[str]:
         """The secret halves of the tokens; the other half is a name."""
+        assert self._process.poll() is None, f"nobody watched: ssh ended: {self._errors.read_text()}"
         found = []
         for line in dict.fromkeys(self._file.read_text().split()):
             try:
