@@ -25,8 +25,6 @@ class ActionModule(WorkloadAction):
         """Return the reads and planner for the given or stored version.
 
         Without a version the binding is created where it is missing.
-
-        Without a version the binding is created where it is missing.
         """
         stored = control_plane.version(objects.control_plane) if objects and objects.control_plane else None
         version = arguments["kubernetes_version"] or stored

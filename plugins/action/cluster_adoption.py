@@ -194,8 +194,6 @@ class ActionModule(ControlPlaneAction):
         """Return the manifest, its text still to be written, and notes.
 
         The text is "" where a file exists already.
-
-        The text is "" where a file exists already.
         """
         path, namespace = self._arguments["manifest"], self._arguments["namespace"]
         providers = self._arguments["providers"] or None

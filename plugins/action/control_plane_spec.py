@@ -4,8 +4,6 @@
 """Replicas or rollout time of a control plane, set by the user.
 
 It is set in the manifest where that states it, else in the store.
-
-It is set in the manifest where that states it, else in the store.
 """
 
 from __future__ import annotations

@@ -11,13 +11,16 @@ from ..module_utils.common.values import now_rfc3339
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.decision import names, text
+from ..plugin_utils.decision.conditions.control_plane import settled
 from ..plugin_utils.decision.decide import decide
 from ..plugin_utils.decision.plan.document import acting_steps, make_plan
 from ..plugin_utils.decision.plan.follow import Position, fixed_name, names_ahead
 from ..plugin_utils.decision.plan.text import plan_text
+from ..plugin_utils.decision.removal import whole_control_plane
 from ..plugin_utils.decision.removal.left_behind import LEFT_BEHIND
 from ..plugin_utils.decision.snapshot.public import public_snapshot
 from ..plugin_utils.decision.snapshot.view import check_snapshot
+from ..plugin_utils.move import export
 from ..plugin_utils.objects.manifest.cluster import read_cluster
 from ..plugin_utils.observe import certificate_expiry
 from ..plugin_utils.observe.observation import add_detached, observe
@@ -37,6 +40,16 @@ _PRIVATE = ("conditions", "status", "annotations", "removedConditions")
 PAUSE_SECONDS = 0.5
 # So often a step is decided on anew because somebody keeps editing; what a run itself needs is checked by its steps.
 EDITS = 3
+# What a glance answers where it takes more to tell: the infrastructure is observed, and the next call decides.
+OBSERVE_FIRST: t.Final[dict[str, t.Any]] = {
+    "changed": False,
+    "act": False,
+    "next": "observe_infrastructure.yml",
+    "decision": {},
+    "msg": "the machines' infrastructure is observed first",
+    "prepare": [],
+    "prepare_names": [],
+}
 
 
 class ActionModule(ControlPlaneAction):
@@ -46,6 +59,7 @@ class ActionModule(ControlPlaneAction):
     ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
         "wait_timeout": {"type": "int", "default": 600},
         "run": {"type": "str", "default": ""},
+        "infrastructure_observed": {"type": "bool", "default": True},
         "step_limit": {"type": "int", "default": 60},
         "manifests": {"type": "list", "elements": "path", "default": []},
         "providers": {"type": "dict", "default": {}},
@@ -70,6 +84,11 @@ class ActionModule(ControlPlaneAction):
         waiting = None
         # A run's steps are noted below, when the waiting is over.
         begun = self._begun(journal, arguments)
+        if begun and not self.check_mode:
+            export.keep_copy(self, arguments)
+        glance = not (arguments["infrastructure_observed"] or self.check_mode)
+        if glance and not _was_settled(self.open_objects(arguments, store)):
+            return OBSERVE_FIRST
         edits = 0
         while True:
             store.look_again()
@@ -88,6 +107,8 @@ class ActionModule(ControlPlaneAction):
                 snapshot = observe(objects, caller, now_rfc3339(), policy=policy)
             certificate_expiry.record_expiry(objects, caller, snapshot)
             decision = decide(snapshot)
+            if glance and objects.all_machines and not _is_settled(decision):
+                return OBSERVE_FIRST
             if decision["action"] not in names.ENDINGS and not self.check_mode and add_detached(objects, snapshot):
                 decision = decide(snapshot)
             if (not begun or _makes_another(decision)) and look_beforehand(
@@ -128,6 +149,9 @@ class ActionModule(ControlPlaneAction):
             if taken:
                 self._keep_keys(objects, decision)
             # Not before the keys are kept: what a step begins with is recorded with it.
+            if taken and not begun:
+                # A run that was killed leaves no copy after its last step, and the step may take the API away.
+                export.keep_copy(self, arguments)
             begins = taken
         finally:
             write_status(objects, decision, snapshot["now"], begins=begins)
@@ -193,6 +217,9 @@ class ActionModule(ControlPlaneAction):
             )
         if decision["action"] in names.ENDINGS:
             events.record_decision(objects, decision, said)
+        if decision["action"] == names.NONE and _is_deleted(decision):
+            for change in cluster.delete_marked(objects):
+                self.note(change)
         if decision["action"] == names.BLOCKED:
             raise ControlPlaneFailure(f"{objects.title} is blocked: {said}", decision=_public(decision))
         act = decision["action"] not in names.ENDINGS
@@ -222,6 +249,7 @@ class ActionModule(ControlPlaneAction):
         return {
             "changed": False,
             "act": act,
+            "next": f"act/{decision['action']}.yml" if act else "",
             "decision": _public(decision),
             "msg": said,
             "prepare": [domain or "" for domain in decision.get("prepare") or []],
@@ -254,6 +282,7 @@ class ActionModule(ControlPlaneAction):
         return {
             "changed": False,
             "act": False,
+            "next": "",
             "decision": _public(decision),
             "msg": said,
             "prepare": [],
@@ -274,12 +303,39 @@ class ActionModule(ControlPlaneAction):
         return {
             "changed": bool(acting_steps(document, approved=plan is not None)),
             "act": False,
+            "next": "",
             "decision": _public(decision),
             "plan": [*document["steps"], document["end"]],
             "msg": text.describe(decision),
             "prepare": [],
             "prepare_names": [],
         }
+
+
+def _was_settled(objects: ClusterObjects) -> bool:
+    """Return whether the stored cluster has nothing under way.
+
+    Also one without a machine, of which no infrastructure can be observed. A wrong answer costs an observation, and changes no decision.
+    """
+    if not objects.all_machines and not objects.unowned_machines():
+        return True
+    if objects.control_plane is None or objects.unowned_machines():
+        return False
+    status = objects.control_plane.get("status") or {}
+    states = {(each.get("status") or {}).get("state") for each in objects.infrastructure_machines.values()}
+    return (
+        status.get("observedGeneration") == objects.control_plane["metadata"].get("generation")
+        and states <= {None, names.RUNNING.lower()}
+        and settled(status.get("conditions") or ())
+    )
+
+
+def _is_deleted(decision: Object) -> bool:
+    return any(each["reason"] == whole_control_plane.COMPLETED for each in decision["reasons"])
+
+
+def _is_settled(decision: Object) -> bool:
+    return decision["action"] == names.NONE and settled(decision["conditions"]["controlPlane"])
 
 
 def _makes_another(decision: Object) -> bool:

@@ -44,8 +44,6 @@ class ActionModule(ControlPlaneAction):
         """Start or find the bootstrap, and wait for its end.
 
         An earlier run may have started it.
-
-        An earlier run may have started it.
         """
         objects = self.open_objects(arguments)
         self._name: str = arguments["name"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
+from ..plugin_utils.move import export
 from ..plugin_utils.objects import actions
 from ..plugin_utils.operator import flow, text
 from ..plugin_utils.operator.tasks.endpoint import out_of_endpoint
@@ -42,6 +43,8 @@ class ActionModule(ControlPlaneAction):
             return self._answer(root, "pending", [], said)
         if not self.check_mode:
             close_intents(self.journal(arguments), arguments["run"], "succeeded", "the Task came to its end")
+            # What comes next may take the API away, and a run that was killed left no copy.
+            export.keep_copy(self, arguments)
         execution, step = Looks(self, arguments, cluster_objects, executions).look(root)
         if step.kind == flow.RUN:
             leaving = out_of_endpoint(self, arguments, cluster_objects, execution, step.tasks)

@@ -25,7 +25,7 @@ options:
     default: default
   fencing:
     description:
-      - The number of this run's lock, as M(kubeadm.control_plane.cluster_lock) returns it. Nothing is written to the store, and no machine does anything, once
+      - The number of this run's lock, as M(kubeadm.control_plane.run) returns it. Nothing is written to the store, and no machine does anything, once
         the lock is another run's. Without it only the objects' own versions are compared.
     type: int
 """

@@ -38,7 +38,7 @@ options:
     type: str
   fencing:
     description:
-      - The number of the run's lock on the cluster, as M(kubeadm.control_plane.cluster_lock) returns it. A machine
+      - The number of the run's lock on the cluster, as M(kubeadm.control_plane.run) returns it. A machine
         that has seen a higher one refuses, and so does the cluster.
     type: int
 attributes:

@@ -28,7 +28,7 @@ options:
     type: int
     default: 5
   run:
-    description: The run's name in the journal, as M(kubeadm.control_plane.cluster_lock) returns it.
+    description: The run's name in the journal, as M(kubeadm.control_plane.run) returns it.
     type: str
     default: ""
 extends_documentation_fragment:

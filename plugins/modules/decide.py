@@ -17,6 +17,7 @@ description:
   - Reads the cluster's objects, asks one healthy control plane machine for nodes, static pods and etcd in one call, and decides the one next step, with its
     reasons, the result of every preflight check and etcd's quorum before and after. Writes status and conditions to the stored objects.
   - What changes by itself is waited for with a line of progress every 15 seconds; what a person must change is a failure that says what and how.
+  - Where a deletion is complete, it deletes the objects that are left of the cluster.
   - In check mode the steps until the manifest is reached are shown as M(kubeadm.control_plane.plan) shows them, and returned, and nothing is written anywhere.
 options:
   wait_timeout:
@@ -24,9 +25,16 @@ options:
     type: int
     default: 600
   run:
-    description: The run's name in the journal, as M(kubeadm.control_plane.cluster_lock) returns it.
+    description: The run's name in the journal, as M(kubeadm.control_plane.run) returns it.
     type: str
     default: ""
+  infrastructure_observed:
+    description:
+      - Whether the provider has observed the machines' infrastructure in this run. Where it has not, and not everything is as it should be, nothing is decided
+        and RV(next) names the tasks that observe it; a cluster whose machines are all well needs no such observation.
+    type: bool
+    default: true
+    version_added: 0.10.0
   step_limit:
     description: After how many steps a run stops although it is not done, so that a fault can't make it go on for ever.
     type: int
@@ -116,6 +124,12 @@ act:
   description: Whether there is something to do now.
   returned: success
   type: bool
+next:
+  description: The file of tasks that the role runs now, before it asks again; empty where nothing is to be done.
+  returned: success
+  type: str
+  sample: act/join.yml
+  version_added: 0.10.0
 decision:
   description: The decision document without conditions and status, which are in the store.
   returned: success

@@ -31,7 +31,7 @@ options:
     type: str
     default: ""
   run:
-    description: The run's name in the journal, as M(kubeadm.control_plane.cluster_lock) returns it; a run without the lock has nothing under way.
+    description: The run's name in the journal, as M(kubeadm.control_plane.run) returns it; a run without the lock has nothing under way.
     type: str
     default: ""
   playbook:

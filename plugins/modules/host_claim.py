@@ -43,7 +43,7 @@ options:
     description:
       - The identity that the cluster has for life, whatever store it is in. For each that it served, the host keeps the greatest O(fencing) that it has seen,
         also after it was released, and refuses a smaller one.
-    version_added: 1.0.0
+    version_added: 0.10.0
     type: str
     default: ""
   machine:

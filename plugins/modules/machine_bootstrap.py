@@ -25,7 +25,7 @@ options:
     type: str
     required: true
   fencing:
-    description: The number of this run's lock, as M(kubeadm.control_plane.cluster_lock) returns it. The machine refuses a smaller one than it has seen.
+    description: The number of this run's lock, as M(kubeadm.control_plane.run) returns it. The machine refuses a smaller one than it has seen.
     type: int
     required: true
   wait:

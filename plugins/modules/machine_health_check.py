@@ -20,7 +20,7 @@ description:
     Node in time, or when a person asks for its remediation with the annotation C(cluster.x-k8s.io/remediate-machine).
   - What is not known is not unhealthy. While no API server answers, nobody is judged and every mark stays as it is.
   - More machines that are not healthy than a MachineHealthCheck allows keep all of them from being marked for remediation by it.
-  - The caller holds the cluster's lock (M(kubeadm.control_plane.cluster_lock)).
+  - The caller holds the cluster's lock (M(kubeadm.control_plane.run)).
 options:
   remediate:
     description:

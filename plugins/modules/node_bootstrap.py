@@ -128,7 +128,7 @@ options:
       - How a machine that is to join asks the cluster whether the run of O(fencing) still holds its lock, having no credentials of its own yet.
       - Nothing is started where the cluster has seen a run with a greater number. Where the API does not answer, or does not let the token read, nothing is
         compared.
-    version_added: 1.0.0
+    version_added: 0.10.0
     type: dict
     suboptions:
       server:
@@ -155,7 +155,7 @@ options:
       - It counts for the call that starts it.
     type: int
     default: 0
-    version_added: 1.0.0
+    version_added: 0.10.0
   discard_etcd_data:
     description:
       - With O(state=absent), consent to delete etcd's data on this machine. If it is the last member, the cluster's

@@ -74,7 +74,7 @@ options:
         required: true
   run:
     description:
-      - The name of the run that has the lock, as M(kubeadm.control_plane.cluster_lock) returns it, with O(fencing). The same number of another run, which has a
+      - The name of the run that has the lock, as M(kubeadm.control_plane.run) returns it, with O(fencing). The same number of another run, which has a
         copy of the store, is refused as well.
     type: str
     default: ""

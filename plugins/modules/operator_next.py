@@ -23,7 +23,7 @@ options:
     type: str
     default: ""
   run:
-    description: The run's name in the journal, as M(kubeadm.control_plane.cluster_lock) returns it.
+    description: The run's name in the journal, as M(kubeadm.control_plane.run) returns it.
     type: str
     default: ""
 extends_documentation_fragment:

@@ -42,7 +42,7 @@ options:
     elements: path
     default: []
   run:
-    description: The run's name in the journal, as M(kubeadm.control_plane.cluster_lock) returns it.
+    description: The run's name in the journal, as M(kubeadm.control_plane.run) returns it.
     type: str
     default: ""
   fencing:

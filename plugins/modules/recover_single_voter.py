@@ -36,7 +36,7 @@ options:
     type: int
     default: 900
   fencing:
-    description: The number of this run's lock, as M(kubeadm.control_plane.cluster_lock) returns it.
+    description: The number of this run's lock, as M(kubeadm.control_plane.run) returns it.
     type: int
     required: true
 extends_documentation_fragment:

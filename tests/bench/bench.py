@@ -16,6 +16,7 @@ import argparse
 import json
 import os
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -38,6 +39,8 @@ BOUNDS = {
     "ratio_scale_up_step": 1.15,
     "ratio_rollout": 1.15,
     "second_reconcile_seconds": 5,
+    "ratio_nothing_to_do_to_one_ping": 2.0,
+    "c_tasks": 4,
     "empty_action_seconds": 10,
     "longest_seconds_without_quorum": 1,
     "longest_seconds_without_an_endpoint": 2,
@@ -92,6 +95,24 @@ def timed(workspace: Workspace, *arguments: str) -> tuple[float, float, str]:
     if status != 0:
         sys.exit(f"reconcile failed:\n{output[-6000:]}")
     return round(seconds, 1), peak, output
+
+
+def nothing_and_ping(workspace: Workspace, machines: Machines) -> Object:
+    """A run that does nothing against a playbook with one ping of a machine of it, over SSH, in turns; the median of five each."""
+    ping = machines.write_play("ping", [{"ansible.builtin.ping": {}}])
+    seconds: dict[str, list[float]] = {"nothing": [], "ping": []}
+    for _turn in range(5):
+        for name, command in (("nothing", workspace.command("reconcile")), ("ping", ping)):
+            begin = time.monotonic()
+            workspace.run(command, workspace.folder).succeeded()
+            seconds[name].append(time.monotonic() - begin)
+    nothing, one = (statistics.median(seconds[each]) for each in ("nothing", "ping"))
+    say(f"in turns: nothing to do {nothing:.2f} s, one ping {one:.2f} s")
+    return {
+        "c_nothing_to_do_seconds": round(nothing, 2),
+        "c_one_ping_seconds": round(one, 2),
+        "ratio_nothing_to_do_to_one_ping": round(nothing / one, 2),
+    }
 
 
 def connections(machines: Machines) -> dict[str, int]:
@@ -230,9 +251,6 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="kubeadm-control-plane-bench-") as folder:
         workspace = Workspace(Path(folder) / "workspace")
         workspace.manifest(NAME, replicas=3)
-        # Kubelets wait as on hosts that answer nothing beyond their network, in (a) and (b) alike.
-        (workspace.folder / "group_vars").mkdir()
-        (workspace.folder / "group_vars" / "all.yml").write_text("machine_nspawn_unreachable: []\n")
         machines = Machines(workspace, NAME)
         try:
             create, create_peak, _output = timed(workspace)
@@ -241,6 +259,7 @@ def main() -> None:
             noop, noop_peak, output = timed(workspace)
             after = connections(machines)
             say(f"(c) nothing to do: {noop} s")
+            in_turns = nothing_and_ping(workspace, machines)
             _seconds, _peak, verbose = timed(workspace, "-vvv")
             alone = {**modules(machines), "empty_action_seconds": empty_action(workspace)}
             say(f"an Action that does nothing on three nodes: {alone['empty_action_seconds']} s")
@@ -257,6 +276,8 @@ def main() -> None:
         "ratio_create": round(create / float(by_hand["total"]), 3),
         "b_peak_memory_mebibytes": create_peak,
         "second_reconcile_seconds": noop,
+        **in_turns,
+        "c_tasks": len(re.findall(r"^TASK ", output, re.MULTILINE)) - output.count("\nskipping: ["),
         "c_changed": int(re.findall(rf"^{NAME}\s.*changed=(\d+)", output, re.MULTILINE)[-1]),
         "c_peak_memory_mebibytes": noop_peak,
         "c_ssh_connections": sum(opened.values()),

@@ -163,7 +163,7 @@ def hold(workspace: Workspace) -> None:
     """A playbook that takes the lock and keeps it until a file is there."""
     tasks = [
         {
-            "kubeadm.control_plane.cluster_lock": {
+            "kubeadm.control_plane.run": {
                 "cluster": "{{ control_plane_cluster }}",
                 "store": "{{ control_plane_store }}",
             }

@@ -61,7 +61,7 @@ class ControlPlaneAction(ActionBase):
     # Whether it ends a run: what the run was refused for is no reason not to say it, and to release the lock.
     ENDS: t.ClassVar[bool] = False
     # For how long it asks a store's API that doesn't answer.
-    PATIENCE_SECONDS: t.ClassVar[float] = settings.STORE_PATIENCE_SECONDS
+    PATIENCE_SECONDS: float = settings.STORE_PATIENCE_SECONDS
     TRANSFERS_FILES = False
     _supports_check_mode = True
     _requires_connection = False

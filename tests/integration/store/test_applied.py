@@ -199,9 +199,6 @@ def test_a_control_plane_that_is_deleted_alone(runs: Runs, kubectl: Kubectl, kub
     decided = runs("decide", run="r1")["decision"]
     assert (decided["action"], decided["reasons"][0]["reason"]) == ("none", "DeletionCompleted")
     assert "its infrastructure and its keys stay" in decided["reasons"][0]["message"]
-    assert runs("cluster", state="absent", infrastructure_deleted=True)["changes"] == [
-        f"delete KubeadmControlPlane {NAME}"
-    ]
     assert kubernetes_store.get(CONTROL_PLANE, "default", NAME) is None
     there(kubernetes_store, CLUSTER, "prod")
     there(kubernetes_store, ("infrastructure.cluster.x-k8s.io", "NspawnCluster"), "prod")

@@ -63,7 +63,7 @@ def api(empty_server: ApiServer, tmp_path: Path) -> Object:
         ("infrastructure_status", {"kind": "NspawnCluster", "name": NAME, "spec": endpoint, "status": ready}),
         ("cluster_certificates", {}),
         ("machine", {"kind": "init"}),
-        ("cluster_lock", {}),
+        ("run", {}),
         ("cluster_export", {"fencing": 1}),
     ):
         done = run(module, options, **arguments)
@@ -87,12 +87,12 @@ def test_what_goes_what_stays_and_the_way_back(api: Object, empty_server: ApiSer
             lambda: kept(store) == stays and store.api.send("list", leases).document["items"] == [],
         )
 
-        refused = run("cluster_lock", api)
+        refused = run("run", api)
         assert refused["failed"] and "because it is being terminated" in refused["msg"], refused
         assert "docs/store.md" in refused["msg"]
 
         copy = {"type": "file", "path": api["export"]}
-        assert not run("cluster_lock", copy, use_export=True).get("failed")
+        assert not run("run", copy, use_export=True).get("failed")
         opening.open_locks(copy).release_own(NAMESPACE, NAME)
         assert kept(moves.opened(copy, PASSWORD)) == before
 
@@ -106,5 +106,5 @@ def test_what_goes_what_stays_and_the_way_back(api: Object, empty_server: ApiSer
         moved = run("cluster_move", copy, to=dict(api))
         assert not moved.get("failed"), moved
         assert kept(store) == before
-        assert not run("cluster_lock", api).get("failed")
+        assert not run("run", api).get("failed")
         opening.open_locks(api).release_own(NAMESPACE, NAME)

@@ -63,7 +63,7 @@ def test_a_run_that_lost_its_lock_copies_nothing(api: Options, copy: Options) ->
 
 def lock(options: Options, password: str = PASSWORD, **more: t.Any) -> Object:
     """What a run begins with."""
-    result = run_action("cluster_lock", cluster=NAME, store=dict(options), vault_password=password, **more)
+    result = run_action("run", cluster=NAME, store=dict(options), vault_password=password, **more)
     opening.open_locks(options).release_own(*AT)
     return result
 

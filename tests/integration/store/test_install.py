@@ -254,15 +254,15 @@ def test_no_run_begins_beside_cluster_api(bare: ApiServer, api: KubernetesApi, t
     """Also where nobody ran install: it was found by a kubeconfig of the wrong cluster, say."""
     store = {"type": "kubernetes", "kubeconfig": bare.kubeconfig, "path": str(tmp_path / "journal")}
     install(api)
-    taken = run_action("cluster_lock", cluster="prod", store=store)
+    taken = run_action("run", cluster="prod", store=store)
     assert not taken.get("failed"), taken
-    run_action("cluster_lock", cluster="prod", store=store, state="absent")
+    run_action("run", cluster="prod", store=store, state="absent")
     installation.carry_out(api, [machine_sets()], lambda line: None)
     manifest = tmp_path / "prod.yaml"
     manifest.write_text(yaml.safe_dump_all(cluster_documents("prod")))
     for refused in (
-        run_action("cluster_lock", cluster="prod", store=store),
-        run_action("cluster_lock", True, cluster="prod", store=store),
+        run_action("run", cluster="prod", store=store),
+        run_action("run", True, cluster="prod", store=store),
         run_action("plan", cluster="prod", store=store, manifests=[str(manifest)]),
     ):
         assert refused["failed"] and "Cluster API's own controllers manage these kinds" in refused["msg"]

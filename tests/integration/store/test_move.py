@@ -84,7 +84,7 @@ def test_from_files_to_an_api_and_back(files: Options, api: Options, tmp_path: P
             assert each["metadata"]["creationTimestamp"] == OLD
     assert not done(move(files, api))["changed"]
     for check in (False, True):
-        said = run_action("cluster_lock", check=check, cluster=NAME, store=dict(files))
+        said = run_action("run", check=check, cluster=NAME, store=dict(files))
         refused(said, "is not here any more", "it was moved to the Kubernetes API")
     refused(run_action("cluster_status", cluster=NAME, store=dict(files)), "it was moved to the Kubernetes API")
     again = {"type": "file", "path": str(tmp_path / "again")}
@@ -97,7 +97,7 @@ def test_from_files_to_an_api_and_back(files: Options, api: Options, tmp_path: P
 
 def run_on(options: Options) -> Object:
     """What a run begins with."""
-    return run_action("cluster_lock", cluster=NAME, store=dict(options))
+    return run_action("run", cluster=NAME, store=dict(options))
 
 
 def test_what_is_not_the_clusters_stays(files: Options, api: Options) -> None:
@@ -173,14 +173,14 @@ def test_a_namespace_that_is_not_there(files: Options, api: Options, server: Api
     at = {"cluster": NAME, "namespace": "nowhere"}
     for check in (True, False):
         refused(run_action("cluster_move", check, **at, store=dict(files), to=dict(api)), "has no namespace nowhere")
-    refused(run_action("cluster_lock", True, **at, store=dict(api)), "has no namespace nowhere", "install")
+    refused(run_action("run", True, **at, store=dict(api)), "has no namespace nowhere", "install")
     manifest = Path(files["path"]).parent / "clusters" / f"{NAME}.yaml"
     manifest.write_text(manifest.read_text().replace("namespace: default", "namespace: nowhere"))
     providers = {"AcmeMachineTemplate": "acme", "AcmeCluster": "acme"}
     planned = run_action("plan", **at, store=dict(api), manifests=[str(manifest)], providers=providers)
     refused(planned, "has no namespace nowhere")
     nobody = {**api, "kubeconfig": kubeconfig_of(server, "nobody")}
-    refused(run_action("cluster_lock", True, **at, store=nobody), "may not write to the store", "create leases")
+    refused(run_action("run", True, **at, store=nobody), "may not write to the store", "create leases")
 
 
 def test_the_same_api_by_another_name(files: Options, api: Options, server: ApiServer) -> None:

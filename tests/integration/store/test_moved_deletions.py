@@ -113,8 +113,8 @@ def test_the_copy_keeps_what_a_cascade_took(
     kept = moves.opened(copy, PASSWORD)
     assert contents(kept) == before and of_the_machine(kept) == whole and moves.marked(kept) == []
     runs.store = copy
-    assert not runs("cluster_lock", use_export=True, vault_password=PASSWORD).get("failed")
-    runs("cluster_lock", state="absent", vault_password=PASSWORD)
+    assert not runs("run", use_export=True, vault_password=PASSWORD).get("failed")
+    runs("run", state="absent", vault_password=PASSWORD)
     with garbage_collector(server, tmp_path):
         moved = runs("cluster_move", to=itself, vault_password=PASSWORD)
         assert not moved.get("failed"), moved

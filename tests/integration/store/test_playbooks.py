@@ -112,6 +112,12 @@ def leave_out_replicas(manifest: Path) -> None:
 
 # What kubectl asks for, a pass without work and deletion are in shorter tests below, the other playbooks in the file store's.
 @pytest.mark.full
+def test_a_run_with_nothing_to_do_is_four_tasks(made: Made) -> None:
+    """Whether a cluster is selected; the start of the run; observing and deciding; its end. The provider isn't called."""
+    recap = made.runs[2].recap(NAME)
+    assert (recap["ok"], recap["changed"], recap["skipped"], recap["failed"]) == (4, 0, 1, 0)
+
+
 def test_a_whole_life(workspace: ManagementWorkspace, server: ApiServer) -> None:
     """Made, shown, planned, scaled by kubectl and by the playbook, rolled out, checked, deleted: with nothing of it in a folder."""
     leave_out_replicas(workspace.manifest(NAME))

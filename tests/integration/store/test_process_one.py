@@ -41,15 +41,15 @@ def test_process_one_holds_its_lock_from_task_to_task(options: dict[str, t.Any],
     os.mkfifo(end)
     lock_of = {"cluster": AT[1], "store": options}
     tasks: list[dict[str, t.Any]] = [
-        {"kubeadm.control_plane.cluster_lock": lock_of, "register": "taken"},
+        {"kubeadm.control_plane.run": lock_of, "register": "taken"},
         {"ansible.builtin.shell": f"echo {{{{ taken.fencing }}}} > {begun}.new; mv {begun}.new {begun}; cat {end}"},
         {
-            "kubeadm.control_plane.cluster_lock": lock_of,
+            "kubeadm.control_plane.run": lock_of,
             "register": "again",
             "failed_when": "again.fencing != taken.fencing",
         },
         {
-            "kubeadm.control_plane.cluster_lock": {**lock_of, "state": "absent"},
+            "kubeadm.control_plane.run": {**lock_of, "state": "absent"},
             "register": "ended",
             "failed_when": "not ended.released",
         },

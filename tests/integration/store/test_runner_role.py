@@ -100,7 +100,7 @@ def test_a_rehearsal_tells_who_may_only_read(server: ApiServer, runner: dict[str
 
     def rehearsed(kubeconfig: str) -> dict[str, t.Any]:
         where = {"type": "kubernetes", "path": str(tmp_path / "journals"), "kubeconfig": kubeconfig}
-        return run_action("cluster_lock", True, cluster="prod", store=where)
+        return run_action("run", True, cluster="prod", store=where)
 
     assert not rehearsed(runner["kubeconfig"]).get("failed")
     refused = rehearsed(kubeconfig_of(server, "reader"))

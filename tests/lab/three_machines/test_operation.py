@@ -51,7 +51,7 @@ def test_second_reconcile_leaves_with_the_holders_name(workspace: Workspace) -> 
     """Two runs at once: the second changes nothing and names the first."""
     log = workspace.folder / "first.log"
     first = workspace.start("reconcile", output=log)
-    until("the first run has the lock", lambda: "Bring the manifest" in log.read_text())
+    until("the first run has the lock", lambda: list(workspace.store.glob(f"default/locks/{NAME}/*.json")))
     os.kill(first.pid, signal.SIGSTOP)
     try:
         second = workspace.playbook("reconcile").failed()

@@ -50,4 +50,4 @@ def test_a_step_that_is_over_by_then_ends_it_as_well() -> None:
 
 
 def test_a_run_that_passes_nothing() -> None:
-    assert cost("cluster_lock: before action", 200.0, [], 201.0, USUAL) == 1.0
+    assert cost("run: before action", 200.0, [], 201.0, USUAL) == 1.0

@@ -26,6 +26,7 @@ from .machine import INSPECTION_FAILED, condition, find, health_conditions, is_t
 Object = dict[str, Any]
 # The control plane's status: since when each etcd member that belongs to no machine has been seen.
 STRAY_MEMBERS = "strayMembers"
+_UNDER_WAY = ("RollingOut", "ScalingUp", "ScalingDown", "Remediating", "Deleting", "Paused")
 NOT_ESTABLISHED = "Remote connection not established yet"
 
 
@@ -92,6 +93,17 @@ def control_plane_conditions(view: View, facts: Facts) -> list[Object]:
         paused_condition(view),
     ]
     return conditions
+
+
+def settled(conditions: Sequence[Object]) -> bool:
+    """Whether conditions of a KubeadmControlPlane say that nothing is under way and every machine is well."""
+    found = {each["type"]: each["status"] for each in conditions}
+    well = found.get("EtcdClusterHealthy", names.TRUE) == found.get("MachinesReady") == names.TRUE
+    return (
+        well
+        and found.get("MachinesUpToDate") == names.TRUE
+        and {found.get(each) for each in _UNDER_WAY} == {names.FALSE}
+    )
 
 
 def _merge(view: View, facts: Facts, kinds: Sequence[str], titles: Mapping[str, str]) -> tuple[str, str]:

@@ -304,6 +304,31 @@ def test_a_remediation_is_recorded_and_handed_on_to_the_replacement(folder: Fold
     assert key not in control_plane["metadata"]["annotations"]
 
 
+def test_infrastructure_is_observed_before_a_step_is_decided_on(folder: Folder) -> None:
+    """Not before the first machine, of which no infrastructure can be asked; then before anything but a cluster that is well."""
+    folder.begin_first_machine()
+    before = folder.objects.list(CONTROL_PLANE, "default")
+    glance = folder.decide(infrastructure_observed=False)
+    assert (glance["next"], glance["act"]) == ("observe_infrastructure.yml", False)
+    assert folder.objects.list(CONTROL_PLANE, "default") == before
+    assert folder.decide(infrastructure_observed=True)["next"] == "act/initialize.yml"
+
+
+def test_a_cluster_without_a_machine_has_nothing_to_observe(folder: Folder) -> None:
+    folder.apply()
+    assert folder.run("decide", run="r1", infrastructure_observed=False)["next"] == "act/createInfrastructure.yml"
+
+
+def test_objects_are_deleted_after_the_infrastructure_and_not_before(folder: Folder) -> None:
+    """They alone say what infrastructure there is."""
+    folder.apply()
+    folder.provide_infrastructure()
+    folder.run("cluster", state="absent")
+    decided = folder.run("decide", run="r1")
+    assert decided["next"] == "act/deleteInfrastructure.yml", decided
+    assert folder.objects.get(CLUSTER, "default", "prod") is not None
+
+
 def test_nothing_secret_is_returned(folder: Folder) -> None:
     folder.begin_first_machine()
     decided = json.dumps(folder.decide())

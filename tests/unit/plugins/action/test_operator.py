@@ -43,7 +43,7 @@ class Bench:
 
     def run(self) -> Object:
         """As the role does it."""
-        lease = run_action("cluster_lock", **self.common)
+        lease = run_action("run", **self.common)
         common = {**self.common, "name": "first", "fencing": lease["fencing"]}
         try:
             while True:
@@ -53,7 +53,7 @@ class Bench:
                 done = run_action("operator_task", tasks=step["tasks"], **common)
                 assert not done.get("failed"), done
         finally:
-            run_action("cluster_lock", state="absent", **self.common)
+            run_action("run", state="absent", **self.common)
 
     def say(self, verb: str, **more: t.Any) -> Object:
         return run_action("operator_flow", verb=verb, **self.common, **more)
@@ -185,10 +185,10 @@ def test_check_mode_says_nothing_to_an_action(bench: Bench) -> None:
 
 def test_a_run_that_lost_its_lock_runs_nothing(bench: Bench) -> None:
     bench.begin(group("a"))
-    lease = run_action("cluster_lock", **bench.common)
+    lease = run_action("run", **bench.common)
     common = {**bench.common, "name": "first", "fencing": lease["fencing"]}
     step = run_action("operator_next", **common)
-    run_action("cluster_lock", state="absent", **bench.common)
+    run_action("run", state="absent", **bench.common)
     done = run_action("operator_task", tasks=step["tasks"], **common)
     assert done["failed"] and "does not hold the lock" in done["msg"]
     assert not bench.task(step["tasks"][0]).get("status")
@@ -199,7 +199,7 @@ def test_one_that_has_not_begun_is_given_up_without_asking_anybody(bench: Bench)
     bench.where.put(hub(action(group("a"))))
     assert "has not begun" in bench.say("pause", name="first")["msg"]
     assert bench.say("abort", name="first")["go_on"]
-    lease = run_action("cluster_lock", **bench.common)
+    lease = run_action("run", **bench.common)
     ended = run_action("operator_action", name="first", fencing=lease["fencing"], **bench.common)
     assert not ended["act"] and "was aborted" in ended["msg"]
     stored = bench.where.find("first")

@@ -113,9 +113,9 @@ def test_nobody_works_with_it_unless_they_say_so(export: Export, source: Store, 
     """The run's number is above every one that the API gave; from then on it is no copy any more, and is not written over."""
     keep(export, source, fencing=41)
     assert keepers(copy) == []
-    said = run_action("cluster_lock", cluster=NAME, store=dict(copy))
+    said = run_action("run", cluster=NAME, store=dict(copy))
     assert "this is a copy of what is kept in https://192.0.2.10:6443" in said["msg"]
-    taken = run_action("cluster_lock", cluster=NAME, store=dict(copy), use_export=True)
+    taken = run_action("run", cluster=NAME, store=dict(copy), use_export=True)
     assert taken["fencing"] > 42
     with pytest.raises(ControlPlaneFailure, match="was worked with since it was made"):
         keep(export, source)
@@ -151,7 +151,7 @@ def test_the_same_as_it_was_when_it_is_moved_back(export: Export, source: Store,
     api = {"type": "file", "path": str(tmp_path / "workspace" / "store")}
     refused = moves.move(copy, api, vault_password=PASSWORD)
     assert refused["failed"] and "this is a copy" in refused["msg"]
-    run_action("cluster_lock", cluster=NAME, store=dict(copy), use_export=True)
+    run_action("run", cluster=NAME, store=dict(copy), use_export=True)
     there = opened(copy, PASSWORD)
     name = there.list(MACHINE, "default")[0]["metadata"]["name"]
     there.modify(MACHINE, "default", name, lambda each: each["spec"].update(failureDomain="z"))
@@ -171,7 +171,7 @@ def test_what_the_copy_had_and_has_no_more_goes(export: Export, source: Store, c
     source.delete(MACHINE, "default", names[0])
     keep(export, source)
     _back(source, tmp_path, older[names[0]])
-    run_action("cluster_lock", cluster=NAME, store=dict(copy), use_export=True)
+    run_action("run", cluster=NAME, store=dict(copy), use_export=True)
     there = opened(copy, PASSWORD)
     there.delete(MACHINE, "default", names[1])
     api = {"type": "file", "path": str(tmp_path / "workspace" / "store")}
@@ -197,7 +197,7 @@ def test_what_is_there_more_than_in_the_copy_is_named(
     first = source.list(MACHINE, "default")[0]
     labels = first["metadata"]["labels"]
     source.create({**first, "metadata": {"name": "made-since", "namespace": "default", "labels": labels}})
-    run_action("cluster_lock", cluster=NAME, store=dict(copy), use_export=True)
+    run_action("run", cluster=NAME, store=dict(copy), use_export=True)
     said = moves.move(copy, {"type": "file", "path": str(tmp_path / "workspace" / "store")}, vault_password=PASSWORD)
     assert said["failed"] and "only there are: Machine made-since" in said["msg"]
     assert opening.open_locks(copy).mark(*AT) is None

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The module run_summary: what is said of a fleet, by whom and when."""
+"""The module run: what a run starts with, and what is said of a fleet at its end, by whom and when."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from actions import run_action
+import yaml
+from actions import make_action, run_action
+from workspace import cluster_documents
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile import run_outcomes
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import CLUSTER
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.journal import Journal
 
 Object = dict[str, t.Any]
@@ -26,10 +30,11 @@ class Play:
         self.store = folder / "store"
         self.hosts = [f"{folder.name}-{host}".replace("_", "-") for host in hosts]
 
-    def note(self, number: int, check: bool = False, **arguments: t.Any) -> Object:
+    def note(self, number: int, check: bool = False, run: str = "", held_by: str = "", **arguments: t.Any) -> Object:
         """What the role calls for one of them."""
+        started = {"begun": not held_by, "run": run, "held_by": held_by, "batch": arguments.pop("batch", [])}
         given: Object = {"hosts": self.hosts, "decision": DONE, "store": {"path": str(self.store)}, **arguments}
-        return run_action("run_summary", check, cluster=self.hosts[number], **given)
+        return run_action("run", check, cluster=self.hosts[number], state="absent", started=started, **given)
 
     def steps(self, number: int, run: str, *actions: str) -> None:
         """What a run noted in the cluster's journal."""
@@ -115,8 +120,12 @@ def test_every_cluster_fails(tmp_path: Path, shown: list[str]) -> None:
 
 def test_a_failure_that_ends_a_run_in_turns(tmp_path: Path, shown: list[str]) -> None:
     play = Play(tmp_path, "a", "b", "c")
-    assert "summary" not in play.note(0, ends=True)
-    assert play.note(1, ends=True, error="it broke")["summary"] == {"failed": 1, "not_reached": 1, "nothing": 1}
+    assert "summary" not in play.note(0, batch=play.hosts[:1])
+    assert play.note(1, batch=play.hosts[1:2], error="it broke")["summary"] == {
+        "failed": 1,
+        "not_reached": 1,
+        "nothing": 1,
+    }
     assert f"not reached  {play.hosts[2]}" in shown[0]
 
 
@@ -125,9 +134,9 @@ def test_a_failure_beside_clusters_that_go_on(tmp_path: Path, shown: list[str]) 
     play = Play(tmp_path, "a", "b", "c", "d", "e")
     first, second = play.hosts[:2], play.hosts[2:4]
     for number in (0, 1):
-        assert "summary" not in play.note(number, ends=True, batch=first)
-    assert "summary" not in play.note(2, ends=True, batch=second, error="it broke")
-    assert play.note(3, ends=True, batch=second)["summary"] == {"failed": 1, "not_reached": 1, "nothing": 3}
+        assert "summary" not in play.note(number, batch=first)
+    assert "summary" not in play.note(2, batch=second, error="it broke")
+    assert play.note(3, batch=second)["summary"] == {"failed": 1, "not_reached": 1, "nothing": 3}
     assert len(shown) == 1
 
 
@@ -165,3 +174,51 @@ def test_a_summary_that_cannot_be_made_fails_nothing(tmp_path: Path, monkeypatch
 def test_a_long_message_is_cut() -> None:
     text = run_outcomes.summary_text("reconcile", {"a": {"result": "failed", "message": "x " * 400}})
     assert max(map(len, text.splitlines())) < 230
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> t.Iterator[t.Callable[..., Object]]:
+    """Start a run on the cluster prod; its lock is released afterwards."""
+    given: Object = {"cluster": "prod", "store": {"path": str(tmp_path / "store")}}
+    yield lambda check=False, **arguments: run_action("run", check, **{**given, **arguments})
+    run_action("run", False, state="absent", **given)
+
+
+def test_a_run_starts_with_the_lock_and_the_manifest(start: t.Callable[..., Object], tmp_path: Path) -> None:
+    manifest = tmp_path / "prod.yaml"
+    manifest.write_text(yaml.safe_dump_all(cluster_documents("prod")))
+    started = start(cluster_state="present", manifests=[str(manifest)])
+    assert (started["begun"], started["exists"], started["held_by"]) == (True, True, "") and started["run"]
+    assert FileStore(str(tmp_path / "store")).get(CLUSTER, "default", "prod") is not None
+    again = start(cluster_state="present", manifests=[str(manifest)])
+    assert (again["changed"], again["changes"], again["run"]) == (False, [], started["run"])
+
+
+def test_a_run_whose_manifest_is_refused_can_be_ended(start: t.Callable[..., Object], tmp_path: Path) -> None:
+    """Who tells of the failure and who keeps the copy need the run's name and number."""
+    failed = start(cluster_state="present", manifests=[str(tmp_path / "none.yaml")])
+    assert failed["failed"] and failed["run"] and failed["begun"] and failed["fencing"] >= 1
+
+
+def test_no_run_is_started_after_a_failure_in_an_earlier_batch(start: t.Callable[..., Object], tmp_path: Path) -> None:
+    started = start(batch=["c", "d"], failed_hosts=["b", "d"], cluster_state="present")
+    assert not started.get("failed") and not started["begun"] and "earlier batch failed: b" in started["msg"]
+    assert not (tmp_path / "store").exists()
+    assert start(batch=["c", "d"], failed_hosts=["d"])["begun"]
+
+
+def test_who_was_not_reached_is_not_counted_twice(tmp_path: Path, shown: list[str]) -> None:
+    """The batch that failed has told of it already."""
+    play = Play(tmp_path, "a", "b")
+    assert play.note(0, batch=play.hosts[:1], error="it broke")["summary"] == {"failed": 1, "not_reached": 1}
+    late: Object = {"begun": False, "run": "", "held_by": "", "batch": play.hosts[1:]}
+    arguments = {"hosts": play.hosts, "store": {"path": str(play.store)}, "state": "absent"}
+    assert "result" not in run_action("run", False, cluster=play.hosts[1], started=late, **arguments)
+    assert len(shown) == 1
+
+
+def test_the_roles_arguments_are_checked_before_anything_else(tmp_path: Path) -> None:
+    given: Object = {"cluster": "prod", "store": {"path": str(tmp_path / "store")}, "entry_point": "main"}
+    refused = make_action("run", **given).run(task_vars={"control_plane_wait_timeout": "many"})
+    assert refused["failed"] and "control_plane_wait_timeout" in refused["msg"]
+    assert not (tmp_path / "store").exists()

@@ -1,0 +1,219 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Start and end of a run: lock, manifest, copy, summary."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import typing as t
+
+from ansible import constants as C
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+
+from ..module_utils.common import settings
+from ..module_utils.common.errors import ManifestError
+from ..module_utils.common.redact import redact
+from ..plugin_utils.calls import role_variables
+from ..plugin_utils.calls.failure import ControlPlaneFailure
+from ..plugin_utils.decision import names
+from ..plugin_utils.move import export
+from ..plugin_utils.reconcile import run_outcomes
+from ..plugin_utils.reconcile.applying import MANIFEST_SPEC, ApplyingAction
+from ..plugin_utils.records.journal_entries import steps_of
+from ..plugin_utils.store import opening
+from ..plugin_utils.store.base import StoreError
+from ..plugin_utils.store.lock import in_files, marks
+
+SHOWN_STEPS = 6
+
+
+class ActionModule(ApplyingAction):
+    """Action plugin of the module kubeadm.control_plane.run; see its documentation."""
+
+    # What a run starts and ends with says at once where the API can't be reached.
+    PATIENCE_SECONDS = 0.0
+    ARGUMENTS: t.ClassVar[dict[str, t.Any]] = {
+        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+        "playbook": {"type": "str", "default": "reconcile"},
+        "entry_point": {"type": "str", "default": ""},
+        "skip_if_held": {"type": "bool", "default": False},
+        "use_export": {"type": "bool", "default": False},
+        "batch": {"type": "list", "elements": "str", "default": []},
+        "failed_hosts": {"type": "list", "elements": "str", "default": []},
+        "cluster_state": {"type": "str", "choices": ["present", "absent"]},
+        **MANIFEST_SPEC,
+        "started": {"type": "dict", "default": {}},
+        "error": {"type": "str", "default": ""},
+        "decision": {"type": "dict", "default": {}},
+        "hosts": {"type": "list", "elements": "str", "default": []},
+    }
+
+    def ends(self, arguments: t.Mapping[str, t.Any]) -> bool:
+        """Return whether the run is ended."""
+        return arguments["state"] == "absent"
+
+    def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Start the run, or end it.
+
+        The helper process that renews the lock lives as long as the run.
+        """
+        return self._end(arguments) if self.ends(arguments) else self._start(arguments)
+
+    def _start(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        self._refuse_role_arguments(arguments["entry_point"])
+        earlier = sorted({*arguments["failed_hosts"]} - {*arguments["batch"]})
+        if earlier:
+            said = f"not reached, as a cluster of an earlier batch failed: {', '.join(earlier)}"
+            self.progress(arguments["cluster"], said)
+            return {**_not_begun(arguments), "msg": said}
+        if opening.export_directory(arguments["store"]) and self.ciphers()[0] is None:
+            # Said before anything is done, not after the first step.
+            raise ControlPlaneFailure(export.PASSWORD_MISSING)
+        if self.check_mode:
+            self.refuse_beforehand(arguments)
+            started = {**_not_begun(arguments), "begun": True}
+        else:
+            started = self._take_lock(arguments)
+        if arguments["cluster_state"] is None or not started["begun"]:
+            return started
+        self.PATIENCE_SECONDS = settings.STORE_PATIENCE_SECONDS
+        under_lock = {
+            **arguments,
+            "state": arguments["cluster_state"],
+            "infrastructure_deleted": False,
+            "fencing": started["fencing"],
+        }
+        try:
+            return {**started, **self.apply(under_lock)}
+        except (ControlPlaneFailure, ManifestError, StoreError) as error:
+            # The end of the run needs what its start returned.
+            raise ControlPlaneFailure(str(error), **{**started, **getattr(error, "result", {})}) from error
+
+    def _take_lock(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        store = self.open_store(arguments)
+        del store  # opening it tells options that contradict each other, and a password that is missing
+        opening.refuse_others(arguments["store"], self.PATIENCE_SECONDS)
+        purpose = marks.USE_EXPORT if arguments["use_export"] else marks.WORK
+        try:
+            lease = self.open_locks(arguments).acquire(
+                arguments["namespace"],
+                arguments["cluster"],
+                on_wait=lambda text: self.progress(arguments["cluster"], text),
+                purpose=purpose,
+            )
+        except in_files.Held as held:
+            if not arguments["skip_if_held"]:
+                raise
+            said = f"another run is at work, so nothing is done here: {held.holder.text()}"
+            self.progress(arguments["cluster"], said)
+            return {**_not_begun(arguments), "held_by": held.holder.text(), "msg": said}
+        return {**_not_begun(arguments), "begun": True, "fencing": lease.fencing, "run": lease.run}
+
+    def _refuse_role_arguments(self, entry_point: str) -> None:
+        """Fail where the role's variables break its argument specification.
+
+        Here rather than in a task of its own, which every run would pay for.
+        """
+        if not entry_point:
+            return
+        found = self._loader.load_from_file(role_variables.ARGUMENT_SPECS)
+        spec = found["argument_specs"][entry_point]["options"]
+        given = self._templar.template({name: self._task_vars[name] for name in spec if name in self._task_vars})
+        problems = ArgumentSpecValidator(spec).validate(given, validate_role_argument_spec=True).error_messages
+        if problems:
+            raise ControlPlaneFailure("\n".join(["Validation of arguments failed:", *problems]))
+
+    def _end(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        started, error = arguments["started"], arguments["error"]
+        problem = self._keep_copy(arguments) if started.get("begun") else None
+        released = False
+        if not self.check_mode:
+            released = self.open_locks(arguments).release_own(arguments["namespace"], arguments["cluster"])
+        result: dict[str, t.Any] = {"changed": False, "released": released}
+        reached = bool(error or started.get("begun") or started.get("held_by"))
+        if len(arguments["hosts"]) > 1 and reached:
+            result.update(self._sum_up({**arguments, "error": error or str(problem or "")}))
+        if problem is not None and not error:
+            raise problem
+        return result
+
+    def _keep_copy(self, arguments: dict[str, t.Any]) -> t.Optional[Exception]:
+        """Update the exported copy; return why that failed.
+
+        The lock is released all the same.
+        """
+        if self.check_mode:
+            return None
+        try:
+            export.keep_copy(self, arguments)
+        except (ControlPlaneFailure, StoreError) as error:
+            return error
+        return None
+
+    def _sum_up(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Note the cluster's outcome; show the summary after the last cluster."""
+        host = self.host_of(arguments["cluster"])
+        outcome = self._outcome(arguments)
+        hosts = sorted({*map(str, arguments["hosts"]), host})
+        key = "\0".join([str(self._task_vars.get("ansible_play_name") or ""), arguments["playbook"], *hosts])
+        folder = os.path.join(C.DEFAULT_LOCAL_TMP, "kubeadm-outcomes", hashlib.sha256(key.encode()).hexdigest()[:16])
+        result: dict[str, t.Any] = {"result": outcome["result"]}
+        try:
+            batch = arguments["batch"] or arguments["started"].get("batch")
+            found = run_outcomes.Outcomes(folder, hosts).note(host, outcome, {*map(str, batch), host} if batch else ())
+        except (OSError, StoreError) as error:
+            # What is for people only fails nothing.
+            self.display.warning(f"the summary of this run can't be made: {error}")
+            return result
+        if found is not None:
+            self.display.display("\n" + run_outcomes.summary_text(arguments["playbook"], found) + "\n")
+            result["summary"] = run_outcomes.counts(found)
+        return result
+
+    def _outcome(self, arguments: dict[str, t.Any]) -> run_outcomes.Outcome:
+        decision, started = arguments["decision"], arguments["started"]
+        said = str(decision.get("msg") or "")
+        if arguments["error"]:
+            return {"result": run_outcomes.FAILED, "message": _first(redact(arguments["error"]))}
+        if started.get("held_by"):
+            return {"result": run_outcomes.HELD, "message": str(started["held_by"])}
+        if self.check_mode and decision.get("changed"):
+            return {"result": run_outcomes.WOULD_CHANGE, "message": said}
+        steps = self._steps(arguments)
+        taken = f"{len(steps)} {'step' if len(steps) == 1 else 'steps'}: {_listed(steps)}" if steps else ""
+        decided = decision.get("decision") or {}
+        paused = any(each.get("reason") == "Paused" for each in decided.get("reasons") or [])
+        # A run itself waits for what changes by itself; check mode only tells it.
+        if paused or decided.get("action") in (names.POSTPONED, names.WAIT):
+            return {"result": run_outcomes.WAITS, "message": f"{taken}; {said}" if taken else said}
+        if steps:
+            return {"result": run_outcomes.CHANGED, "message": taken}
+        return {"result": run_outcomes.NOTHING, "message": said}
+
+    def _steps(self, arguments: dict[str, t.Any]) -> list[str]:
+        """Return the steps that this run took, from the journal."""
+        try:
+            mine = steps_of(self.journal(arguments), str(arguments["started"].get("run") or ""))
+        except StoreError:
+            return []
+        return [" ".join(str(each[key]) for key in ("action", "target") if each.get(key)) for each in mine]
+
+
+def _not_begun(arguments: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    return {"changed": False, "begun": False, "fencing": 0, "run": "", "held_by": "", "batch": arguments["batch"]}
+
+
+def _first(error: str) -> str:
+    """Return the first sentence of an error.
+
+    Where that is the head of a list, the list's first entry is added.
+    """
+    lines = [line.strip() for line in error.splitlines() if line.strip()] or ["failed"]
+    return " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
+
+
+def _listed(steps: t.Sequence[str]) -> str:
+    more = len(steps) - SHOWN_STEPS
+    return ", ".join(steps[:SHOWN_STEPS]) + (f" and {more} more" if more > 0 else "")

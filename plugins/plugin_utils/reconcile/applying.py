@@ -1,0 +1,147 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Application of a manifest or a deletion to the store."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...module_utils.common.values import now_rfc3339
+from ..calls.failure import ControlPlaneFailure
+from ..decision import names
+from ..decision.decide import decide
+from ..decision.removal import whole_control_plane
+from ..objects.manifest.cluster import ClusterManifest
+from ..records import cluster, stored_wishes
+from ..records.journal_entries import close_intents
+from ..records.objects import CLUSTER, ClusterObjects
+from ..store import opening
+from ..store.base import Store, StoreError
+from ..store.overlay import OverlayStore
+from . import deleted_machines, plan_files, planning
+from .foreseeing import ForeseeingAction
+
+MANIFEST_SPEC: dict[str, t.Any] = {
+    "manifests": {"type": "list", "elements": "path", "default": []},
+    "providers": {"type": "dict", "default": {}},
+    "ignore_worker_nodes": {"type": "bool", "default": False},
+    "plan_file": {"type": "path"},
+}
+
+
+class ApplyingAction(ForeseeingAction):
+    """Action that brings what the user wants into the store."""
+
+    def apply(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Apply the manifest, mark the cluster for deletion, or drop its objects.
+
+        State present applies the manifest; absent sets deletionTimestamp; absent with the infrastructure gone removes
+        what is left.
+
+        Args:
+            arguments: those of the module kubeadm.control_plane.cluster, with its defaults.
+
+        Returns: ``changed``, ``changes`` in words, ``exists``.
+
+        Raises:
+            ControlPlaneFailure: the manifest can't be applied; nothing was stored.
+            ManifestError: the manifest is not valid.
+            StoreError: the store failed.
+        """
+        if arguments["state"] == "present":
+            if not arguments["manifests"]:
+                return self._from_the_store(arguments)
+            manifest = self.manifest(arguments)
+            store = self.open_store(arguments)
+            if arguments["plan_file"]:
+                self._check_plan(store, manifest, arguments)
+            if not self.check_mode and store.get(CLUSTER, arguments["namespace"], arguments["cluster"]) is None:
+                self._refuse_new(store, manifest, arguments)
+            warnings = cluster.update_warnings(store, manifest)
+            try:
+                changes = cluster.apply_manifest(store, manifest)
+            except StoreError:
+                self.note("store objects of the manifest, not all of them")
+                raise
+            changes += deleted_machines.restore(self.open_objects(arguments, store))
+            for warning in warnings:
+                self.display.warning(warning)
+            return self._told(arguments, changes)
+        store = self.open_store(arguments)
+        if store.get(CLUSTER, arguments["namespace"], arguments["cluster"]) is None:
+            self._close_last_step(arguments)
+            return {
+                "changed": False,
+                "changes": [],
+                "exists": False,
+                "msg": f"there is no Cluster {arguments['cluster']} in the store",
+            }
+        objects = self.open_objects(arguments, store)
+        if arguments["infrastructure_deleted"] or cluster.is_last_record(objects):
+            deleted = cluster.delete_marked(objects)
+            for change in deleted:
+                self.note(change)
+            self._close_last_step(arguments)
+            return {"changed": bool(deleted), "changes": deleted, "exists": False}
+        self._refuse_to_delete_itself(objects)
+        changes = cluster.mark_deleting(objects, arguments["ignore_worker_nodes"])
+        for change in changes:
+            self.note(change)
+        return {"changed": bool(changes), "changes": changes, "exists": True}
+
+    @staticmethod
+    def _refuse_to_delete_itself(objects: ClusterObjects) -> None:
+        """Refuse to delete a cluster whose own API holds its objects.
+
+        With its last machine the record of what is left to do would be lost.
+        """
+        if opening.keeps_itself(objects.store, objects.cluster):
+            raise ControlPlaneFailure(
+                f"{whole_control_plane.in_itself(f'{objects.namespace}/{objects.name}', objects.going)}. Nothing was done. {whole_control_plane.MOVE_OUT}"
+            )
+
+    def _told(self, arguments: dict[str, t.Any], changes: list[str]) -> dict[str, t.Any]:
+        for change in changes:
+            self.note(change)
+            if self.check_mode:
+                self.progress(arguments["cluster"], f"would {change}")
+        return {"changed": bool(changes), "changes": changes, "exists": True}
+
+    def _from_the_store(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Default and validate a cluster whose objects were applied to the API.
+
+        They are what a manifest would be.
+        """
+        store = self.open_store(arguments)
+        changes = stored_wishes.settle_in_api(store, arguments)
+        if changes is None:
+            raise ControlPlaneFailure(
+                f"no manifest names the cluster {arguments['namespace']}/{arguments['cluster']}; nothing was done. "
+                "Give the files in the inventory (plugin kubeadm.control_plane.clusters, option manifests) or as control_plane_manifests."
+            )
+        return self._told(arguments, changes + deleted_machines.restore(self.open_objects(arguments, store)))
+
+    def _close_last_step(self, arguments: dict[str, t.Any]) -> None:
+        # Elsewhere the next decision closes a step; after the last one there is nothing to decide on.
+        if self.check_mode:
+            return
+        lease = self.open_locks(arguments).own(arguments["namespace"], arguments["cluster"])
+        if lease is not None:
+            close_intents(self.journal(arguments), lease.run, "succeeded", "the cluster's objects are deleted")
+
+    def _refuse_new(self, store: Store, manifest: ClusterManifest, arguments: dict[str, t.Any]) -> None:
+        """Fail before storing a new cluster whose first machine can't be made."""
+        decision = decide(self.observed_as_if(arguments, store, manifest))
+        if decision["action"] == names.BLOCKED:
+            lines = [f"  {each['message']} ({each['reason']}). To do: {each['fix']}" for each in decision["blockedOn"]]
+            title = f"{arguments['namespace']}/{arguments['cluster']}"
+            raise ControlPlaneFailure("\n".join([f"{title} can't be made:", *lines, "Nothing was stored."]))
+
+    def _check_plan(self, store: Store, manifest: ClusterManifest, arguments: dict[str, t.Any]) -> None:
+        """Fail before storing anything where the plan is of another manifest."""
+        document = plan_files.read_plan_file(arguments["plan_file"], arguments["namespace"], arguments["cluster"])
+        as_if = OverlayStore(store if opening.exists(arguments["store"]) else None, now_rfc3339())
+        cluster.apply_manifest(as_if, manifest)
+        parts = planning.wanted_parts(self.open_objects(arguments, as_if))
+        planning.check_spec(document, parts, arguments["plan_file"])
