@@ -17,10 +17,21 @@ if t.TYPE_CHECKING:
 HERE = Path(__file__).parent
 # Their files share an API server, which costs as much to start as several tests, and something for as long as it lives.
 TOGETHER = ("store", "workload")
+# Those that run playbooks are a share of their own, as together they would be the longest by far.
+WITH_PLAYBOOKS = (
+    "store/test_playbooks.py",
+    "store/test_interleavings.py",
+    "store/test_deleted_control_plane.py",
+    "store/test_fleet.py",
+    "store/test_export.py",
+    "store/test_moved_deletions.py",
+    "store/test_garbage_collection.py",
+)
 # Files of these folders that have servers of their own.
 ALONE = ("store/test_install.py", "workload/test_rotated_control_plane.py")
 # What takes longest, longest first: what comes last would keep one processor busy while the others have nothing left.
 LONGEST = (
+    "store with playbooks",
     "store",
     "workload",
     "test_operator.py",
@@ -37,6 +48,8 @@ LONGEST = (
 
 def share_of(path: str) -> str:
     """What a file's tests are run together with: its folder's, or the file alone; ``path`` is the file's in this folder."""
+    if path in WITH_PLAYBOOKS:
+        return "store with playbooks"
     folder = path.partition("/")[0]
     return folder if folder in TOGETHER and path not in ALONE else path
 

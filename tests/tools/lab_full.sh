@@ -76,6 +76,7 @@ else
 fi
 piece "model checker" "$here/model.sh"
 piece "molecule" "$here/molecule.sh"
+piece "sanity" "$here/sanity.sh"
 
 if [ "${#FAILED_PIECES[@]}" -gt 0 ]; then
   summarize "failed: $(printf '%s; ' "${FAILED_PIECES[@]}")"

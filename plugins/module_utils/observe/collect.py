@@ -100,7 +100,7 @@ def collect(
         places: where things are.
         wanted: further objects to read through the API, see :func:`wanted.read_wanted`.
         number: the number of the run's lock, which the cluster's Lease gets before anything is observed: what an
-            earlier run still does is done before that, and observed, or refused (fencing.py).
+            earlier run still does is done before that, and observed, or refused (``workload_api/fencing_lease.py``).
         run: the name of that run.
 
     Nothing in it is secret but what the user asks for with ``wanted``. A part that did not answer carries its reason in

@@ -120,6 +120,7 @@ def test_a_new_one_in_its_place(empty_server: ApiServer, tmp_path: Path, monkeyp
         assert workspace.playbook("reconcile", *given).succeeded().recap(NAME)["changed"] == 0
 
 
+@pytest.mark.full
 def test_a_second_one_that_is_deleted_to_back_out(
     empty_server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
