@@ -34,7 +34,7 @@ demo: ## A real three-node control plane on this machine (root; 3 to 15 minutes)
 
 .PHONY: test
 test: ## Everything a change must pass: lint, sanity, unit, integration, core lab (root; about an hour)
-	@$(TOOLS)/test.sh lint unit-first integration sanity-once,unit-rest+lab
+	@$(TOOLS)/test.sh lint integration unit,sanity-once+lab
 
 .PHONY: test-quick
 test-quick: ## Lint and unit tests (under 5 minutes)

@@ -56,7 +56,7 @@ attributes:
 """
 
 EXAMPLES = r"""
-- name: Say what was under way
+- name: Report what was under way
   kubeadm.control_plane.failure_report:
     cluster: prod
     store:

@@ -101,7 +101,7 @@ def test_a_failure_pauses_and_is_retried_and_skipped(workspace: OperatorWorkspac
         f"Task first-01-a-{node} on Node {node}, command 2 of 3: command: Node {node}: false a ended with" in run.text
     )
     assert "Last output: this is false a" in run.text and "kubeadm.control_plane.skip --limit prod" in run.text
-    assert "Say what was under way" not in run.text and workspace.ran() == [[node, "one", "a"], [node, "false", "a"]]
+    assert "Report what was under way" not in run.text and workspace.ran() == [[node, "one", "a"], [node, "false", "a"]]
     assert "Task first-01-a" in workspace.playbook("action", "-e", "operator_manifest=first.yml").failed().text
     assert len(workspace.ran()) == 2, "running it again is no retry"
     workspace.playbook("retry").failed()

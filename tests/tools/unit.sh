@@ -4,9 +4,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Unit tests against the installed artefact: with the oldest and, where this machine has it, the newest ansible-core.
-#   unit.sh            both, and what runs on nodes with every Python
-#   unit.sh --first    the newest alone, which runs everything
-#   unit.sh --rest     what --first leaves out
 
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -16,11 +13,8 @@ select=()
 for venv in "$VENV_LATEST" "$VENV_OLDEST"; do
   [ -e "$venv/.complete" ] || continue
   name="unit, ansible-core $(core_version "$venv")"
-  if [ "${1:-}" != --rest ] || [ "${#select[@]}" -gt 0 ]; then
-    say "$name"
-    (use_venv "$venv" && run_pytest "$name" -n 2 --dist loadfile "${select[@]}" tests/unit)
-  fi
-  [ "${1:-}" != --first ] || exit 0
+  say "$name"
+  (use_venv "$venv" && run_pytest "$name" -n 2 --dist loadfile "${select[@]}" tests/unit)
   select=(--with-ansible-only)
 done
 
