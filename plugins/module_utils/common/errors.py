@@ -102,17 +102,6 @@ class Violation:
             shown = f" (found: {text!r})" if isinstance(self.value, str) else f" (found: {text})"
         return one_line(f"{where}: {self.rule}{shown}. {self.fix}")
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the violation as JSON types, for modules that return it."""
-        return {
-            "object": self.object,
-            "path": self.path,
-            "value": self.value,
-            "rule": self.rule,
-            "fix": self.fix,
-            "source": self.source,
-        }
-
 
 class ManifestError(Exception):
     """Refusal of a manifest or an object.

@@ -127,11 +127,6 @@ class Gateway:
         """Make a learner vote. FAILED_PRECONDITION while it lags; a missing ID times out instead of NOT_FOUND."""
         return self._member_list("member promote", "/v3/cluster/member/promote", {"ID": str(member_id)})
 
-    def member_update(self, member_id: int, peer_urls: t.Sequence[str]) -> MemberList:
-        """Change a member's peer URLs."""
-        body = {"ID": str(member_id), "peerURLs": list(peer_urls)}
-        return self._member_list("member update", "/v3/cluster/member/update", body)
-
     def status(self) -> Status:
         """Return the asked member's own status; a learner answers too."""
         answer = self._post("status", "/v3/maintenance/status", {})

@@ -32,8 +32,6 @@ FAILED_PRECONDITION = 9
 UNIMPLEMENTED = 12
 UNAVAILABLE = 14
 
-ALARM_TYPES = ("NOSPACE", "CORRUPT")
-
 
 def to_hex(identifier: int) -> str:
     """Return a member or cluster ID as 16 hexadecimal digits, as etcdctl prints it but with leading zeros."""

@@ -33,7 +33,6 @@ KUBELET = "kubelet"
 
 PKI = "{pki}"
 KUBERNETES = "/etc/kubernetes"
-KUBELET_CONFIG = f"{KUBERNETES}/kubelet.conf"
 KUBELET_CLIENT = "/var/lib/kubelet/pki/kubelet-client-current.pem"
 KUBELET_SERVER = "/var/lib/kubelet/pki/kubelet-server-current.pem"
 

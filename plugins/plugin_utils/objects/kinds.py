@@ -138,7 +138,6 @@ READINESS_GATES: tuple[str, ...] = (
     "ControllerManagerPodHealthy",
     "SchedulerPodHealthy",
 )
-READINESS_GATES_ETCD: tuple[str, ...] = ("EtcdPodHealthy", "EtcdMemberHealthy")
 
 _HUB_API: Mapping[str, str] = {
     CLUSTER: API_CLUSTER,

@@ -95,15 +95,13 @@ def never(parameters: Mapping[str, Any]) -> bool:
 class Command:
     """Command that a Task may have.
 
-    ``disruptive`` is whether something of the node stops while it runs: such commands count against a disruption budget
-    and are never run where the cluster's lock was lost. ``stops_api_server`` is whether a control plane Node's API
-    server, or the etcd that it asks, stops while it runs with these parameters.
+    ``stops_api_server`` is whether a control plane Node's API server, or the etcd that it asks, stops while it runs
+    with these parameters.
     """
 
     name: str
     describe: Describe
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    disruptive: bool = False
     check: Check | None = None
     stops_api_server: Holds = never
 

@@ -19,7 +19,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ...common import command, settings
-from ...common.guard import NodeError, read_text, write_atomically
+from ...common.guard import NodeError, write_atomically
 
 # Another process may hold the package manager's lock: an upgrade by the distribution, or a call that was killed and goes on.
 _LOCK_SECONDS = 300
@@ -226,9 +226,3 @@ def manager_of(name: str, runner: Runner = run, root: str = "/") -> PackageManag
         f"{name} on this machine is of no package that apt or dnf installed.",
         "Nothing was changed. Give binaries from files: {source: files, path: a folder on the nodes}.",
     )
-
-
-def repositories(root: str = "/") -> str:
-    """Return the text of all repository files, for messages and tests."""
-    paths = [path for each in (*Apt.REPOSITORIES, *Dnf.REPOSITORIES) for path in glob.glob(os.path.join(root, each))]
-    return "\n".join(read_text(path) for path in sorted(paths))

@@ -28,7 +28,7 @@ RECORD = "image.json"
 class Request:
     """Request for a machine image.
 
-    ``source`` is one of SOURCES or ``auto``.
+    ``source`` is release, debian-source, directory or auto.
     """
 
     name: str

@@ -25,7 +25,6 @@ from . import debian, kubernetes_release, kubernetes_source
 from .build import RECORD, Request, assemble
 from .system_files import image_files, image_links
 
-SOURCES = ("release", "debian-source", "directory")
 # Raise it when the same files would give another image.
 RECIPE = "3"
 

@@ -12,8 +12,6 @@ import typing as t
 
 from .crictl import CRICTL
 
-CONTAINERD_SOCKET = "/run/containerd/containerd.sock"
-
 # Before sysinit.target, so that no unit sees the host's values or read-only cgroups
 # (docs/machine_nspawn.md, "Early in the boot").
 PREPARE_UNIT = """[Unit]

@@ -25,7 +25,6 @@ from .selection import select
 
 Object = dict[str, Any]
 ROLLING_OUT = "RollingOut"
-SCALING_UP = "ScalingUp"
 SCALING_DOWN = "ScalingDown"
 _SURGELESS_REPLICAS = 3
 _SHOWN = 3

@@ -27,7 +27,6 @@ CONDITION = Struct(
     {"type!": Text(1), "status!": OneOf(*THREE), "reason": Text(), "message": Text(), "lastTransitionTime": Time()},
     "condition",
 )
-CONDITIONS: dict[str, Shape] = {"conditions": Sequence(CONDITION)}
 ADDRESSES = Sequence(Struct({"type": Text(), "address": Text()}))
 _REFERENCE = Struct({"apiGroup": Text(), "kind": Text(), "name": Text()})
 

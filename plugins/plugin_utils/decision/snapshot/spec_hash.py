@@ -44,8 +44,3 @@ def spec_parts(snapshot: Object) -> dict[str, str]:
             if key in ("cluster", "controlPlane") and field not in _NOT_THE_USERS:
                 parts[f"{kind}.metadata.annotations.{field}"] = fingerprint(value)
     return parts
-
-
-def spec_hash(snapshot: Object) -> str:
-    """The hash over everything that the user wants of a cluster."""
-    return fingerprint(spec_parts(snapshot))

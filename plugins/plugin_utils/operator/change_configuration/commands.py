@@ -108,11 +108,10 @@ COMMANDS: tuple[Command, ...] = (
         "changeControlPlaneConfiguration",
         _change,
         {**_CONTROL_PLANE, "timeoutSeconds": _SECONDS},
-        disruptive=True,
         stops_api_server=lambda parameters: bool({"etcd", "kube-apiserver"} & set(parameters["components"])),
     ),
     Command("recordClusterConfiguration", _record, {"patch": _PATCH, "changes": _WORDS}),
     Command("checkKubeletConfiguration", _kubelet_check, {"fields": _WORDS, "manualChanges": _MANUAL}),
-    Command("changeKubeletConfiguration", _kubelet, {**_COMPONENT, "manualChanges": _MANUAL}, disruptive=True),
-    Command("changeKubeProxyConfiguration", _kube_proxy, _COMPONENT, disruptive=True),
+    Command("changeKubeletConfiguration", _kubelet, {**_COMPONENT, "manualChanges": _MANUAL}),
+    Command("changeKubeProxyConfiguration", _kube_proxy, _COMPONENT),
 )

@@ -151,7 +151,6 @@ COMMANDS: tuple[Command, ...] = (
             "exitCodes": Parameter(INTEGERS, default=[0], minimum=0),
             "literal": Parameter(BOOLEAN, default=False),
         },
-        disruptive=True,
         check=_command_check,
     ),
     Command(
@@ -166,7 +165,6 @@ COMMANDS: tuple[Command, ...] = (
             "group": Parameter(STRING, default="root"),
             "state": Parameter(STRING, default="present", choices=("present", "absent")),
         },
-        disruptive=True,
         check=_file_check,
     ),
     Command(
@@ -181,7 +179,6 @@ COMMANDS: tuple[Command, ...] = (
             ),
             "args": Parameter(MAPPING, default={}),
         },
-        disruptive=True,
     ),
     Command(
         "role",
@@ -196,7 +193,6 @@ COMMANDS: tuple[Command, ...] = (
             "vars": Parameter(MAPPING, default={}),
             "timeoutSeconds": Parameter(INTEGER, default=1800, minimum=1),
         },
-        disruptive=True,
         check=_role_check,
     ),
     Command(

@@ -29,7 +29,6 @@ USERS: Mapping[str, tuple[str, ...]] = {
 }
 ETCD_CERTIFICATES = ("apiserver-etcd-client", "etcd-healthcheck-client", "etcd-peer", "etcd-server")
 KUBELET_CLIENT = "kubelet.conf"
-KUBECONFIG_SECRET = "kubeconfig"
 
 
 def _renew(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
@@ -65,8 +64,8 @@ COMMANDS: tuple[Command, ...] = (
             "offline": Parameter(commands.BOOLEAN, default=False),
         },
     ),
-    Command("renewKubeletClientCertificate", _kubelet, disruptive=True),
-    Command("bootstrapKubeletAgain", _worker_kubelet, disruptive=True),
+    Command("renewKubeletClientCertificate", _kubelet),
+    Command("bootstrapKubeletAgain", _worker_kubelet),
     Command(
         "renewKubeconfigSecret",
         lambda parameters, node: ("# renew the store's own admin kubeconfig, the Secret <cluster>-kubeconfig",),

@@ -98,9 +98,9 @@ def _workloads(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...
 
 COMMANDS: tuple[Command, ...] = (
     Command("createCertificateAuthorities", _create, _NAMED),
-    Command("trustNewAuthorities", _trust, _NAMED, disruptive=True, stops_api_server=commands.always),
-    Command("issueFromNewAuthorities", _issue, _NAMED, disruptive=True, stops_api_server=commands.always),
-    Command("dropOldAuthorities", _drop, _NAMED, disruptive=True, stops_api_server=commands.always),
+    Command("trustNewAuthorities", _trust, _NAMED, stops_api_server=commands.always),
+    Command("issueFromNewAuthorities", _issue, _NAMED, stops_api_server=commands.always),
+    Command("dropOldAuthorities", _drop, _NAMED, stops_api_server=commands.always),
     Command("publishAuthorities", _publish, {**_NAMED, **_STAGE}),
     Command("proveAuthorities", _prove, {**_NAMED, **_STAGE}),
     Command(

@@ -63,7 +63,6 @@ class Output:
     argv: tuple[str, ...]
     rc: int
     start_time: str
-    end_time: str
     head: str
     tail: str
     size: int
@@ -287,7 +286,6 @@ class TaskContext:
             argv=tuple(words),
             rc=int(rc),
             start_time=str(result["started_at"]),
-            end_time=str(result["ended_at"]),
             head=self._secrets.remove(str(result["head"])),
             tail=self._secrets.remove(str(result["tail"])),
             size=int(result["size"]),

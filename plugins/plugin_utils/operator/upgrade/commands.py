@@ -207,13 +207,12 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command("upgradeKubeadm", _kubeadm, {"version": version_parameter(), "binaries": _BINARIES}, check=_binaries),
     Command("kubeadmUpgradePlan", _plan, {"version": version_parameter(), "ignorePreflightErrors": _IGNORED}),
-    Command("kubeadmUpgradeApply", _apply, _UPGRADE, disruptive=True, stops_api_server=commands.always),
-    Command("kubeadmUpgradeNode", _node, _UPGRADE, disruptive=True, stops_api_server=commands.always),
+    Command("kubeadmUpgradeApply", _apply, _UPGRADE, stops_api_server=commands.always),
+    Command("kubeadmUpgradeNode", _node, _UPGRADE, stops_api_server=commands.always),
     Command(
         "upgradeKubeletAndKubectl",
         _kubelet_and_kubectl,
         {"version": version_parameter(), "binaries": _BINARIES},
-        disruptive=True,
         check=_binaries,
     ),
     Command(
@@ -234,14 +233,12 @@ COMMANDS: tuple[Command, ...] = (
             "offline": Parameter(commands.BOOLEAN, default=False),
             "timeoutSeconds": Parameter(commands.INTEGER, default=settings.RESTART_SECONDS, minimum=1),
         },
-        disruptive=True,
         stops_api_server=lambda parameters: parameters["component"] in ("etcd", "kube-apiserver"),
     ),
     Command(
         "kubectlDrain",
         _drain,
         {"timeoutSeconds": Parameter(commands.INTEGER, default=settings.DRAIN_SECONDS, minimum=0)},
-        disruptive=True,
     ),
     Command("kubectlUncordon", lambda parameters, node: (f"kubectl uncordon {node.name}",)),
 )
