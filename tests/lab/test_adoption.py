@@ -74,8 +74,6 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[Lab]:
     try:
         made.hand.make({"apiServer": {"extraArgs": {"audit-log-maxage": "7"}}})
         yield made
-        if made.user.store.is_dir() and made.user.objects("Cluster"):
-            made.play("delete", "-e", f"control_plane_delete={CLUSTER}").succeeded()
     finally:
         made.hand.remove()
         made.pool.remove()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+import pytest
 from machines import Machines
 from workspace import Workspace
 
@@ -43,6 +44,7 @@ def test_plan_and_check_mode_say_the_same_and_write_nothing(workspace: Workspace
     assert everything(workspace, three) == before
 
 
+@pytest.mark.full
 def test_what_if_the_version_were_another(workspace: Workspace, three: Machines) -> None:
     """The saved snapshot with a changed manifest shows the rollout; without consent reconcile ends before it, and no machine is touched."""
     before = three.etcd_members(), three.configuration(), three.boot_ids()

@@ -69,6 +69,7 @@ def replaced(workspace: Workspace, machines: Machines, name: str, before: t.Sequ
     assert "controlplane.cluster.x-k8s.io/remediation-for" in machine["metadata"]["annotations"]
 
 
+@pytest.mark.full
 def test_two_of_three_are_down(cluster: Cluster) -> None:
     """No membership can change, and none is tried; the arithmetic, who is left, and what to do are said.
 
@@ -99,6 +100,7 @@ def test_a_machine_whose_power_is_cut_is_marked_and_replaced(workspace: Workspac
     replaced(workspace, machines, victim, before)
 
 
+@pytest.mark.full
 def test_a_machine_that_a_person_names_is_replaced(workspace: Workspace, cluster: Cluster) -> None:
     """It works, and goes all the same; a name that nobody has is refused, and check mode only tells."""
     machines = cluster.machines
