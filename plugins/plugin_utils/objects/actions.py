@@ -52,7 +52,14 @@ RECOVERIES = (RETRY, SKIP)
 
 UPGRADE = "upgrade"
 CUSTOM = "custom"
-ACTIONS = (UPGRADE, "renewCertificates", "rotateCertificateAuthorities", "changeConfiguration", CUSTOM)
+# The kinds of Actions. Each is a folder of plugin_utils/operator, which operator/kinds.py finds by this name.
+ACTIONS = (
+    UPGRADE,
+    "renewCertificates",
+    "rotateCertificateAuthorities",
+    "changeConfiguration",
+    CUSTOM,
+)
 
 # The proposal's "CustomAction type": a kind of its own for what is a field of an Action here.
 CUSTOM_ACTION = "CustomAction"

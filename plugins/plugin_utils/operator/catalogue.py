@@ -14,25 +14,11 @@ from typing import Any
 
 from ..documents.names import typed_name
 from ..objects.actions import FieldError
-from .change_configuration import commands as catalogue_configuration
+from . import kinds
 from .commands import Command
-from .custom import commands as catalogue_custom
 from .planner import NodeFacts
-from .renew_certificates import commands as catalogue_certificates
-from .rotate_certificate_authorities import commands as catalogue_rotation
-from .upgrade import commands as catalogue_upgrade
 
-COMMANDS: Mapping[str, Command] = {
-    each.name: each
-    for commands in (
-        catalogue_custom.COMMANDS,
-        catalogue_upgrade.COMMANDS,
-        catalogue_certificates.COMMANDS,
-        catalogue_rotation.COMMANDS,
-        catalogue_configuration.COMMANDS,
-    )
-    for each in commands
-}
+COMMANDS: Mapping[str, Command] = {each.name: each for module in kinds.modules("commands") for each in module.COMMANDS}
 
 
 def split(descriptor: Mapping[str, Any]) -> tuple[Command, dict[str, Any]]:

@@ -16,8 +16,8 @@ from typing import Any
 
 from ..objects import actions, origin
 from ..objects.actions import Object
+from . import kinds
 from .custom import plan as custom
-from .kinds import PLANNERS
 from .planner import ClusterFacts, GroupPlan, NodeFacts, RefusedAction
 
 # A store keeps an object in a file of its name.
@@ -35,8 +35,7 @@ def group_plans(root: Mapping[str, Any], facts: ClusterFacts) -> tuple[GroupPlan
     if root["kind"] == actions.TASK:
         return (custom.task_plan(root["spec"], facts),)
     kind = actions.what(root)
-    _validate, plan = PLANNERS[kind]
-    return plan(root["spec"][kind], facts)
+    return kinds.planner_of(kind).plan(root["spec"][kind], facts)
 
 
 def freeze(root: Mapping[str, Any], facts: ClusterFacts, now: str = "") -> Object:

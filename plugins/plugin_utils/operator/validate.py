@@ -16,8 +16,8 @@ from ...module_utils.common.errors import Report
 from ..documents import schema
 from ..objects import actions
 from ..objects.actions import FieldError
+from . import kinds
 from .custom import plan
-from .kinds import PLANNERS
 
 # Half of what a file name takes: the names of its TaskGroups, Tasks and Nodes come after it.
 NAME_LENGTH = 100
@@ -67,7 +67,7 @@ def _action(spec: Mapping[str, Any]) -> list[FieldError]:
     value, path = spec[asked[0]], f"spec.{asked[0]}"
     if not isinstance(value, Mapping):
         return [*unknown, FieldError(path, None, "must be a mapping", "Write {} where there is nothing to say.")]
-    return unknown + PLANNERS[asked[0]][0](value, path)
+    return unknown + kinds.planner_of(asked[0]).validate(value, path)
 
 
 def _flow(obj: Mapping[str, Any]) -> list[FieldError]:

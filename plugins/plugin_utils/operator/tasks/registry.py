@@ -3,22 +3,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Registry of the functions that run commands, by the command's name.
 
-Each family of commands has one file with a REGISTRY of its own.
+Each kind of Action has a REGISTRY of its own, in ``run.py`` of its folder.
 """
 
 from __future__ import annotations
 
-from ..change_configuration import run
-from ..custom import run as custom
-from ..renew_certificates import run as certificates
-from ..rotate_certificate_authorities import run as rotation
-from ..upgrade import run as upgrade
+from .. import kinds
 from .context import Run
 
-REGISTRY: dict[str, Run] = {
-    **custom.REGISTRY,
-    **upgrade.REGISTRY,
-    **certificates.REGISTRY,
-    **rotation.REGISTRY,
-    **run.REGISTRY,
-}
+REGISTRY: dict[str, Run] = {name: run for module in kinds.modules("run") for name, run in module.REGISTRY.items()}
