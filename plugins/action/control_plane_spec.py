@@ -13,12 +13,11 @@ import typing as t
 
 from ..module_utils.common import legible
 from ..module_utils.common.errors import ManifestError, Report
-from ..module_utils.common.values import now_rfc3339
+from ..module_utils.common.values import now_rfc3339, utc_time
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.documents.edit import Edit
 from ..plugin_utils.documents.read import Document
-from ..plugin_utils.documents.schema import timestamp
 from ..plugin_utils.objects import defaults
 from ..plugin_utils.objects.manifest.cluster import read_cluster
 from ..plugin_utils.objects.validate import update
@@ -153,7 +152,7 @@ def _wanted(arguments: dict[str, t.Any]) -> tuple[str, t.Any]:
         raise ControlPlaneFailure("give one of replicas and rollout_after; nothing was done.")
     if replicas is not None:
         return defaults.REPLICAS, int(replicas)
-    moment = now_rfc3339() if after == NOW else timestamp(after)
+    moment = now_rfc3339() if after == NOW else utc_time(after)
     if moment is None:
         raise ControlPlaneFailure(
             f"rollout_after is {after!r}, which is neither '{NOW}' nor an RFC 3339 time such as 2026-01-31T10:00:00Z; nothing was done."

@@ -9,6 +9,8 @@ It needs the standard library alone.
 from __future__ import annotations
 
 import contextlib
+import datetime
+import email.utils
 import functools
 import http.client
 import io
@@ -304,3 +306,15 @@ class HttpClient:
         if isinstance(error, OSError) and error.strerror:
             return error.strerror
         return str(error) or type(error).__name__
+
+
+def read_date(text: str) -> t.Optional[datetime.datetime]:
+    """Return the time of an HTTP Date header in UTC, or None.
+
+    Source: RFC 9110 §5.6.7. One without a zone is none: it could be of any.
+    """
+    try:
+        moment = email.utils.parsedate_to_datetime(text)
+        return moment.astimezone(datetime.timezone.utc) if moment.tzinfo is not None else None
+    except (TypeError, ValueError, IndexError, OverflowError):
+        return None

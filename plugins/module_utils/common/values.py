@@ -3,15 +3,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Readers of values from hosts, clocks and objects.
 
-The values: times, one-line texts, the host of a URL, conditions, annotations.
+The values: times, one-line texts, the host of a URL, conditions, annotations, the controller reference.
 """
 
 from __future__ import annotations
 
-import calendar
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta, timezone
 from functools import lru_cache
 from typing import Any, Optional
 
@@ -19,36 +19,86 @@ from .legible import one_line
 
 Object = dict[str, Any]
 _EMPTY: Object = {}
-_TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.\d+)?(Z|[+-]\d\d:\d\d)")
+# RFC 3339 §5.6; "t" and "z" may be small letters.
+_TIME = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))",
+    re.ASCII | re.IGNORECASE,
+)
 _LONGEST_TIME = 64
+_WRITTEN_TIME = "%04d-%02d-%02dT%02d:%02d:%02dZ"
+
+
+def read_moment(text: Any) -> datetime:
+    """Return the time of an RFC 3339 text, in UTC.
+
+    A fraction of a second is left out.
+
+    Raises:
+        ValueError: the value is no such text, or no time of the years 1 to 9999 in UTC.
+    """
+    moment = _moment(text) if isinstance(text, str) and len(text) < _LONGEST_TIME else None
+    if moment is None:
+        raise ValueError(f"{clip(text, _LONGEST_TIME)!r} is no RFC 3339 time such as 2026-01-31T10:00:00Z")
+    return moment
 
 
 def parse_time(text: Any) -> Optional[int]:
     """Return an RFC 3339 time in seconds since the epoch, or None."""
-    return _parse_time(text) if isinstance(text, str) and len(text) < _LONGEST_TIME else None
+    moment = _moment(text) if isinstance(text, str) and len(text) < _LONGEST_TIME else None
+    return None if moment is None else int(moment.timestamp())
+
+
+def utc_time(text: Any) -> Optional[str]:
+    """Return an RFC 3339 time, written in UTC with seconds, or None."""
+    try:
+        return format_moment(read_moment(text))
+    except ValueError:
+        return None
 
 
 @lru_cache(maxsize=4096)
-def _parse_time(text: str) -> Optional[int]:
+def _moment(text: str) -> Optional[datetime]:
     match = _TIME.fullmatch(text)
     if match is None:
         return None
     year, month, day, hour, minute, second = (int(part) for part in match.groups()[:6])
-    if not (year >= 1 and 1 <= month <= 12 and 1 <= day <= 31 and hour < 24 and minute < 60 and second < 61):
+    ahead = timedelta(hours=int(match.group(8) or 0), minutes=int(match.group(9) or 0))
+    # A leap second is the next minute's first here: no clock of Python's has one.
+    leap = second == 60
+    try:
+        local = datetime(year, month, day, hour, minute, 59 if leap else second, tzinfo=timezone.utc)
+        return local + timedelta(seconds=int(leap)) - (-ahead if match.group(7) == "-" else ahead)
+    except (ValueError, OverflowError):
         return None
-    zone = match.group(7)
-    offset = 0 if zone == "Z" else (int(zone[1:3]) * 3600 + int(zone[4:6]) * 60) * (1 if zone[0] == "+" else -1)
-    return calendar.timegm((year, month, day, hour, minute, second, 0, 0, 0)) - offset
 
 
-def format_time(seconds: int) -> str:
+def format_moment(moment: datetime) -> str:
+    """Return a time as RFC 3339 in UTC with seconds.
+
+    A time without a zone counts as UTC.
+
+    Raises:
+        OverflowError: in UTC it is not of the years 1 to 9999.
+    """
+    return _WRITTEN_TIME % moment.utctimetuple()[:6]
+
+
+def format_time(seconds: float) -> str:
     """Return seconds since the epoch as an RFC 3339 time in UTC."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+    return _WRITTEN_TIME % time.gmtime(seconds)[:6]
 
 
 def now_rfc3339() -> str:
     """Return this host's time, RFC 3339 in UTC with seconds."""
-    return format_time(int(time.time()))
+    return format_time(time.time())
+
+
+def now_microtime() -> str:
+    """Return this host's time in UTC with microseconds, for a Lease.
+
+    Source: MicroTime of k8s.io/apimachinery/pkg/apis/meta/v1.
+    """
+    return f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
 def clip(text: Any, limit: int = 240) -> str:
@@ -89,4 +139,14 @@ def condition_of(obj: Object, kind: str) -> Object:
 def annotations_of(obj: Object) -> Object:
     """Return an object's annotations."""
     found: Object = (obj.get("metadata") or _EMPTY).get("annotations") or _EMPTY
+    return found
+
+
+def controller_of(obj: Mapping[str, Any]) -> Optional[Object]:
+    """Return the owner reference of an object's controller, or None.
+
+    An object has at most one (docs/reference/decision.md, "Whose machines they are").
+    """
+    owners = (obj.get("metadata") or _EMPTY).get("ownerReferences") or ()
+    found: Optional[Object] = next((each for each in owners if each.get("controller")), None)
     return found

@@ -9,13 +9,14 @@ Source: docs/reference/cluster_api.md, "Creating a machine".
 from __future__ import annotations
 
 import datetime
-import email.utils
 import re
 import secrets
 import string
 import time
 import typing as t
 
+from ..common.https import read_date
+from ..common.values import format_moment
 from .api import ApiClient, ApiError
 
 # kubeadm binds the rights of a joining node to this group (docs/reference/kubeadm.md, "RBAC").
@@ -44,7 +45,7 @@ def secret_document(token: str, ttl: int, description: str, now: datetime.dateti
     found = TOKEN_PATTERN.fullmatch(token)
     if found is None:
         raise ValueError("token is not a bootstrap token: it must match [a-z0-9]{6}.[a-z0-9]{16}")
-    end = (now + datetime.timedelta(seconds=ttl)).astimezone(datetime.timezone.utc)
+    end = now + datetime.timedelta(seconds=ttl)
     return {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -53,7 +54,7 @@ def secret_document(token: str, ttl: int, description: str, now: datetime.dateti
         "stringData": {
             "token-id": found.group(1),
             "token-secret": found.group(2),
-            "expiration": end.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "expiration": format_moment(end),
             "usage-bootstrap-authentication": "true",
             "usage-bootstrap-signing": "true",
             "auth-extra-groups": GROUP,
@@ -68,10 +69,7 @@ def server_time(client: ApiClient) -> datetime.datetime:
     It is this machine's time where the server's answer has none.
     """
     client.send("GET", "/readyz")
-    try:
-        return email.utils.parsedate_to_datetime(client.date)
-    except (TypeError, ValueError, IndexError):
-        return datetime.datetime.now(datetime.timezone.utc)
+    return read_date(client.date) or datetime.datetime.now(datetime.timezone.utc)
 
 
 def create(client: ApiClient, document: t.Mapping[str, t.Any]) -> bool:

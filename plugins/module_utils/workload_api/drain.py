@@ -11,7 +11,6 @@ which the timeouts count are kept in a file, by the Node's UID, so that a rerun 
 
 from __future__ import annotations
 
-import calendar
 import contextlib
 import json
 import os
@@ -24,6 +23,7 @@ from urllib.parse import quote
 from ..common.bounded_yaml import read_json
 from ..common.guard import STATE_DIRECTORY, NodeError, exclusive, write_atomically
 from ..common.https import Unreachable
+from ..common.values import controller_of, format_time, read_moment
 from .api import ApiClient, ApiError
 from .drain_unit import DrainUnit
 
@@ -31,7 +31,6 @@ DIRECTORY = f"{STATE_DIRECTORY}/drain"
 RUNNING, DRAINED, TIMED_OUT, ABSENT = "Running", "Drained", "TimedOut", "Absent"
 _POLL_SECONDS = 0.5
 _SHOWN = 5
-_TIME = "%Y-%m-%dT%H:%M:%SZ"
 _NODE_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 _MIRROR = "kubernetes.io/config.mirror"
 _UNREACHABLE = "node.kubernetes.io/unreachable"
@@ -195,7 +194,7 @@ class Drain:
             if state == DRAINED and not wanted.skip_drain:
                 record["ended"] = True
             self._write(record)
-        begun = time.strftime(_TIME, time.gmtime(record["startedAt"]))
+        begun = format_time(record["startedAt"])
         return Report(state, "", changed, tuple(map(_title, pods)), tuple(volumes), begun)
 
     def _work(self, record: dict[str, t.Any], wanted: Wanted, cordoned: bool, pods: bool) -> bool:
@@ -223,7 +222,7 @@ class Drain:
         if not started_at:
             return recorded
         try:
-            return min(recorded, calendar.timegm(time.strptime(started_at, _TIME)))
+            return min(recorded, read_moment(started_at).timestamp())
         except ValueError as error:
             raise NodeError(f"started_at {started_at!r} is no time of the form 2026-07-03T14:15:02Z.") from error
 
@@ -373,9 +372,7 @@ def _has_to_go(pod: t.Mapping[str, t.Any]) -> bool:
     metadata = pod["metadata"]
     if _MIRROR in (metadata.get("annotations") or {}):
         return False
-    if any(
-        each.get("controller") and each.get("kind") == "DaemonSet" for each in metadata.get("ownerReferences") or []
-    ):
+    if (controller_of(pod) or {}).get("kind") == "DaemonSet":
         return False
     return (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed")
 

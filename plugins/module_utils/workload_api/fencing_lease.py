@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import os
 import ssl
-import time
 import typing as t
 
 from ..common.guard import Fenced, NodeError
 from ..common.https import Unreachable, client_context
+from ..common.values import now_microtime
 from .api import ADMIN_KUBECONFIG, ApiAccess, ApiClient, ApiError, own_server, read_access
 from .bootstrap_token import GROUP
 
@@ -147,7 +147,7 @@ def _holder(lease: t.Optional[t.Mapping[str, t.Any]]) -> str:
 
 def _written(client: ApiClient, lease: t.Optional[t.Mapping[str, t.Any]], number: int, run: str) -> bool:
     """Write the Lease by compare-and-swap; return False where another run was faster."""
-    now = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime())
+    now = now_microtime()
     spec = {"leaseTransitions": number, "acquireTime": now, "renewTime": now, "holderIdentity": run or None}
     if lease is None:
         path = LEASES

@@ -19,6 +19,7 @@ from ...module_utils.common import sealed
 from ...module_utils.common.guard import NodeError, sync_directory, write_atomically
 from ...module_utils.common.redact import redact
 from ...module_utils.common.sealed import SealError
+from ...module_utils.common.values import format_time
 from ...module_utils.etcd.snapshot import contents
 from ...module_utils.etcd.snapshot.transfer import PIECE_BYTES, digest, pack, unpack
 from ..calls.failure import ControlPlaneFailure
@@ -73,8 +74,8 @@ def fetch(
     """
     os.makedirs(folder, mode=0o700, exist_ok=True)
     source = os.path.basename(str(snapshot.get("path")))
-    moment = time.gmtime(now())
-    path, partial, file = _reserved(folder, f"{prefix}-{time.strftime(_STAMP, moment)}")
+    moment = now()
+    path, partial, file = _reserved(folder, f"{prefix}-{time.strftime(_STAMP, time.gmtime(moment))}")
     try:
         with file:
             _receive(caller, machine, snapshot, source, file)
@@ -88,7 +89,7 @@ def fetch(
             "path": path,
             "bytes": os.path.getsize(partial),
             "sha256": whole,
-            "taken_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", moment),
+            "taken_at": format_time(moment),
         }
         write_atomically(_facts_of(path), (json.dumps(facts, indent=2, sort_keys=True) + "\n").encode())
         os.rename(partial, path)

@@ -12,20 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Optional, TypeVar
 
-from ...module_utils.common.values import clip, shortened
+from ...module_utils.common.values import clip, controller_of, shortened
 from ..objects import kinds
 
 Object = Mapping[str, Any]
 T = TypeVar("T")
 _EMPTY: Object = {}
 _SHOWN = 7
-
-
-def controller(obj: Object) -> Optional[Object]:
-    """Return the owner reference of an object's controller; None where it has none."""
-    owners = (obj.get("metadata") or _EMPTY).get("ownerReferences") or ()
-    found: Optional[Object] = next((each for each in owners if each.get("controller")), None)
-    return found
 
 
 def title(owner: Object) -> str:
@@ -37,7 +30,7 @@ def controlled(machines: Iterable[Object]) -> str:
     """Return by what Machine objects are controlled, for messages: "machines m1, m2 are controlled by KubeadmControlPlane prod"."""
     by_owner: dict[str, list[str]] = {}
     for each in machines:
-        owner = controller(each)
+        owner = controller_of(each)
         by_owner.setdefault(title(owner) if owner is not None else "nobody", []).append(str(each["metadata"]["name"]))
     said = [f"{_plural(found)} controlled by {owner}" for owner, found in by_owner.items()]
     return ", ".join(said)
@@ -91,7 +84,7 @@ def part(
     own: list[T] = []
     others: list[T] = []
     for each in found:
-        owner = controller(document(each))
+        owner = controller_of(document(each))
         mine = not alone if owner is None else is_own(owner, name)
         (own if mine else others).append(each)
     return own, others

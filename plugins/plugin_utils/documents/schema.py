@@ -8,26 +8,20 @@ It checks types, unknown fields, and fields that are refused by name.
 A description is: the name of a scalar type ("string", "integer", "boolean", "intOrString", "duration", "timestamp",
 "seconds", "days"), "any" or "object" (taken unchanged), a list with one description (a list of such),
 `MapOf(description)`, a dict (a structure's fields), or `Refused(rule, fix)`.
-
-A description is: the name of a scalar type ("string", "integer", "boolean", "intOrString", "duration", "timestamp", "seconds", "days"),
-"any" or "object" (taken as it is), a list with one description (a list of such), `MapOf(description)`, a dict (a structure's fields), or
-`Refused(rule, fix)`.
 """
 
 from __future__ import annotations
 
-import datetime
 import difflib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ...module_utils.common.errors import Report, child, describe, item
+from ...module_utils.common.values import utc_time
 from .scalars import parse_duration
 
 INT32_MAX = 2**31 - 1
-_TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
 
 
 @dataclass(frozen=True)
@@ -139,7 +133,7 @@ def _scalar(value: Any, kind: str, path: str, report: Report) -> Any:
     if kind == "duration" and parse_duration(value) is None:
         report.unreadable(path, value, "this is not a duration", 'Write it like "10m", "90s" or "1h30m".')
         return ABSENT
-    if kind == "timestamp" and timestamp(value) is None:
+    if kind == "timestamp" and utc_time(value) is None:
         report.unreadable(path, value, "this is not an RFC 3339 time", 'Write it like "2026-01-31T10:00:00Z".')
         return ABSENT
     return value
@@ -152,18 +146,3 @@ def _integer(value: Any, kind: str, path: str, report: Report) -> Any:
         report.unreadable(path, value, "the number is out of range", f"Write a number between 0 and {INT32_MAX}.")
         return ABSENT
     return value
-
-
-def timestamp(text: str) -> str | None:
-    """Return an RFC 3339 time in UTC with seconds and `Z`.
-
-    None when the text is not one.
-    """
-    if not _TIMESTAMP.fullmatch(text):
-        return None
-    plain = re.sub(r"\.\d+", "", text.upper()).replace("Z", "+00:00")
-    try:
-        moment = datetime.datetime.fromisoformat(plain).astimezone(datetime.timezone.utc)
-    except (ValueError, OverflowError):
-        return None
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -13,6 +13,7 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 from ...module_utils.common.errors import ManifestError
+from ...module_utils.common.values import format_moment
 from ..calls.screen import Screen
 
 MAX_DEPTH = 64
@@ -42,8 +43,10 @@ def plain(value: Any) -> Any:
         if isinstance(one, float):
             return float(one)
         if isinstance(one, datetime.datetime):
-            moment = one if one.tzinfo else one.replace(tzinfo=datetime.timezone.utc)
-            return moment.astimezone(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+            try:
+                return format_moment(one)
+            except OverflowError as error:
+                raise AnsibleFilterError(f"The time {one} is not of the years 1 to 9999 in UTC.") from error
         if isinstance(one, datetime.date):
             return one.isoformat()
         if isinstance(one, Mapping):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..documents.schema import timestamp
+from ...module_utils.common.values import utc_time
 from . import kinds
 
 ORIGINAL_UID = kinds.ANNOTATION_PREFIX + "original-uid"
@@ -32,7 +32,7 @@ def created(metadata: Mapping[str, Any]) -> str | None:
 
     None where it never was moved.
     """
-    return timestamp(str((metadata.get("annotations") or {}).get(ORIGINAL_CREATION) or ""))
+    return utc_time(str((metadata.get("annotations") or {}).get(ORIGINAL_CREATION) or ""))
 
 
 def notes(obj: Mapping[str, Any]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta, timezone
 from ansible.module_utils.basic import missing_required_lib
 
 from ...module_utils.common.errors import Report
+from ...module_utils.common.values import format_moment, read_moment
 from ..objects import kinds, user_annotations
 from ..objects.user_annotations import MaintenanceWindow
 
@@ -63,7 +64,7 @@ def maintenance(control_plane: t.Optional[Object], now: str) -> t.Optional[Objec
             f"the time zone {window.time_zone} is not known here: the controller has no time zone database. "
             "Install the Python package tzdata, or the system's tzdata."
         )
-    moment = datetime.strptime(now, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
+    moment = read_moment(now)
     try:
         return _evaluated(window, zone, moment)
     except (CronSimError, OverflowError) as error:
@@ -86,7 +87,7 @@ def _evaluated(window: MaintenanceWindow, zone: zoneinfo.ZoneInfo, now: datetime
         if following > closes or number == _LONGEST_CHAIN:
             break
         closes = following + length
-    return {"open": first <= now, "message": said, "opensAt": _utc(first), "closesAt": _utc(closes)}
+    return {"open": first <= now, "message": said, "opensAt": format_moment(first), "closesAt": format_moment(closes)}
 
 
 def _openings(schedule: str, zone: zoneinfo.ZoneInfo, after: datetime) -> t.Iterator[datetime]:
@@ -96,10 +97,6 @@ def _openings(schedule: str, zone: zoneinfo.ZoneInfo, after: datetime) -> t.Iter
         # Begun in the second of two equal hours, the iteration names times of the first once more.
         if found > after:
             yield found
-
-
-def _utc(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _words(seconds: int) -> str:

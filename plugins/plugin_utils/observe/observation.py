@@ -12,10 +12,9 @@ import http.client
 import socket
 import ssl
 import typing as t
-from datetime import datetime
 
 from ...module_utils.common import settings
-from ...module_utils.common.values import now_rfc3339, parse_time
+from ...module_utils.common.values import now_rfc3339, parse_time, read_moment
 from ...module_utils.workload_api.wanted import MAX_OBJECTS
 from ..calls.machine_connection import Answer, Machine
 from ..decision.names import RUNNING
@@ -189,8 +188,7 @@ def _keeps_itself(objects: ClusterObjects, answers: t.Optional[t.Sequence[Object
 
 def seconds_between(first: str, second: str) -> float:
     """Return the seconds from one RFC 3339 time to another."""
-    start, end = (datetime.strptime(each, "%Y-%m-%dT%H:%M:%SZ") for each in (first, second))
-    return (end - start).total_seconds()
+    return (read_moment(second) - read_moment(first)).total_seconds()
 
 
 def _last_action(objects: ClusterObjects) -> t.Optional[Object]:

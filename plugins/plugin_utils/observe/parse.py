@@ -11,10 +11,10 @@ of it is ever taken for anything but text.
 
 from __future__ import annotations
 
-import datetime
-import email.utils
 import typing as t
 
+from ...module_utils.common.https import read_date
+from ...module_utils.common.values import format_moment, utc_time
 from ...module_utils.workload_api import trim
 from ...module_utils.workload_api.untrusted import integer as _integer
 from ...module_utils.workload_api.untrusted import mapping as _mapping
@@ -117,9 +117,9 @@ def machine_facts(observation: t.Any) -> Object:
         "etcdData": machine.get("etcdData") is True,
         "diskFreeBytes": _integer(machine.get("diskFreeBytes")),
         "certificates": {
-            _text(name): _text(end)
-            for name, end in _mapping(machine.get("certificates")).items()
-            if isinstance(name, str) and _is_time(end)
+            _text(name): end
+            for name, told in _mapping(machine.get("certificates")).items()
+            if isinstance(name, str) and (end := utc_time(told)) is not None
         },
         "bootstrap": {name: _text(bootstrap.get(name)) for name in ("state", "step", "kind", "stage", "message")},
     }
@@ -182,7 +182,7 @@ def _conditions(raw: t.Any) -> list[Object]:
             "type": _text(item.get("type")),
             "status": item["status"],
             "reason": _text(item.get("reason")),
-            "lastTransitionTime": item.get("lastTransitionTime") if _is_time(item.get("lastTransitionTime")) else None,
+            "lastTransitionTime": utc_time(item.get("lastTransitionTime")),
         }
         for item in _mappings(raw)
         if _text(item.get("type")) and item.get("status") in ("True", "False", "Unknown")
@@ -344,19 +344,6 @@ def _image(item: t.Any, container: str) -> str:
 
 
 def _date(value: t.Any) -> t.Optional[str]:
-    """Turn an HTTP Date header (RFC 7231) into RFC 3339."""
-    try:
-        moment = email.utils.parsedate_to_datetime(_text(value))
-    except (TypeError, ValueError, IndexError):
-        return None
-    if moment.tzinfo is None:
-        return None
-    return moment.astimezone(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _is_time(value: t.Any) -> bool:
-    try:
-        datetime.datetime.strptime(_text(value), "%Y-%m-%dT%H:%M:%SZ")
-    except ValueError:
-        return False
-    return True
+    """Turn an HTTP Date header into RFC 3339."""
+    moment = read_date(_text(value))
+    return format_moment(moment) if moment is not None else None

@@ -18,6 +18,7 @@ import warnings
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
+from ...module_utils.common.values import format_moment, read_moment
 from ..store.base import StoreError
 
 CRYPTOGRAPHY_IMPORT_ERROR: ImportError | None = None
@@ -71,7 +72,7 @@ def new_ca(common_name: str, now: str, algorithm: str = ALGORITHMS[0], days: int
     """Return a new self-signed authority with kubeadm's key usages (its certificate names itself as DNS name too)."""
     need_cryptography()
     key = _new_key(algorithm)
-    begin = parse_time(now)
+    begin = read_moment(now)
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
     builder = (
         _builder(name, name, key.public_key(), begin - BACKDATE, begin + timedelta(days=days))
@@ -114,7 +115,7 @@ def new_client_certificate(
             "a CA's private key", "tls.key is neither an RSA nor an ECDSA key, and kubeadm reads no other"
         )
     key = _new_key(algorithm)
-    begin = parse_time(now)
+    begin = read_moment(now)
     subject = x509.Name(
         [
             *(x509.NameAttribute(NameOID.ORGANIZATION_NAME, each) for each in organizations),
@@ -154,8 +155,8 @@ def certificate_info(pem: str | bytes) -> CertificateInfo:
     return CertificateInfo(
         common_name=str(names[0].value) if names else "",
         is_ca=_is_ca(certificate),
-        not_before=format_time(_not_before(certificate)),
-        not_after=format_time(_not_after(certificate)),
+        not_before=format_moment(_not_before(certificate)),
+        not_after=format_moment(_not_after(certificate)),
         fingerprint=hashlib.sha256(der).hexdigest(),
     )
 
@@ -173,10 +174,10 @@ def check_ca(crt: str, key: str | None, now: str) -> list[str]:
         problems = (
             [] if _is_ca(certificate) else ["the certificate is not a CA's (basicConstraints CA:TRUE, keyCertSign)"]
         )
-        if parse_time(now) >= _not_after(certificate):
-            problems.append(f"the certificate expired at {format_time(_not_after(certificate))}")
-        if parse_time(now) + BACKDATE < _not_before(certificate):
-            problems.append(f"the certificate is valid only from {format_time(_not_before(certificate))} on")
+        if read_moment(now) >= _not_after(certificate):
+            problems.append(f"the certificate expired at {format_moment(_not_after(certificate))}")
+        if read_moment(now) + BACKDATE < _not_before(certificate):
+            problems.append(f"the certificate is valid only from {format_moment(_not_before(certificate))} on")
         return problems + _key_problems(crt, key)
     except PkiError as error:
         return [error.why]
@@ -215,16 +216,6 @@ def need_cryptography() -> None:
             f"certificates are made and read with it ({CRYPTOGRAPHY_IMPORT_ERROR})",
             "Install it there: python -m pip install cryptography. Nodes don't need it.",
         )
-
-
-def parse_time(text: str) -> datetime:
-    """Return the time of an RFC 3339 text in UTC with seconds."""
-    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
-
-
-def format_time(time: datetime) -> str:
-    """Return a time as RFC 3339 in UTC with seconds."""
-    return time.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _key_problems(crt: str, key: str | None) -> list[str]:

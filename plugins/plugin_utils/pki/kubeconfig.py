@@ -14,6 +14,7 @@ import typing as t
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from ...module_utils.common.values import read_moment
 from ..store.base import AlreadyExists, Object, Store
 from ..store.file import disk
 from . import certificates, secrets
@@ -135,7 +136,7 @@ def _remaining(text: str | None, now: str) -> timedelta | None:
         info = certificates.certificate_info(pem or "")
     except PkiError:
         return None
-    return certificates.parse_time(info.not_after) - certificates.parse_time(now)
+    return read_moment(info.not_after) - read_moment(now)
 
 
 def _endpoint_url(endpoint: t.Mapping[str, t.Any] | None) -> str | None:

@@ -15,8 +15,9 @@ import contextlib
 import hashlib
 import typing as t
 
+from ...module_utils.common.values import read_moment
 from . import certificates
-from .certificates import BACKDATE, CRYPTOGRAPHY_IMPORT_ERROR, KeyPair, PkiError, load_certificates, parse_time
+from .certificates import BACKDATE, CRYPTOGRAPHY_IMPORT_ERROR, KeyPair, PkiError, load_certificates
 
 if CRYPTOGRAPHY_IMPORT_ERROR is None:
     from cryptography import x509
@@ -36,7 +37,7 @@ def common_name(old_crt: str, purpose: str, now: str) -> str:
         with certificates.parts_of_a_certificate():
             load_certificates(old_crt)[0].extensions.get_extension_for_class(x509.SubjectKeyIdentifier)
     except x509.ExtensionNotFound:
-        return f"{name}-{parse_time(now):%Y%m%d}"
+        return f"{name}-{read_moment(now):%Y%m%d}"
     return name
 
 
@@ -54,7 +55,7 @@ def reissue(pem: str, ca: KeyPair, now: str, link: str = "") -> KeyPair:
     authority = load_certificates(ca.crt)[0]
     signer = _signer(ca)
     key = _new_key_like(model.public_key())
-    begin = parse_time(now)
+    begin = read_moment(now)
     life = certificates._not_after(model) - certificates._not_before(model)
     builder = (
         x509.CertificateBuilder()
@@ -90,7 +91,7 @@ def link_certificate(new_crt: str, old: KeyPair, now: str) -> str:
         .issuer_name(authority.subject)
         .public_key(new.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(max(parse_time(now) - BACKDATE, certificates._not_before(authority)))
+        .not_valid_before(max(read_moment(now) - BACKDATE, certificates._not_before(authority)))
         .not_valid_after(min(certificates._not_after(new), certificates._not_after(authority)))
     )
     for extension in new.extensions:

@@ -13,6 +13,7 @@ import binascii
 import typing as t
 from dataclasses import dataclass, field
 
+from ...module_utils.common.values import controller_of
 from ..objects import kinds
 from ..objects.user_annotations import FROM_MANIFEST
 from ..store.base import AlreadyExists, Object, Store
@@ -163,6 +164,12 @@ def controller_reference(control_plane: Object) -> Object:
     return {**reference, "blockOwnerDeletion": True}
 
 
+def set_controller(obj: Object, control_plane: Object) -> None:
+    """Make a KubeadmControlPlane an object's controller in place of any other; its other owners stay."""
+    others = [each for each in obj["metadata"].get("ownerReferences") or [] if not each.get("controller")]
+    obj["metadata"]["ownerReferences"] = [*others, controller_reference(control_plane)]
+
+
 def _reference(api_version: str, kind: str, metadata: Object) -> Object:
     return {
         "apiVersion": api_version,
@@ -210,18 +217,14 @@ def take_over(store: Store, control_plane: Object, secret: Object) -> bool:
     if is_users_own(secret) or is_controlled_by(secret, control_plane):
         return False
 
-    def replace_controller(stored: Object) -> None:
-        owners = [each for each in stored["metadata"].get("ownerReferences") or [] if not each.get("controller")]
-        stored["metadata"]["ownerReferences"] = [*owners, controller_reference(control_plane)]
-
     metadata = secret["metadata"]
-    store.modify(SECRET, metadata["namespace"], metadata["name"], replace_controller)
+    store.modify(SECRET, metadata["namespace"], metadata["name"], lambda stored: set_controller(stored, control_plane))
     return True
 
 
 def is_controlled_by(secret: Object, control_plane: Object) -> bool:
     """Tell whether a Secret is ours: no user's own, and this control plane its controller."""
-    controller = _controller(secret)
+    controller = controller_of(secret)
     ours = controller is not None and controller.get("uid") == control_plane["metadata"]["uid"]
     return ours and not is_users_own(secret)
 
@@ -298,11 +301,6 @@ def _generate(
     except AlreadyExists:
         # Someone put it there meanwhile: theirs counts, and the next pass reads and checks it.
         return
-
-
-def _controller(secret: Object) -> Object | None:
-    owners = secret["metadata"].get("ownerReferences") or []
-    return next((each for each in owners if each.get("controller")), None)
 
 
 def _certificate_dates(pem: str | None) -> tuple[str | None, str | None]:

@@ -12,13 +12,13 @@ import dataclasses
 import typing as t
 
 from ...module_utils.common.kubernetes_versions import read_version
+from ...module_utils.common.values import controller_of
 from ..calls.failure import ControlPlaneFailure
-from ..decision import ownership
 from ..documents import names
 from ..kubeadm.configuration.rebuild import has_configuration, rebuild
 from ..objects import kinds
 from ..objects.manifest.cluster import ClusterManifest
-from ..pki.secrets import controller_reference
+from ..pki.secrets import set_controller
 from ..store.base import Store, kind_ref_of
 from .objects import (
     CLUSTER_LABEL,
@@ -79,7 +79,7 @@ def _candidate(objects: ClusterObjects, control_plane: Object, name: str) -> Obj
         raise ControlPlaneFailure(
             f"{what} is not in the store any more, or has lost its labels. {_NOTHING_DONE} Run reconcile again."
         )
-    owner = ownership.controller(machine)
+    owner = controller_of(machine)
     if owner is not None and owner.get("uid") != control_plane["metadata"]["uid"]:
         raise ControlPlaneFailure(
             f"{what} is controlled by {owner.get('kind')} {owner.get('name')} by now: two must never manage one control plane. "
@@ -149,12 +149,12 @@ def _own_secrets(objects: ClusterObjects, control_plane: Object, machines: t.Seq
             continue
 
         def write(stored: Object) -> None:
-            kept = [
+            stored["metadata"]["ownerReferences"] = [
                 each
                 for each in stored["metadata"].get("ownerReferences") or []
-                if not each.get("controller") and not (_is_config(each) and str(each.get("name")) in configs)
+                if not (_is_config(each) and str(each.get("name")) in configs)
             ]
-            stored["metadata"]["ownerReferences"] = [*kept, controller_reference(control_plane)]
+            set_controller(stored, control_plane)
             stored["metadata"].setdefault("labels", {})[CLUSTER_LABEL] = objects.name
 
         objects.store.modify(SECRET, objects.namespace, name, write)
@@ -190,8 +190,7 @@ def _own_machine(objects: ClusterObjects, control_plane: Object, machine: Object
         finalizers = metadata.setdefault("finalizers", [])
         if FINALIZERS[MACHINE] not in finalizers and not metadata.get("deletionTimestamp"):
             finalizers.append(FINALIZERS[MACHINE])
-        others = [each for each in metadata.get("ownerReferences") or [] if not each.get("controller")]
-        metadata["ownerReferences"] = [*others, controller_reference(control_plane)]
+        set_controller(stored, control_plane)
 
     after = objects.store.modify(MACHINE, objects.namespace, name, write)
     return [f"adopt Machine {name}"] if after != machine else []

@@ -11,6 +11,7 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ...module_utils.common import kubernetes_facts
+from ...module_utils.common.values import controller_of
 from ..calls.machine_connection import Machine
 from ..decision import ownership
 from ..documents import names
@@ -185,7 +186,7 @@ class ClusterObjects:
 
     def controls(self, machine: Object) -> bool:
         """Return whether the cluster's control plane controls a Machine."""
-        owner = ownership.controller(machine)
+        owner = controller_of(machine)
         name = ownership.control_plane_name(self.cluster, self.control_plane)
         return owner is not None and ownership.is_own(owner, name)
 
@@ -202,7 +203,7 @@ class ClusterObjects:
         if self.cluster["metadata"].get("deletionTimestamp"):
             return True
         name = ownership.control_plane_name(self.cluster, self.control_plane)
-        owner = ownership.controller(obj)
+        owner = controller_of(obj)
         if owner is not None and owner.get("kind") == kinds.KUBEADM_CONTROL_PLANE:
             return ownership.is_own(owner, name)
         # Of what Cluster API has made, a Machine is the controller: the label tells by which control plane that was made.

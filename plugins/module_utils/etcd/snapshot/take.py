@@ -8,7 +8,6 @@ A ``.db`` in the folder is whole and was verified, whatever was killed when; its
 
 from __future__ import annotations
 
-import calendar
 import hashlib
 import json
 import os
@@ -21,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from ...common import guard
 from ...common.guard import STATE_DIRECTORY, NodeError, exclusive, write_atomically
 from ...common.https import Unreachable
+from ...common.values import format_time, read_moment
 from ..gateway import Gateway
 from ..types import EtcdError, Snapshot, Status, to_hex
 from .tool import NoTool, Tool, ToolSource, release
@@ -34,7 +34,6 @@ _CHUNK = 1024 * 1024
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,198}[A-Za-z0-9])?")
 _STAMP = r"-(\d{8}T\d{6}Z)(?:-(\d+))?\.(db|json)"
 _FILE_TIME = "%Y%m%dT%H%M%SZ"
-_TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 
 class SnapshotError(Exception):
@@ -157,7 +156,7 @@ def take(
             path = _new_path(wanted, stamp)
             saved = _save(gateway, os.path.join(work, "snapshot.db"))
             kept = _verified(saved, wanted, tool, work)
-            kept = replace(kept, path=path, taken_at=time.strftime(_TIME, time.gmtime(stamp)))
+            kept = replace(kept, path=path, taken_at=format_time(stamp))
             kept = replace(
                 kept, cluster_id=to_hex(status.cluster_id), etcd_version=status.version, purpose=wanted.purpose
             )
@@ -314,7 +313,7 @@ def _recent(wanted: Wanted, status: Status, now: float) -> t.Optional[Kept]:
             # Whoever names no purpose is served by any.
             if wanted.purpose not in ("", facts.get("purpose", "")):
                 continue
-            age = now - calendar.timegm(time.strptime(facts["taken_at"], _TIME))
+            age = now - read_moment(facts["taken_at"]).timestamp()
             strong = facts["verify"] == wanted.verify or facts["verified_by"] != HASH
             fits = facts["cluster_id"] == to_hex(status.cluster_id) and facts["bytes"] == os.path.getsize(path)
             if 0 <= age <= wanted.max_age and strong and fits and matches_its_hash(path):

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import base64
 import binascii
+import calendar
 import os
 import re
 import time
 
+from ...common.values import format_time
 from .der import element
 
 PKI_DIRECTORY = "/etc/kubernetes/pki"
@@ -94,6 +96,6 @@ def not_after(pem: str) -> str:
             text = ("19" if int(text[:2]) >= 50 else "20") + text
         elif tag != _GENERALIZED_TIME:
             raise ValueError("no time where it should be")
-        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.strptime(text, "%Y%m%d%H%M%SZ"))
+        return format_time(calendar.timegm(time.strptime(text, "%Y%m%d%H%M%SZ")))
     except (IndexError, UnicodeDecodeError, binascii.Error) as error:
         raise ValueError(f"not an X.509 certificate: {error}") from error

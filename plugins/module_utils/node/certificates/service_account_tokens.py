@@ -22,6 +22,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ...common.guard import NodeError
+from ...common.values import controller_of
 from ...workload_api.api import ApiClient, ApiError
 from ..components.static_pod import COMPONENTS
 
@@ -152,7 +153,7 @@ class Accounts:
                         "uid": str(metadata["uid"]),
                         "node": str((pod.get("spec") or {}).get("nodeName") or ""),
                         "started_at": started,
-                        "owner": _owner(metadata),
+                        "owner": _owner(pod),
                         "mounts_secret": _mounts_secret(pod, tokens),
                     }
                 )
@@ -284,12 +285,12 @@ def _bound(deadline: float, what: str) -> None:
     time.sleep(_POLL_SECONDS)
 
 
-def _owner(metadata: Object) -> str:
-    owners = [each for each in metadata.get("ownerReferences") or [] if each.get("controller")]
-    if not owners:
+def _owner(pod: Object) -> str:
+    owner = controller_of(pod)
+    if owner is None:
         return ""
-    kind, name = str(owners[0]["kind"]).lower(), str(owners[0]["name"])
-    suffix = f"-{(metadata.get('labels') or {}).get('pod-template-hash')}"
+    kind, name = str(owner["kind"]).lower(), str(owner["name"])
+    suffix = f"-{(pod['metadata'].get('labels') or {}).get('pod-template-hash')}"
     if kind == "replicaset" and name.endswith(suffix):
         return f"deployment/{name[: -len(suffix)]}"
     return f"{kind}/{name}"

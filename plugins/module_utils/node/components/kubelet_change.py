@@ -10,7 +10,6 @@ kubeadm itself writes the file, with what it adds for this machine (patches, the
 
 from __future__ import annotations
 
-import calendar
 import os
 import re
 import shutil
@@ -21,6 +20,7 @@ from ...common import command, guard
 from ...common.guard import NodeError
 from ...common.https import HttpClient, Unreachable
 from ...common.redact import redact
+from ...common.values import parse_time
 from ...workload_api.api import ApiClient, ApiError, read_access
 from .configuration_change import Change, Places
 
@@ -153,7 +153,7 @@ class KubeletChange(Change):
             return f"the Node {request['node']} is not registered"
         conditions = {each.get("type"): each for each in (node.get("status") or {}).get("conditions") or []}
         ready = conditions.get("Ready") or {}
-        if _seconds(str(ready.get("lastHeartbeatTime") or "")) < begun:
+        if (parse_time(ready.get("lastHeartbeatTime")) or 0) < begun:
             return f"the Node {request['node']} has not been heard of since"
         if ready.get("status") != "True":
             return f"the Node {request['node']} is not Ready: {ready.get('message') or ready.get('reason')}"
@@ -178,13 +178,6 @@ class KubeletChange(Change):
 def perform(folder: str, places: str) -> None:
     """Run a configuration change; the unit's program (``places`` is :meth:`Places.text`)."""
     KubeletChange(Places.of(places), folder).perform()
-
-
-def _seconds(moment: str) -> int:
-    try:
-        return calendar.timegm(time.strptime(moment, "%Y-%m-%dT%H:%M:%SZ"))
-    except ValueError:
-        return 0
 
 
 def _bytes(path: str) -> bytes:

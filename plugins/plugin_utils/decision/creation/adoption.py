@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from ....module_utils.common.kubernetes_versions import read_version
+from ....module_utils.common.values import controller_of
 from ...objects import advice, kinds
 from .. import names, ownership
 from ..outcome import Context, Outcome, block, reason, target
@@ -38,7 +39,7 @@ def adopt(context: Context) -> Optional[Outcome]:
     if view.others:
         text = f"{ownership.controlled(each.machine for each in view.others)}: two must never manage one control plane"
         return block(MIXED_MANAGEMENT, text, one_controller(view))
-    free = [machine for machine in view.live if ownership.controller(machine.machine) is None]
+    free = [machine for machine in view.live if controller_of(machine.machine) is None]
     if not free:
         return None
     wanted = read_version(view.version)

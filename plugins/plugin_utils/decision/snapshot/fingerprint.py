@@ -17,7 +17,7 @@ from typing import Any, Optional
 
 from ....module_utils.common import kubernetes_facts, settings
 from ....module_utils.common.quorum import MemberState
-from ....module_utils.common.values import clip, parse_time
+from ....module_utils.common.values import clip, controller_of, parse_time
 from ...objects import kinds
 from .. import names, ownership
 from ..conditions.control_plane import initialized, strangers
@@ -206,7 +206,7 @@ def _marks(machine: MachineView, decision: Object) -> list[str]:
 
 
 def _controller(view: View, machine: MachineView) -> str:
-    owner = ownership.controller(machine.machine)
+    owner = controller_of(machine.machine)
     if owner is None:
         return "none"
     name = ownership.control_plane_name(view.cluster, view.control_plane)

@@ -16,8 +16,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ....module_utils.common.errors import Report, child
+from ....module_utils.common.values import utc_time
 from ...documents.read import Document
-from ...documents.schema import ABSENT, check, timestamp
+from ...documents.schema import ABSENT, check
 from ...kubeadm.configuration import classic_form
 from .. import kinds, machine_health_check, structures
 from ..user_annotations import NOTES
@@ -179,7 +180,7 @@ def _control_plane(spec: dict[str, Any], form: str, namespace: str, report: Repo
             }
     rollout = result.get("rollout")
     if rollout and "after" in rollout:
-        rollout["after"] = timestamp(rollout["after"])
+        rollout["after"] = utc_time(rollout["after"])
     return result
 
 

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ....module_utils.common import kubernetes_facts
+from ....module_utils.common.values import format_moment, read_moment
 from ...objects.actions import FieldError
 from .. import commands
 from ..commands import Parameter
@@ -30,7 +31,6 @@ PATH = "spec.renewCertificates"
 EXTRA_NOW = "now"
 EXPIRED, NEVER, ALWAYS = "Expired", "Never", "Always"
 _SUPER_ADMIN = "super-admin.conf"
-_TIME = "%Y-%m-%dT%H:%M:%SZ"
 _AUTHORITIES = ("ca", "etcd-ca", "front-proxy-ca")
 _FIELDS: Mapping[str, Parameter] = {
     "names": Parameter(commands.STRINGS, choices=(ALL, KUBELET_CLIENT, *USERS)),
@@ -117,10 +117,9 @@ def _until(spec: Mapping[str, Any], cluster: ClusterFacts) -> str:
     if not days or not now:
         return _ENDLESS
     try:
-        moment = datetime.datetime.strptime(now, _TIME) + datetime.timedelta(days=int(days))
+        return format_moment(read_moment(now) + datetime.timedelta(days=int(days)))
     except OverflowError:
         return _ENDLESS
-    return moment.strftime(_TIME)
 
 
 def _due(node: NodeFacts, names: Sequence[str], kubelet: bool, until: str, cluster: ClusterFacts) -> bool:

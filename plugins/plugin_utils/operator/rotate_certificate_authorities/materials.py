@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from ....module_utils.common.bounded_yaml import read_json
+from ....module_utils.common.values import format_moment, read_moment
 from ...kubeadm.certificate_files import AUTHORITIES, CA, ETCD, FRONT_PROXY, SERVICE_ACCOUNT
 from ...objects import kinds
 from ...pki import certificates, reissue, secrets
@@ -94,7 +95,7 @@ def later(time: str) -> str:
 
     A pod that was started before ``time`` has, by its node's clock, a start before the returned time.
     """
-    return certificates.format_time(certificates.parse_time(time) + _AHEAD)
+    return format_moment(read_moment(time) + _AHEAD)
 
 
 def load(ctx: TaskContext) -> t.Optional[Materials]:

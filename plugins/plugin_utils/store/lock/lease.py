@@ -21,10 +21,10 @@ import tempfile
 import time
 import typing as t
 from dataclasses import replace
-from datetime import datetime, timezone
 
 from ....module_utils.common import settings
 from ....module_utils.common.redact import redact
+from ....module_utils.common.values import now_microtime
 from ...processes import identity
 from ...processes.failpoints import around
 from ...processes.identity import Process
@@ -310,7 +310,7 @@ def renewed(lease: Document) -> Document:
     The holder's helper process writes it so.
     """
     metadata = {key: value for key, value in lease["metadata"].items() if key != "managedFields"}
-    return {**lease, "metadata": metadata, "spec": {**lease["spec"], "renewTime": _now()}}
+    return {**lease, "metadata": metadata, "spec": {**lease["spec"], "renewTime": now_microtime()}}
 
 
 def _lease(metadata: Document, run: str, fencing: int, holder: in_files.Holder | None) -> Document:
@@ -322,7 +322,7 @@ def _lease(metadata: Document, run: str, fencing: int, holder: in_files.Holder |
         "holderIdentity": run,
         "leaseTransitions": fencing,
         "leaseDurationSeconds": int(settings.LEASE_SECONDS),
-        "renewTime": _now(),
+        "renewTime": now_microtime(),
     }
     if holder is not None:
         spec["acquireTime"] = spec["renewTime"]
@@ -332,10 +332,6 @@ def _lease(metadata: Document, run: str, fencing: int, holder: in_files.Holder |
         "metadata": {**metadata, "annotations": annotations},
         "spec": spec,
     }
-
-
-def _now() -> str:
-    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def _import_paths() -> list[str]:

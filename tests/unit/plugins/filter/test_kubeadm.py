@@ -85,6 +85,7 @@ def nested(depth: int) -> dict[str, Any]:
         (b"bytes", "bytes is no part"),
         ({"initConfiguration": {1: 2}}, "'1' is not text"),
         (nested(70), "nested deeper"),
+        (datetime.datetime(1, 1, 1, tzinfo=datetime.timezone(datetime.timedelta(hours=5))), "years 1 to 9999"),
         ([[None] * 1000] * 300, "more than 200000 values"),
         ({"initConfiguration": {"x": 1, "y": 2}}, "initConfiguration.y"),
         (5, "not kubeadm's configuration"),

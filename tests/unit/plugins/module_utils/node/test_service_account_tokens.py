@@ -85,12 +85,12 @@ def test_without_the_kubelets_folder_nothing_can_be_said(tmp_path: Path) -> None
 def test_what_makes_a_pod_anew() -> None:
     def owner(kind: str, name: str, labels: dict[str, str] | None = None) -> str:
         references = [{"kind": "Other", "name": "x"}, {"kind": kind, "name": name, "controller": True}]
-        return tokens._owner({"ownerReferences": references, "labels": labels or {}})
+        return tokens._owner({"metadata": {"ownerReferences": references, "labels": labels or {}}})
 
     assert owner("DaemonSet", "kube-proxy") == "daemonset/kube-proxy"
     assert owner("ReplicaSet", "coredns-74ff55c5b", {"pod-template-hash": "74ff55c5b"}) == "deployment/coredns"
     assert owner("ReplicaSet", "bare") == "replicaset/bare"
-    assert tokens._owner({}) == ""
+    assert tokens._owner({"metadata": {}}) == ""
 
 
 class Pods:

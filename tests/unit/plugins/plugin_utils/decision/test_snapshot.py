@@ -12,7 +12,7 @@ from builders import NOW, at, cluster, healthy, member_id
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import clip, host_of, parse_time
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import clip, host_of
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.view import (
     check_snapshot,
     read_snapshot,
@@ -264,24 +264,6 @@ def test_reading_does_not_change_the_snapshot() -> None:
     snapshot = healthy(3).build()
     read_snapshot(snapshot)
     assert snapshot == healthy(3).build()
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("1970-01-01T00:00:10Z", 10),
-        ("1970-01-01T00:00:10.5Z", 10),
-        ("1970-01-01T01:00:10+01:00", 10),
-        ("1969-12-31T23:00:10-01:00", 10),
-        ("1970-01-01 00:00:10Z", None),
-        ("1970-02-30T24:00:00Z", None),
-        ("", None),
-        (None, None),
-        (10, None),
-    ],
-)
-def test_times(text: Any, seconds: Any) -> None:
-    assert parse_time(text) == seconds
 
 
 def test_text_from_hosts_becomes_one_short_line() -> None:

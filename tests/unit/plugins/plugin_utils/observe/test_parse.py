@@ -116,7 +116,8 @@ def test_a_missing_kubeadm_config_of_an_answering_api_is_a_no() -> None:
 
 def test_the_clock_is_the_apis() -> None:
     assert parse(SHAPE, "m")["now"] == "2026-11-21T06:27:06Z"
-    assert parse({**SHAPE, "api": {"answers": True, "date": "yesterday"}}, "m")["now"] is None
+    for date in ("yesterday", "Fri, 31 Dec 9999 23:59:59 -0500", "Sat, 21 Nov 2026 06:27:06 +99999999999999"):
+        assert parse({**SHAPE, "api": {"answers": True, "date": date}}, "m")["now"] is None
 
 
 def pod(**status: t.Any) -> dict[str, t.Any]:
