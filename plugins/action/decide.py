@@ -11,10 +11,9 @@ from ..module_utils.common.values import now_rfc3339
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.decision import names, text
-from ..plugin_utils.decision.conditions.control_plane import settled
 from ..plugin_utils.decision.decide import decide
 from ..plugin_utils.decision.plan.document import acting_steps, make_plan
-from ..plugin_utils.decision.plan.follow import Position, fixed_name, names_ahead
+from ..plugin_utils.decision.plan.follow import Position
 from ..plugin_utils.decision.plan.text import plan_text
 from ..plugin_utils.decision.removal import whole_control_plane
 from ..plugin_utils.decision.removal.left_behind import LEFT_BEHIND
@@ -27,6 +26,15 @@ from ..plugin_utils.observe.observation import add_detached, observe
 from ..plugin_utils.pki import secrets
 from ..plugin_utils.reconcile import deleted_machines, join_tokens, node_labels, plan_files, planning
 from ..plugin_utils.reconcile.beforehand import look_beforehand
+from ..plugin_utils.reconcile.one_pass import (
+    Pass,
+    Seen,
+    is_settled,
+    makes_another,
+    versions,
+    was_settled,
+    with_fixed_names,
+)
 from ..plugin_utils.records import cluster, events, health_checks, stored_wishes
 from ..plugin_utils.records.journal_entries import close_intents, steps_of
 from ..plugin_utils.records.objects import ClusterObjects, Object
@@ -73,6 +81,21 @@ class ActionModule(ControlPlaneAction):
 
     def execute(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Return the decision; ``act`` is whether the role has something to do."""
+        this = self._begin(arguments)
+        if this.glance and not was_settled(self.open_objects(arguments, this.store)):
+            return OBSERVE_FIRST
+        seen = self._decide(this)
+        if seen is None:
+            return OBSERVE_FIRST
+        if self.check_mode:
+            return self._foresee(seen, this.plan)
+        place = self._record(this, seen)
+        if place is not None and place.ended and seen.acts:
+            return self._plan_ended(seen, t.cast(planning.FollowedPlan, this.plan))
+        return self._answer(this, seen, place)
+
+    def _begin(self, arguments: dict[str, t.Any]) -> Pass:
+        """Close the step before this one; keep a copy after it."""
         store = self.open_store(arguments)
         journal = self.journal(arguments)
         if self.check_mode:
@@ -81,83 +104,114 @@ class ActionModule(ControlPlaneAction):
             close_intents(journal, arguments["run"], "succeeded", "the step's tasks ended without an error")
         plan = self._plan_file(arguments)
         policy = planning.policy(arguments, approved=plan is not None)
-        waiting = None
-        # A run's steps are noted below, when the waiting is over.
-        begun = self._begun(journal, arguments)
+        begun = bool(steps_of(journal, arguments["run"], 4 * arguments["step_limit"]))
         if begun and not self.check_mode:
             export.keep_copy(self, arguments)
-        glance = not (arguments["infrastructure_observed"] or self.check_mode)
-        if glance and not _was_settled(self.open_objects(arguments, store)):
-            return OBSERVE_FIRST
+        return Pass(
+            arguments=arguments,
+            store=store,
+            journal=journal,
+            plan=plan,
+            policy=policy,
+            begun=begun,
+            glance=not (arguments["infrastructure_observed"] or self.check_mode),
+        )
+
+    def _decide(self, this: Pass) -> t.Optional[Seen]:
+        """Observe and decide until there is nothing to wait for.
+
+        None where a glance can't tell: the infrastructure is to be observed first.
+        """
+        waiting = None
         edits = 0
         while True:
-            store.look_again()
-            objects = self.open_objects(arguments, store)
-            for change in deleted_machines.restore(objects):
-                self.progress(objects.name, change)
-                self.note(change)
-            caller = self.machine_caller(arguments, objects)
-            snapshot = observe(
-                objects, caller, now_rfc3339(), policy=policy, settle=not self.check_mode, detached=self.check_mode
-            )
-            planning.refuse_contradictions(check_snapshot(snapshot))
-            if self.check_mode and arguments["check_health"]:
-                # The marks are in the store of check mode; who is asked as a second witness depends on them.
-                health_checks.check_health(objects, snapshot)
-                snapshot = observe(objects, caller, now_rfc3339(), policy=policy)
-            certificate_expiry.record_expiry(objects, caller, snapshot)
-            decision = decide(snapshot)
-            if glance and objects.all_machines and not _is_settled(decision):
-                return OBSERVE_FIRST
-            if decision["action"] not in names.ENDINGS and not self.check_mode and add_detached(objects, snapshot):
-                decision = decide(snapshot)
-            if (not begun or _makes_another(decision)) and look_beforehand(
-                self, arguments, objects, caller, snapshot, whole=self.check_mode
-            ):
-                decision = decide(snapshot)
-            if self.check_mode:
-                return self._foresee(objects, snapshot, decision, plan)
-            if decision["action"] in names.ENDINGS:
-                join_tokens.delete_used(objects, caller)
-                for change in node_labels.sync(objects, caller, snapshot):
-                    self.progress(objects.name, change)
-            if decision["action"] != names.WAIT:
-                if decision["action"] in names.ENDINGS or edits == EDITS or not self._edited(objects, arguments):
-                    break
+            seen = self._look(this)
+            if seen is None or self.check_mode:
+                return seen
+            if not seen.acts:
+                self._tidy_up(seen)
+            if seen.action != names.WAIT:
+                if not seen.acts or edits == EDITS or not self._edited(seen.objects, this.arguments):
+                    return seen
                 edits += 1
                 self.progress(
-                    objects.name, "somebody edited the cluster's objects while it was observed: looking again"
+                    seen.objects.name, "somebody edited the cluster's objects while it was observed: looking again"
                 )
                 continue
-            write_status(objects, decision, snapshot["now"], begins=False)
+            write_status(seen.objects, seen.decision, seen.snapshot["now"], begins=False)
             if waiting is None:
-                waiting = self.waiting(objects.name, arguments["wait_timeout"])
-                self.progress(objects.name, text.describe(decision))
-            if not waiting.again(text.describe(decision), PAUSE_SECONDS):
+                waiting = self.waiting(seen.objects.name, this.arguments["wait_timeout"])
+                self.progress(seen.objects.name, text.describe(seen.decision))
+            if not waiting.again(text.describe(seen.decision), PAUSE_SECONDS):
                 raise ControlPlaneFailure(
-                    f"waited {waiting.elapsed:.0f} s and it has not come: {text.describe(decision)}. Nothing was changed meanwhile. "
-                    f"{text.way_out(decision)}Look at what it waits for (playbook kubeadm.control_plane.status) and run reconcile again.",
-                    decision=_public(decision),
+                    f"waited {waiting.elapsed:.0f} s and it has not come: {text.describe(seen.decision)}. Nothing was changed meanwhile. "
+                    f"{text.way_out(seen.decision)}Look at what it waits for (playbook kubeadm.control_plane.status) and run reconcile again.",
+                    decision=_public(seen.decision),
                 )
+
+    def _look(self, this: Pass) -> t.Optional[Seen]:
+        """Observe once and decide; None where a glance can't tell."""
+        this.store.look_again()
+        objects = self.open_objects(this.arguments, this.store)
+        for change in deleted_machines.restore(objects):
+            self.progress(objects.name, change)
+            self.note(change)
+        caller = self.machine_caller(this.arguments, objects)
+        snapshot = self._observe(this, objects, caller)
+        certificate_expiry.record_expiry(objects, caller, snapshot)
+        decision = decide(snapshot)
+        if this.glance and objects.all_machines and not is_settled(decision):
+            return None
+        if decision["action"] not in names.ENDINGS and not self.check_mode and add_detached(objects, snapshot):
+            decision = decide(snapshot)
+        if (not this.begun or makes_another(decision)) and look_beforehand(
+            self, this.arguments, objects, caller, snapshot, whole=self.check_mode
+        ):
+            decision = decide(snapshot)
+        return Seen(objects=objects, caller=caller, snapshot=snapshot, decision=decision)
+
+    def _observe(self, this: Pass, objects: ClusterObjects, caller: t.Any) -> Object:
+        """Return the snapshot; in check mode with the health checks' marks."""
+        snapshot = observe(
+            objects, caller, now_rfc3339(), policy=this.policy, settle=not self.check_mode, detached=self.check_mode
+        )
+        planning.refuse_contradictions(check_snapshot(snapshot))
+        if not (self.check_mode and this.arguments["check_health"]):
+            return snapshot
+        # The marks are in the store of check mode; who is asked as a second witness depends on them.
+        health_checks.check_health(objects, snapshot)
+        return observe(objects, caller, now_rfc3339(), policy=this.policy)
+
+    def _tidy_up(self, seen: Seen) -> None:
+        """Delete used tokens and copy labels to Nodes.
+
+        Only where no step follows.
+        """
+        join_tokens.delete_used(seen.objects, seen.caller)
+        for change in node_labels.sync(seen.objects, seen.caller, seen.snapshot):
+            self.progress(seen.objects.name, change)
+
+    def _record(self, this: Pass, seen: Seen) -> t.Optional[Position]:
+        """Write the status, and return the place in the plan.
+
+        Before a step the keys and a copy of the objects are kept.
+        """
         place = None
         begins = False
         try:
-            if plan is not None:
-                place = plan.where(objects, snapshot, decision)
-            acts = decision["action"] not in names.ENDINGS
-            taken = acts and (place is None or place.step is not None)
+            if this.plan is not None:
+                place = this.plan.where(seen.objects, seen.snapshot, seen.decision)
+            taken = seen.acts and (place is None or place.step is not None)
             if taken:
-                self._keep_keys(objects, decision)
+                self._keep_keys(seen.objects, seen.decision)
             # Not before the keys are kept: what a step begins with is recorded with it.
-            if taken and not begun:
+            if taken and not this.begun:
                 # A run that was killed leaves no copy after its last step, and the step may take the API away.
-                export.keep_copy(self, arguments)
+                export.keep_copy(self, this.arguments)
             begins = taken
         finally:
-            write_status(objects, decision, snapshot["now"], begins=begins)
-        if place is not None and place.ended and decision["action"] not in names.ENDINGS:
-            return self._plan_ended(objects, decision, t.cast(planning.FollowedPlan, plan))
-        return self._answer(objects, journal, decision, arguments, plan, place)
+            write_status(seen.objects, seen.decision, seen.snapshot["now"], begins=begins)
+        return place
 
     def _keep_keys(self, objects: ClusterObjects, decision: Object) -> None:
         """Give a new control plane the keys that the Cluster kept.
@@ -176,7 +230,7 @@ class ActionModule(ControlPlaneAction):
         Observing the machines takes seconds, in which the user can edit them.
         """
         objects.store.look_again()
-        return _versions(self.open_objects(arguments, objects.store)) != _versions(objects)
+        return versions(self.open_objects(arguments, objects.store)) != versions(objects)
 
     def _as_if(self, store: Store, arguments: dict[str, t.Any]) -> None:
         # The store of check mode keeps this in memory; the run's own tasks before this one wrote nothing either.
@@ -200,174 +254,111 @@ class ActionModule(ControlPlaneAction):
         document = plan_files.read_plan_file(arguments["plan_file"], arguments["namespace"], arguments["cluster"])
         return planning.FollowedPlan(document, arguments["plan_file"])
 
-    def _answer(
-        self,
-        objects: ClusterObjects,
-        journal: t.Any,
-        decision: Object,
-        arguments: dict[str, t.Any],
-        plan: t.Optional[planning.FollowedPlan],
-        place: t.Optional[Position],
-    ) -> dict[str, t.Any]:
+    def _answer(self, this: Pass, seen: Seen, place: t.Optional[Position]) -> dict[str, t.Any]:
+        """Note the step in the journal, and return it.
+
+        Without a step: why there is none.
+        """
+        objects, decision = seen.objects, seen.decision
         said = text.describe(decision)
-        if not opening.export_directory(arguments["store"]) and opening.keeps_itself(objects.store, objects.cluster):
+        if not opening.export_directory(this.arguments["store"]) and opening.keeps_itself(
+            objects.store, objects.cluster
+        ):
             self.display.warning(
                 f"the cluster {objects.title} keeps its own objects, and without the store's option export there is no copy of them. Where its API "
                 "is lost, it can't be restored with this collection, because nobody can ask it for its machines and its keys."
             )
-        if decision["action"] in names.ENDINGS:
-            events.record_decision(objects, decision, said)
-        if decision["action"] == names.NONE and _is_deleted(decision):
-            for change in cluster.delete_marked(objects):
-                self.note(change)
-        if decision["action"] == names.BLOCKED:
-            raise ControlPlaneFailure(f"{objects.title} is blocked: {said}", decision=_public(decision))
-        act = decision["action"] not in names.ENDINGS
+        if not seen.acts:
+            return self._ended(seen, said)
+        self._check_step_limit(this, objects, said)
         ahead: list[str] = []
-        if act:
-            self._check_step_limit(objects, journal, arguments, said)
-            step = place.step if place is not None else None
-            if plan is not None and step is not None:
-                decision, ahead = _with_fixed_names(plan, step, decision)
-                said = f"step {step['step']} of {len(plan.document['steps'])}: {text.describe(decision)}"
-            self.progress(objects.name, said)
-            target = decision.get("target") or {}
-            journal.intent(
-                decision["action"],
-                target.get("machine") or target.get("name") or "",
-                arguments["run"],
-                {"message": said},
-            )
-            events.record_decision(objects, decision, said)
-        else:
-            for each in decision["reasons"]:
-                if each["reason"] == LEFT_BEHIND:
-                    self.progress(objects.name, each["message"])
-        if not act and (decision["action"] == names.POSTPONED or decision["reasons"][0]["reason"] == "Paused"):
-            # A run that ends well and did nothing of what the manifest wishes must say so.
-            self.progress(objects.name, said)
+        step = place.step if place is not None else None
+        if this.plan is not None and step is not None:
+            decision, ahead = with_fixed_names(this.plan, step, decision)
+            said = f"step {step['step']} of {len(this.plan.document['steps'])}: {text.describe(decision)}"
+        self.progress(objects.name, said)
+        target = decision.get("target") or {}
+        this.journal.intent(
+            decision["action"],
+            target.get("machine") or target.get("name") or "",
+            this.arguments["run"],
+            {"message": said},
+        )
+        events.record_decision(objects, decision, said)
         return {
-            "changed": False,
-            "act": act,
-            "next": f"act/{decision['action']}.yml" if act else "",
-            "decision": _public(decision),
-            "msg": said,
-            "prepare": [domain or "" for domain in decision.get("prepare") or []],
+            **_result(decision, said),
+            "act": True,
+            "next": f"act/{decision['action']}.yml",
             "prepare_names": ahead,
         }
 
-    @staticmethod
-    def _begun(journal: t.Any, arguments: dict[str, t.Any]) -> bool:
-        """Return whether this run has taken a step already.
+    def _ended(self, seen: Seen, said: str) -> dict[str, t.Any]:
+        """Return why no step follows; fail where that needs somebody."""
+        objects, decision = seen.objects, seen.decision
+        events.record_decision(objects, decision, said)
+        if seen.action == names.NONE and _is_deleted(decision):
+            for change in cluster.delete_marked(objects):
+                self.note(change)
+        if seen.action == names.BLOCKED:
+            raise ControlPlaneFailure(f"{objects.title} is blocked: {said}", decision=_public(decision))
+        for each in decision["reasons"]:
+            if each["reason"] == LEFT_BEHIND:
+                self.progress(objects.name, each["message"])
+        if seen.action == names.POSTPONED or decision["reasons"][0]["reason"] == "Paused":
+            # A run that ends well and did nothing of what the manifest wishes must say so.
+            self.progress(objects.name, said)
+        return _result(decision, said)
 
-        What machines are made of is checked before a run's first step.
-        """
-        return bool(steps_of(journal, arguments["run"], 4 * arguments["step_limit"]))
-
     @staticmethod
-    def _check_step_limit(objects: ClusterObjects, journal: t.Any, arguments: dict[str, t.Any], said: str) -> None:
-        limit = arguments["step_limit"]
-        if len(steps_of(journal, arguments["run"], 4 * limit)) >= limit:
+    def _check_step_limit(this: Pass, objects: ClusterObjects, said: str) -> None:
+        limit = this.arguments["step_limit"]
+        if len(steps_of(this.journal, this.arguments["run"], 4 * limit)) >= limit:
             raise ControlPlaneFailure(
                 f"{objects.title} was still not done after {limit} steps of this run; the next would be: {said}. "
                 "No plan needs as many, so the run stopped. Look at the journal in the store, then run it again."
             )
 
-    def _plan_ended(self, objects: ClusterObjects, decision: Object, plan: planning.FollowedPlan) -> dict[str, t.Any]:
+    def _plan_ended(self, seen: Seen, plan: planning.FollowedPlan) -> dict[str, t.Any]:
         said = (
-            f"the plan {plan.file} has no step left. What would follow now is not part of it: {text.describe(decision)}. "
+            f"the plan {plan.file} has no step left. What would follow now is not part of it: {text.describe(seen.decision)}. "
             "Make a new plan for that, or reconcile without one."
         )
-        self.progress(objects.name, said)
-        return {
-            "changed": False,
-            "act": False,
-            "next": "",
-            "decision": _public(decision),
-            "msg": said,
-            "prepare": [],
-            "prepare_names": [],
-        }
+        self.progress(seen.objects.name, said)
+        return {**_result(seen.decision, said), "prepare": []}
 
-    def _foresee(
-        self, objects: ClusterObjects, snapshot: Object, decision: Object, plan: t.Optional[planning.FollowedPlan]
-    ) -> dict[str, t.Any]:
-        document = make_plan(public_snapshot(snapshot), now_rfc3339())
+    def _foresee(self, seen: Seen, plan: t.Optional[planning.FollowedPlan]) -> dict[str, t.Any]:
+        """Show the plan of check mode."""
+        document = make_plan(public_snapshot(seen.snapshot), now_rfc3339())
         self.display.display("\n" + plan_text(document))
         if plan is not None:
-            plan.where(objects, snapshot, decision)
-        if decision["action"] == names.BLOCKED:
-            raise ControlPlaneFailure(
-                f"{objects.title} is blocked: {text.describe(decision)}", decision=_public(decision)
-            )
+            plan.where(seen.objects, seen.snapshot, seen.decision)
+        said = text.describe(seen.decision)
+        if seen.action == names.BLOCKED:
+            raise ControlPlaneFailure(f"{seen.objects.title} is blocked: {said}", decision=_public(seen.decision))
         return {
+            **_result(seen.decision, said),
             "changed": bool(acting_steps(document, approved=plan is not None)),
-            "act": False,
-            "next": "",
-            "decision": _public(decision),
             "plan": [*document["steps"], document["end"]],
-            "msg": text.describe(decision),
             "prepare": [],
-            "prepare_names": [],
         }
-
-
-def _was_settled(objects: ClusterObjects) -> bool:
-    """Return whether the stored cluster has nothing under way.
-
-    Also one without a machine, of which no infrastructure can be observed. A wrong answer costs an observation, and changes no decision.
-    """
-    if not objects.all_machines and not objects.unowned_machines():
-        return True
-    if objects.control_plane is None or objects.unowned_machines():
-        return False
-    status = objects.control_plane.get("status") or {}
-    states = {(each.get("status") or {}).get("state") for each in objects.infrastructure_machines.values()}
-    return (
-        status.get("observedGeneration") == objects.control_plane["metadata"].get("generation")
-        and states <= {None, names.RUNNING.lower()}
-        and settled(status.get("conditions") or ())
-    )
 
 
 def _is_deleted(decision: Object) -> bool:
     return any(each["reason"] == whole_control_plane.COMPLETED for each in decision["reasons"])
 
 
-def _is_settled(decision: Object) -> bool:
-    return decision["action"] == names.NONE and settled(decision["conditions"]["controlPlane"])
-
-
-def _makes_another(decision: Object) -> bool:
-    """Return whether the step makes a new machine.
-
-    Its possible hosts, released meanwhile or in another failure domain, were not asked yet.
-    """
-    return decision["action"] in (names.INITIALIZE, names.JOIN) and not (decision["target"] or {}).get("machine")
-
-
-def _with_fixed_names(plan: planning.FollowedPlan, step: Object, decision: Object) -> tuple[Object, list[str]]:
-    """Return the decision with the plan's machine name, and names made ahead.
-
-    The plan's name is for a new machine; the other names are of the machines that are made ahead meanwhile.
-    """
-    target = decision.get("target") or {}
-    if not target.get("machine") and fixed_name(step):
-        decision = {**decision, "target": {**target, "name": fixed_name(step)}}
-    ahead = []
-    for (name, domain), wanted in zip(names_ahead(plan.document, step), decision.get("prepare") or []):
-        if domain != (wanted or ""):
-            break
-        ahead.append(name)
-    # Only machines whose names are fixed are made ahead: another one would never be used.
-    decision = {**decision, "prepare": (decision.get("prepare") or [])[: len(ahead)]}
-    return decision, ahead
-
-
 def _public(decision: Object) -> Object:
     return {key: value for key, value in decision.items() if key not in _PRIVATE}
 
 
-def _versions(objects: ClusterObjects) -> dict[tuple[str, str], str]:
-    everything = [objects.cluster, *([objects.control_plane] if objects.control_plane else []), *objects.machines]
-    return {(each["kind"], each["metadata"]["name"]): each["metadata"]["resourceVersion"] for each in everything}
+def _result(decision: Object, said: str) -> dict[str, t.Any]:
+    """Return the result of the module without a step."""
+    return {
+        "changed": False,
+        "act": False,
+        "next": "",
+        "decision": _public(decision),
+        "msg": said,
+        "prepare": [domain or "" for domain in decision.get("prepare") or []],
+        "prepare_names": [],
+    }

@@ -1,0 +1,113 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pass of a run: what was asked, seen and decided.
+
+Source: docs/architecture.md, "One run".
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ..calls.machine_connection import MachineCaller
+from ..decision import names
+from ..decision.conditions.control_plane import settled
+from ..decision.plan.follow import fixed_name, names_ahead
+from ..records.objects import ClusterObjects, Object
+from ..store.base import Store
+from ..store.journal import Journal
+from . import planning
+
+
+@dataclass(frozen=True)
+class Pass:
+    """Pass: what was asked, and what its run did before.
+
+    ``begun`` is whether the run has taken a step already: what machines are made of is checked before its first one.
+    ``glance`` is whether the infrastructure was not observed, so that only a cluster with nothing to do can be told.
+    """
+
+    arguments: dict[str, t.Any]
+    store: Store
+    journal: Journal
+    plan: t.Optional[planning.FollowedPlan]
+    policy: Object
+    begun: bool
+    glance: bool
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Observation of a cluster, and the decision on it."""
+
+    objects: ClusterObjects
+    caller: MachineCaller
+    snapshot: Object
+    decision: Object
+
+    @property
+    def action(self) -> str:
+        """Return the decision's action."""
+        return str(self.decision["action"])
+
+    @property
+    def acts(self) -> bool:
+        """Return whether a step follows."""
+        return self.action not in names.ENDINGS
+
+
+def was_settled(objects: ClusterObjects) -> bool:
+    """Return whether the stored cluster has nothing under way.
+
+    Also one without a machine, of which no infrastructure can be observed. A wrong answer costs an observation, and changes no decision.
+    """
+    if not objects.all_machines and not objects.unowned_machines():
+        return True
+    if objects.control_plane is None or objects.unowned_machines():
+        return False
+    status = objects.control_plane.get("status") or {}
+    states = {(each.get("status") or {}).get("state") for each in objects.infrastructure_machines.values()}
+    return (
+        status.get("observedGeneration") == objects.control_plane["metadata"].get("generation")
+        and states <= {None, names.RUNNING.lower()}
+        and settled(status.get("conditions") or ())
+    )
+
+
+def is_settled(decision: Object) -> bool:
+    """Return whether nothing is to be done, and everything is well."""
+    return decision["action"] == names.NONE and settled(decision["conditions"]["controlPlane"])
+
+
+def makes_another(decision: Object) -> bool:
+    """Return whether the step makes a new machine.
+
+    Its possible hosts, released meanwhile or in another failure domain, were not asked yet.
+    """
+    return decision["action"] in (names.INITIALIZE, names.JOIN) and not (decision["target"] or {}).get("machine")
+
+
+def with_fixed_names(plan: planning.FollowedPlan, step: Object, decision: Object) -> tuple[Object, list[str]]:
+    """Return the decision with the plan's machine name, and names made ahead.
+
+    The plan's name is for a new machine; the other names are of the machines that are made ahead meanwhile.
+    """
+    target = decision.get("target") or {}
+    if not target.get("machine") and fixed_name(step):
+        decision = {**decision, "target": {**target, "name": fixed_name(step)}}
+    ahead = []
+    for (name, domain), wanted in zip(names_ahead(plan.document, step), decision.get("prepare") or []):
+        if domain != (wanted or ""):
+            break
+        ahead.append(name)
+    # Only machines whose names are fixed are made ahead: another one would never be used.
+    decision = {**decision, "prepare": (decision.get("prepare") or [])[: len(ahead)]}
+    return decision, ahead
+
+
+def versions(objects: ClusterObjects) -> dict[tuple[str, str], str]:
+    """Return the resourceVersions of a cluster's objects, by kind and name."""
+    everything = [objects.cluster, *([objects.control_plane] if objects.control_plane else []), *objects.machines]
+    return {(each["kind"], each["metadata"]["name"]): each["metadata"]["resourceVersion"] for each in everything}
