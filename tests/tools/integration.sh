@@ -13,6 +13,6 @@ use_venv "$(main_venv)"
 if [ "$(id -u)" -eq 0 ]; then
   "$REPO/tests/tools/image.sh"
 fi
-# They mostly wait for elections and servers that start, so four at a time suit two CPUs. A file's tests share its processes, some
+# They mostly wait for elections and servers that start, so three at a time suit two CPUs. A file's tests share its processes, some
 # folders' files a server, and the longest come first (tests/integration/conftest.py).
-run_pytest integration -n 4 --dist loadfile --no-loadscope-reorder tests/integration -m "not full"
+run_pytest integration -n 3 --dist loadfile --no-loadscope-reorder tests/integration -m "not full"

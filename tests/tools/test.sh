@@ -4,8 +4,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # test.sh STEP...: runs the steps in this order, stops at the first that fails, and ends with one line that sums up.
-# Steps: lint sanity sanity-once unit model integration lab lab-full. With A,B+C, the steps A and B get what CPU step C leaves, and
-# print at its end.
+# Steps: lint sanity sanity-once unit unit-quick model integration lab lab-full. With A,B+C, the steps A and B get what CPU step C
+# leaves, and print at its end.
 
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -14,6 +14,7 @@ here="$REPO/tests/tools"
 run_step() { # run_step STEP
   case "$1" in
     lint | sanity | unit | model | integration | lab) "$here/$1.sh" ;;
+    unit-quick) "$here/unit.sh" --quick ;;
     sanity-once) "$here/sanity.sh" --pylint-once ;;
     lab-full) "$here/lab_full.sh" ;;
     *) die "no such step: $1" ;;
