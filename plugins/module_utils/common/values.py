@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache
-from typing import Any, Optional
+from typing import Any, Optional, cast
 
 from .legible import one_line
 
@@ -127,12 +127,16 @@ def shortened(texts: Sequence[str], most: int) -> str:
     return ", ".join(texts[:most]) + more
 
 
-def condition_of(obj: Object, kind: str) -> Object:
+def condition_of(obj: Mapping[str, Any], kind: str) -> Object:
     """Return the object's condition of a type, {} where there is none."""
-    for condition in (obj.get("status") or _EMPTY).get("conditions") or ():
+    return condition_in((obj.get("status") or _EMPTY).get("conditions"), kind)
+
+
+def condition_in(conditions: Optional[Iterable[Mapping[str, Any]]], kind: str) -> Object:
+    """Return the condition of a type in a list, or {}."""
+    for condition in conditions or ():
         if condition.get("type") == kind:
-            found: Object = condition
-            return found
+            return cast(Object, condition)
     return {}
 
 

@@ -23,7 +23,7 @@ from urllib.parse import quote
 from ..common.bounded_yaml import read_json
 from ..common.guard import STATE_DIRECTORY, NodeError, exclusive, write_atomically
 from ..common.https import Unreachable
-from ..common.values import controller_of, format_time, read_moment
+from ..common.values import condition_of, controller_of, format_time, read_moment
 from .api import ApiClient, ApiError
 from .drain_unit import DrainUnit
 
@@ -358,9 +358,8 @@ def _resolved(wanted: Wanted, node: t.Mapping[str, t.Any]) -> Wanted:
     if wanted.unreachable is not None:
         return wanted
     taints = (node.get("spec") or {}).get("taints") or []
-    conditions = (node.get("status") or {}).get("conditions") or []
     # The node lifecycle controller says so in both places when the kubelet's lease is no longer renewed.
-    silent = any(each.get("type") == "Ready" and each.get("status") == "Unknown" for each in conditions)
+    silent = condition_of(node, "Ready").get("status") == "Unknown"
     return replace(wanted, unreachable=silent or any(each.get("key") == _UNREACHABLE for each in taints))
 
 

@@ -8,6 +8,8 @@ A field of another type than expected counts as missing, and a text is never mor
 
 from __future__ import annotations
 
+import base64
+import binascii
 import typing as t
 
 Object = dict[str, t.Any]
@@ -55,3 +57,11 @@ def identifier(value: t.Any) -> t.Optional[str]:
     if not 1 <= len(found) <= 16 or any(letter not in "0123456789abcdef" for letter in found):
         return None
     return found.rjust(16, "0")
+
+
+def base64_text(value: t.Any) -> str:
+    """Return the text in a base64 value, "" for anything else."""
+    try:
+        return base64.b64decode(str(value or "")).decode()
+    except (ValueError, binascii.Error):
+        return ""

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
-from ...module_utils.common.values import parse_time
+from ...module_utils.common.values import condition_in, parse_time
 from ..objects import kinds
 from . import names
 from .checks.trouble import CERTIFICATES_AVAILABLE, PACE_CHECKS, Trouble
 from .conditions.control_plane import Facts
-from .conditions.machine import find, machine_conditions
+from .conditions.machine import machine_conditions
 from .rollout.placement import place_next
 from .rollout.uptodate import Desired, outdated
 from .snapshot.view import MachineView, View, condition_of
@@ -78,7 +78,7 @@ class Context:
         return {
             machine.name: ["OwnerRemediated"]
             for machine in self.view.live
-            if _healthy_again(machine) and not find(self.machines[machine.name], "OwnerRemediated")
+            if _healthy_again(machine) and not condition_in(self.machines[machine.name], "OwnerRemediated")
         }
 
     def facts(self, outcome: Outcome) -> Facts:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...module_utils.common.legible import visible
+from ...module_utils.common.values import condition_in, condition_of
 
 TRUE = "True"
 FALSE = "False"
@@ -19,18 +20,9 @@ UNKNOWN = "Unknown"
 STATUSES = (TRUE, FALSE, UNKNOWN)
 
 
-def get_condition(obj: Mapping[str, Any], condition_type: str) -> dict[str, Any] | None:
-    """Return the condition of that type in an object's status, or None."""
-    for condition in (obj.get("status") or {}).get("conditions") or []:
-        if condition.get("type") == condition_type:
-            found: dict[str, Any] = condition
-            return found
-    return None
-
-
 def is_true(obj: Mapping[str, Any], condition_type: str) -> bool:
     """Return whether a condition exists and has the status True."""
-    return (get_condition(obj, condition_type) or {}).get("status") == TRUE
+    return condition_of(obj, condition_type).get("status") == TRUE
 
 
 def condition(condition_type: str, status: str, reason: str, message: str = "") -> dict[str, str]:
@@ -56,9 +48,9 @@ def set_condition(obj: dict[str, Any], condition_type: str, status: str, reason:
         desired["observedGeneration"] = generation
     holder = obj.setdefault("status", {})
     existing: list[dict[str, Any]] = holder.get("conditions") or []
-    before = next((entry for entry in existing if entry.get("type") == condition_type), None)
+    before = condition_in(existing, condition_type)
     since = now
-    if before is not None and before.get("status") == status and before.get("lastTransitionTime"):
+    if before.get("status") == status and before.get("lastTransitionTime"):
         since = str(before["lastTransitionTime"])
     after = {**desired, "lastTransitionTime": since}
     if before == after:

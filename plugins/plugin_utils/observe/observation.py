@@ -19,6 +19,7 @@ from ...module_utils.workload_api.wanted import MAX_OBJECTS
 from ..calls.machine_connection import Answer, Machine
 from ..decision.names import RUNNING
 from ..decision.removal.left_behind import removed_machines
+from ..decision.snapshot.unreached import unreached
 from ..objects import actions as operator
 from ..objects import origin
 from ..objects.conditions import is_true
@@ -323,21 +324,7 @@ def unreachable(message: str, endpoint: t.Optional[Object] = None) -> Object:
     The endpoint is probed from here.
     """
     answers, said = probe_endpoint(str(endpoint["host"]), int(endpoint["port"])) if endpoint else (None, "not asked")
-    return {
-        "reachable": False,
-        "via": None,
-        "message": message,
-        "endpoint": {"answers": answers, "message": said},
-        "initialized": None,
-        "kubeadmConfig": {"clusterConfiguration": None, "clusterStatus": None},
-        "nodes": [],
-        "pods": {},
-        "etcd": None,
-        "addons": {},
-        "workerNodes": [],
-        "workerVersions": {},
-        "witnesses": [],
-    }
+    return {**unreached(message, answers, said), "workerVersions": {}, "witnesses": []}
 
 
 def probe_endpoint(host: str, port: int) -> tuple[t.Optional[bool], str]:

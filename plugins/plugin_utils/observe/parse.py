@@ -14,7 +14,7 @@ from __future__ import annotations
 import typing as t
 
 from ...module_utils.common.https import read_date
-from ...module_utils.common.values import format_moment, utc_time
+from ...module_utils.common.values import condition_in, format_moment, utc_time
 from ...module_utils.workload_api import trim
 from ...module_utils.workload_api.untrusted import integer as _integer
 from ...module_utils.workload_api.untrusted import mapping as _mapping
@@ -133,7 +133,7 @@ def described_node(item: t.Any) -> Object:
 def _node(item: Object) -> Object:
     metadata, spec, status = (_mapping(item.get(name)) for name in ("metadata", "spec", "status"))
     info = _mapping(status.get("nodeInfo"))
-    ready = next((each for each in _mappings(status.get("conditions")) if each.get("type") == "Ready"), {})
+    ready = condition_in(_mappings(status.get("conditions")), "Ready")
     addresses = _mappings(status.get("addresses"))
     internal = next((each.get("address") for each in addresses if each.get("type") == "InternalIP"), None)
     said = ready.get("status")
@@ -228,7 +228,7 @@ def _with_answers(pods: Object, raw: Object, etcd: t.Optional[Object]) -> Object
 
 def _pod(item: Object, component: str) -> Object:
     metadata, spec, status = (_mapping(item.get(name)) for name in ("metadata", "spec", "status"))
-    ready = next((each for each in _mappings(status.get("conditions")) if each.get("type") == "Ready"), {})
+    ready = condition_in(_mappings(status.get("conditions")), "Ready")
     container = _named(status.get("containerStatuses"), component)
     state = _mapping(container.get("state"))
     waiting = _mapping(state.get("waiting"))

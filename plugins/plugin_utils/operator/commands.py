@@ -71,6 +71,27 @@ class Parameter:
         return []
 
 
+def given_errors(
+    known: Mapping[str, Parameter], given: Mapping[str, Any], path: str, owner: str, noun: str = "field"
+) -> list[FieldError]:
+    """Return the errors in given values.
+
+    They are unknown names, wrong values, and missing required ones.
+
+    ``owner`` is what has the parameters, such as "an upgrade"; ``noun`` is what one of them is called.
+    """
+    found = []
+    for name in sorted(set(given) - set(known)):
+        rule = f"{owner} has no such {noun} (it has: {', '.join(sorted(known)) or 'none'})"
+        found.append(FieldError(f"{path}.{name}", None, rule, "Remove it, or correct its name."))
+    for name, parameter in known.items():
+        if given.get(name) is not None:
+            found += parameter.errors(given[name], f"{path}.{name}")
+        elif parameter.required:
+            found.append(FieldError(f"{path}.{name}", None, f"{owner} needs it", "Give it."))
+    return found
+
+
 # (parameters, Node) -> the lines that a person would type. They must not show a secret.
 Describe = Callable[[Mapping[str, Any], NodeFacts], "tuple[str, ...]"]
 # (parameters, path) -> rules over several parameters.
@@ -107,16 +128,7 @@ class Command:
 
     def errors(self, parameters: Mapping[str, Any], path: str) -> list[FieldError]:
         """Return the errors in the parameters as written."""
-        found = []
-        for name in sorted(set(parameters) - set(self.parameters)):
-            known = ", ".join(sorted(self.parameters)) or "none"
-            rule = f"{self.name} has no such parameter (it has: {known})"
-            found.append(FieldError(f"{path}.{name}", None, rule, "Remove it, or correct its name."))
-        for name, parameter in self.parameters.items():
-            if parameters.get(name) is not None:
-                found += parameter.errors(parameters[name], f"{path}.{name}")
-            elif parameter.required:
-                found.append(FieldError(f"{path}.{name}", None, f"{self.name} needs it", "Give it."))
+        found = given_errors(self.parameters, parameters, path, self.name, "parameter")
         if not found and self.check is not None:
             found += self.check(self.complete(parameters), path)
         return found

@@ -15,14 +15,14 @@ import typing as t
 
 from ...module_utils.common import settings
 from ...module_utils.common.redact import redact
-from ...module_utils.common.values import now_rfc3339
+from ...module_utils.common.values import condition_of, now_rfc3339
 from ..base_classes.control_plane_action import Waiting
 from ..calls.failure import ControlPlaneFailure
 from ..calls.machine_connection import Answer
 from ..decision import names
 from ..decision.removal import hooks
 from ..objects import advice, kinds
-from ..objects.conditions import get_condition, is_true, set_condition
+from ..objects.conditions import is_true, set_condition
 from ..observe.observation import Caller
 from ..records.objects import MACHINE, ClusterObjects, Object, delete_finally
 from ..store.base import kind_ref_of
@@ -199,7 +199,7 @@ class Removal:
         return [str(each["metadata"]["name"]) for each in machines]
 
     def _stage(self) -> str:
-        return str((get_condition(self._machine, "Deleting") or {}).get("reason", ""))
+        return str(condition_of(self._machine, "Deleting").get("reason", ""))
 
     def _say(self, reason: str, message: str, **deletion: t.Any) -> None:
         def record(stored: Object) -> None:

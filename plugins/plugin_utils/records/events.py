@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.common.values import condition_in
 from ..decision import names
-from ..decision.conditions.machine import find
 from .objects import ClusterObjects, Object
 
 CONTROL_PLANE_UNHEALTHY = "ControlPlaneUnhealthy"
@@ -57,7 +57,7 @@ def record_decision(objects: ClusterObjects, decision: Object, said: str) -> Non
     reason = _BEGUN.get(action) or _why_held(decision)
     if action in (names.JOIN, names.REMOVE):
         found = (decision.get("conditions") or {}).get("controlPlane") or []
-        reason = next((each for each in _REPLACES if find(found, each).get("status") == names.TRUE), reason)
+        reason = next((each for each in _REPLACES if condition_in(found, each).get("status") == names.TRUE), reason)
     for obj in _about(objects, (decision.get("target") or {}).get("machine")):
         objects.store.record(obj, reason, said, warning=action == names.BLOCKED)
 

@@ -9,10 +9,11 @@ import copy
 import typing as t
 
 from ...module_utils.common.errors import Violation
+from ...module_utils.common.values import condition_of
 from ..decision.decide import decide
 from ..decision.remediation.health_marks import REMEDIATED, Evaluation, evaluate
 from ..objects import kinds
-from ..objects.conditions import get_condition, remove_condition, set_condition
+from ..objects.conditions import remove_condition, set_condition
 from ..objects.manifest.cluster import ClusterManifest
 from ..store.base import Store
 from .objects import CLUSTER_LABEL, MACHINE, ClusterObjects, Object, delete_finally
@@ -126,9 +127,9 @@ def _explain(objects: ClusterObjects, name: str, marked: Object) -> None:
 
     Cluster API's MachineHealthCheck does so too, once for each mark.
     """
-    before, now = get_condition(objects.machine(name) or {}, REMEDIATED), get_condition(marked, REMEDIATED)
+    before, now = condition_of(objects.machine(name) or {}, REMEDIATED), condition_of(marked, REMEDIATED)
     if (now or {}).get("status") == "False" and (before or {}).get("status") != "False":
-        said = (get_condition(marked, "HealthCheckSucceeded") or {}).get("message") or (now or {}).get("message") or ""
+        said = condition_of(marked, "HealthCheckSucceeded").get("message") or now.get("message") or ""
         objects.store.record(marked, "MachineMarkedUnhealthy", f"Machine {name} is to be remediated: {said}", True)
 
 

@@ -12,8 +12,6 @@ does where an APIService says insecureSkipTLSVerify.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import http.client
 import socket
 import typing as t
@@ -91,7 +89,7 @@ def find(client: ApiClient) -> list[AggregatedServer]:
             address,
             untrusted.integer(service.get("port")) or 443,
             f"{name}.{namespace}.svc",
-            _text(spec.get("caBundle")),
+            untrusted.base64_text(spec.get("caBundle")),
             not spec.get("insecureSkipTLSVerify"),
         )
         found.append(server)
@@ -113,10 +111,3 @@ def answers(client: ApiClient, current: tuple[str, str], other: tuple[str, str])
         }
         for each in find(client)
     ]
-
-
-def _text(value: t.Any) -> str:
-    try:
-        return base64.b64decode(str(value or "")).decode()
-    except (ValueError, binascii.Error):
-        return ""

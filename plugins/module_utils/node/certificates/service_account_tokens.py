@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 from ...common.guard import NodeError
 from ...common.values import controller_of
+from ...workload_api import untrusted
 from ...workload_api.api import ApiClient, ApiError
 from ..components.static_pod import COMPONENTS
 
@@ -302,22 +303,15 @@ def _name(secret: Object) -> str:
 
 def _secret(item: Object) -> Object:
     metadata, data = item["metadata"], item.get("data") or {}
-    token = _text(data.get("token"))
+    token = untrusted.base64_text(data.get("token"))
     return {
         "namespace": str(metadata["namespace"]),
         "name": str(metadata["name"]),
         "resource_version": str(metadata.get("resourceVersion") or ""),
         "service_account": str((metadata.get("annotations") or {}).get("kubernetes.io/service-account.name") or ""),
         "key_id": key_id(token) if token else None,
-        "authorities": fingerprints(_text(data.get("ca.crt"))),
+        "authorities": fingerprints(untrusted.base64_text(data.get("ca.crt"))),
     }
-
-
-def _text(value: t.Any) -> str:
-    try:
-        return base64.b64decode(str(value or "")).decode()
-    except (ValueError, binascii.Error):
-        return ""
 
 
 def _starts(pod: Object) -> list[str]:

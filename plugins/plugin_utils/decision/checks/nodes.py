@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from ....module_utils.common import kubernetes_facts as kubeadm_facts
-from ....module_utils.common.values import parse_time
+from ....module_utils.common.values import condition_in, parse_time
 from .. import names
 from ..snapshot.view import View
 
@@ -26,7 +26,7 @@ def unmanaged_nodes(view: View) -> list[Object]:
 
 def silent_since(node: Object) -> Optional[int]:
     """Since when a Node's kubelet has not reported, by the cluster's own clock; None where it reports or that can't be told."""
-    ready: Object = next((each for each in node.get("conditions") or () if each.get("type") == "Ready"), {})
+    ready = condition_in(node.get("conditions"), "Ready")
     return parse_time(ready.get("lastTransitionTime")) if ready.get("status") == names.UNKNOWN else None
 
 

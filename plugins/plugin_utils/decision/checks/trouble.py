@@ -15,12 +15,12 @@ from typing import Any
 
 from ....module_utils.common import kubernetes_facts as kubeadm_facts
 from ....module_utils.common import quorum, settings
-from ....module_utils.common.values import clip, parse_time
+from ....module_utils.common.values import clip, condition_in, parse_time
 from ...documents.names import typed_name
 from ...objects import advice
 from .. import names
 from ..conditions.control_plane import strangers, stray_lasts
-from ..conditions.machine import find, registration, taint_title
+from ..conditions.machine import registration, taint_title
 from ..snapshot.view import MachineView, View
 from . import certificates as on_disk
 from .nodes import silent_since, unmanaged_nodes
@@ -227,7 +227,7 @@ def _components(view: View, machine: MachineView, conditions: list[Object]) -> l
     found = []
     judged = names.COMPONENT_CONDITIONS + (("EtcdPodHealthy",) if view.managed_etcd else ())
     for kind in judged:
-        each = find(conditions, kind)
+        each = condition_in(conditions, kind)
         if each["status"] == names.TRUE:
             continue
         component = next(name for name, condition, _title in names.COMPONENTS if condition == kind)
@@ -281,7 +281,7 @@ def _etcd(
             Trouble(ETCD_HEALTHY, "EtcdNoLeader", "the etcd members agree on no leader", "Look at etcd's logs.", waits)
         )
     for machine in judged:
-        each = find(machines[machine.name], "EtcdMemberHealthy")
+        each = condition_in(machines[machine.name], "EtcdMemberHealthy")
         alarmed = machine.member is not None and machine.member.id in {
             alarm.get("memberID") for alarm in view.etcd.get("alarms") or ()
         }

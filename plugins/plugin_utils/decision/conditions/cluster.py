@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Optional
 
-from ....module_utils.common.values import clip
+from ....module_utils.common.values import clip, condition_in
 from .. import names
 from ..removal.deleted_control_plane import CONTROL_PLANE_DELETED
 from ..snapshot.view import View
 from .control_plane import NOT_ESTABLISHED
-from .machine import condition, find, paused_condition
+from .machine import condition, paused_condition
 
 Object = dict[str, Any]
 # The Cluster's conditions that say what the control plane's say
@@ -34,8 +34,8 @@ _NEEDED_FOR_AVAILABLE = ("InfrastructureReady", "ControlPlaneAvailable", "Remote
 
 def cluster_conditions(view: View, control_plane: list[Object]) -> list[Object]:
     """The conditions of the Cluster that follow from the control plane."""
-    available = find(control_plane, "Available")
-    initial = find(control_plane, "Initialized")
+    available = condition_in(control_plane, "Available")
+    initial = condition_in(control_plane, "Initialized")
     infrastructure = (
         condition("InfrastructureReady", names.TRUE, "Ready")
         if view.infrastructure_ready
@@ -51,11 +51,11 @@ def cluster_conditions(view: View, control_plane: list[Object]) -> list[Object]:
         or condition("ControlPlaneAvailable", available["status"], available["reason"], available["message"]),
         _probe(view),
         _endpoint(view),
-        _deleting(view, find(control_plane, "Deleting")),
+        _deleting(view, condition_in(control_plane, "Deleting")),
         paused_condition(view),
     ]
     for kind, source in _MIRRORED.items():
-        each = find(control_plane, source)
+        each = condition_in(control_plane, source)
         found.append(condition(kind, each["status"], each["reason"], each["message"]))
     return [_cluster_available(view, found), *found]
 
@@ -99,7 +99,9 @@ def _cluster_available(view: View, found: Sequence[Object]) -> Object:
     if _goes(view):
         return condition(kind, names.FALSE, "NotAvailable", "* Deleting: Cluster metadata.deletionTimestamp is set")
     failing = [
-        each for each in (find(found, needed) for needed in _NEEDED_FOR_AVAILABLE) if each["status"] != names.TRUE
+        each
+        for each in (condition_in(found, needed) for needed in _NEEDED_FOR_AVAILABLE)
+        if each["status"] != names.TRUE
     ]
     text = "\n".join(f"* {each['type']}: {each['message'] or each['reason']}" for each in failing)
     if any(each["status"] == names.FALSE for each in failing):

@@ -13,15 +13,14 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from ....module_utils.common import quorum, settings
-from ....module_utils.common.values import clip, parse_time
+from ....module_utils.common.values import clip, condition_in, parse_time
 from .. import names
-from ..checks.connection import connection_down
 from ..checks.nodes import unmanaged_nodes
 from ..creation.bootstrap import may_own
 from ..removal.deleted_control_plane import latched
 from ..rollout.uptodate import Outdated
 from ..snapshot.view import MachineView, View, condition_of
-from .machine import INSPECTION_FAILED, condition, find, health_conditions, is_true, paused_condition
+from .machine import INSPECTION_FAILED, condition, health_conditions, is_true, kept, paused_condition
 
 Object = dict[str, Any]
 # The control plane's status: since when each etcd member that belongs to no machine has been seen.
@@ -145,13 +144,7 @@ def _connection(view: View, kind: str, is_initialized: bool) -> Any:
         return condition(kind, names.UNKNOWN, INSPECTION_FAILED, "Waiting for the control plane to be initialized")
     if view.reachable:
         return None
-    down = connection_down(view)
-    if down is not None:
-        return condition(kind, names.UNKNOWN, down["reason"], down["message"])
-    stored = condition_of(view.control_plane, kind)
-    if stored:
-        return condition(kind, stored["status"], str(stored.get("reason", "")), str(stored.get("message", "")))
-    return condition(kind, names.UNKNOWN, INSPECTION_FAILED, NOT_ESTABLISHED)
+    return kept(view, view.control_plane, kind, NOT_ESTABLISHED)
 
 
 def _etcd_cluster(view: View, facts: Facts, is_initialized: bool) -> Object:
@@ -283,7 +276,7 @@ def _aggregate(kind: str, source: str, machines: Sequence[MachineView], facts: F
     texts: dict[str, list[str]] = {}
     worst = names.TRUE
     for machine in machines:
-        each = find(facts.machines[machine.name], source)
+        each = condition_in(facts.machines[machine.name], source)
         if each["status"] != names.TRUE:
             worst = names.FALSE if names.FALSE in (worst, each["status"]) else names.UNKNOWN
             # A one-line text reads the same in the bullets of both levels.

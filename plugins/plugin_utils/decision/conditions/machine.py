@@ -42,11 +42,6 @@ def condition(kind: str, status: str, reason: str, message: str = "") -> Object:
     return {"type": kind, "status": status, "reason": reason, "message": message}
 
 
-def find(conditions: Iterable[Object], kind: str) -> Object:
-    """The condition of that type among computed ones, {} where there is none."""
-    return next((each for each in conditions if each["type"] == kind), {})
-
-
 def is_true(conditions: Iterable[Object], *kinds: str) -> bool:
     """Whether all of these types are exactly True: False, Unknown and missing all fail."""
     states = {each["type"]: each["status"] for each in conditions}
@@ -142,15 +137,23 @@ def _judge(view: View, machine: MachineView, kind: str) -> Optional[Object]:
     return None
 
 
-def _kept(view: View, machine: MachineView, kind: str) -> Object:
+def kept(view: View, obj: Object, kind: str, without: str) -> Object:
+    """Return the condition of an object while no API server answers.
+
+    It stays as it is stored until the connection counts as lost; ``without`` is the message where nothing is stored.
+    """
     down = connection_down(view)
     if down is not None:
         return condition(kind, names.UNKNOWN, down["reason"], down["message"])
-    stored = condition_of(machine.machine, kind)
+    stored = condition_of(obj, kind)
     if stored:
         return condition(kind, stored["status"], str(stored.get("reason", "")), str(stored.get("message", "")))
+    return condition(kind, names.UNKNOWN, INSPECTION_FAILED, without)
+
+
+def _kept(view: View, machine: MachineView, kind: str) -> Object:
     text = "The workload cluster does not answer yet" if machine.joined else "Waiting for the machine's Node"
-    return condition(kind, names.UNKNOWN, INSPECTION_FAILED, text)
+    return kept(view, machine.machine, kind, text)
 
 
 def _pod(machine: MachineView, component: str, kind: str, title: str) -> Object:

@@ -14,9 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ....module_utils.common.values import clip, format_time
+from ....module_utils.common.values import clip, condition_in, format_time
 from .. import names
-from .machine import find
 
 Object = dict[str, Any]
 
@@ -107,13 +106,13 @@ def cluster(stored: Object, current: Sequence[Object], control_plane_ready: Obje
 
 def ready(conditions: Sequence[Object]) -> Object:
     """The summary among conditions of the older contract, without its time."""
-    return {key: value for key, value in find(conditions, READY).items() if key != "lastTransitionTime"}
+    return {key: value for key, value in condition_in(conditions, READY).items() if key != "lastTransitionTime"}
 
 
 def _translated(table: Mapping[str, tuple[str, str, str, str]], current: Sequence[Object]) -> list[Object]:
     made = []
     for kind, (today, failed, unknown, severity) in table.items():
-        found = find(current, today)
+        found = condition_in(current, today)
         if found:
             reason, weight = _EXACTLY.get(str(found.get("reason", "")), (failed, severity))
             made.append(_condition(kind, found["status"], reason, unknown, weight, str(found.get("message", ""))))
@@ -131,7 +130,7 @@ def _condition(kind: str, status: str, failed: str, unknown: str, severity: str,
 
 def _resized(current: Sequence[Object]) -> Object:
     for kind in ("ScalingUp", "ScalingDown"):
-        found = find(current, kind)
+        found = condition_in(current, kind)
         if found.get("status") == names.TRUE:
             return _condition("Resized", names.FALSE, kind, kind, WARNING, found["message"])
     return {"type": "Resized", "status": names.TRUE}

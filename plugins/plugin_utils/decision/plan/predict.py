@@ -337,7 +337,7 @@ def _machines_deleted(snapshot: Object, decision: Object) -> Object:
     gone = decision["target"]["machines"]
     left = [each for each in snapshot["machines"] if each["machine"]["metadata"]["name"] not in gone]
     # Where others stay, what went never carried anything that they share.
-    snapshot.update(machines=left, preparedMachines=[], workload=snapshot["workload"] if left else nothing_left(False))
+    snapshot.update(machines=left, preparedMachines=[], workload=snapshot["workload"] if left else nothing_left())
     return snapshot
 
 

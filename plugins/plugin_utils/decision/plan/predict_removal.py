@@ -11,6 +11,7 @@ from ...objects import kinds
 from .. import names
 from ..creation import existing_hosts
 from ..removal.hooks import hooks
+from ..snapshot.unreached import unreached
 from .predict_etcd import seen_by_witnesses, without_member
 
 Object = dict[str, Any]
@@ -33,7 +34,7 @@ def removed(snapshot: Object, decision: Object) -> Object:
     if workload.get("via") == target["machine"]:
         left = [entry for entry in snapshot["machines"] if _state(entry) == names.SUCCEEDED]
         if not left:
-            snapshot["workload"] = nothing_left(False)
+            snapshot["workload"] = nothing_left()
             return snapshot
         workload["via"] = left[0]["machine"]["metadata"]["name"]
     workload["nodes"] = [node for node in workload.get("nodes") or [] if node["name"] not in nodes]
@@ -106,18 +107,6 @@ def _state(entry: Object) -> str:
     return str(((entry["machine"].get("status") or {}).get("bootstrap") or {}).get("state") or "")
 
 
-def nothing_left(answers: Any) -> Object:
-    """The workload of a cluster of which no machine is left; `answers` is what its endpoint does."""
-    return {
-        "reachable": False,
-        "via": None,
-        "message": "no machine has been bootstrapped yet",
-        "endpoint": {"answers": answers, "message": ""},
-        "initialized": None,
-        "kubeadmConfig": {"clusterConfiguration": None, "clusterStatus": None},
-        "nodes": [],
-        "pods": {},
-        "etcd": None,
-        "addons": {},
-        "workerNodes": [],
-    }
+def nothing_left() -> Object:
+    """Return the workload of a cluster of which no machine is left."""
+    return unreached("no machine has been bootstrapped yet", False)

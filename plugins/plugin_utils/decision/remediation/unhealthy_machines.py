@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from ....module_utils.common import settings
-from ....module_utils.common.values import clip, format_time, parse_time
+from ....module_utils.common.values import clip, condition_in, format_time, parse_time
 from ...documents.scalars import format_duration
 from ...objects import kinds, machine_health_check
 from .. import names
@@ -195,7 +195,7 @@ def _node_conditions(checks: Object, view: View, machine: MachineView) -> Iterat
         yield Finding(machine.name, UNKNOWN, NOT_JUDGED, "the conditions of its Node are not known")
         return
     for check_for in wanted:
-        current: Object = next((each for each in listed or () if each.get("type") == check_for.get("type")), {})
+        current = condition_in(listed, str(check_for.get("type")))
         if current.get("status") != check_for.get("status"):
             continue
         what = f"Condition {clip(check_for['type'], 80)} on Node is reporting status {check_for['status']}"

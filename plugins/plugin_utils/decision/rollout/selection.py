@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from ....module_utils.common.values import condition_in
 from ...objects import kinds
 from .. import names
-from ..conditions.machine import find, health_conditions
+from ..conditions.machine import health_conditions
 from ..snapshot.view import MachineView, View
 
 Object = dict[str, Any]
@@ -35,7 +36,9 @@ def _level(view: View, machines: Mapping[str, list[Object]], outdated: Collectio
     def failing(machine: MachineView) -> bool:
         # Only False is a reason to prefer a machine; Unknown and missing are none
         # (docs/reference/cluster_api.md, "Selection of a machine").
-        return any(find(machines[machine.name], kind).get("status") == names.FALSE for kind in health_conditions(view))
+        return any(
+            condition_in(machines[machine.name], kind).get("status") == names.FALSE for kind in health_conditions(view)
+        )
 
     levels = (
         [machine for machine in old if marked(machine)],

@@ -45,13 +45,7 @@ _ENDLESS = "9999-12-31T23:59:59Z"
 
 def validate(spec: Mapping[str, Any], path: str) -> list[FieldError]:
     """Return the errors in ``spec.renewCertificates``, whatever the cluster."""
-    found = []
-    for name in sorted(set(spec) - set(_FIELDS)):
-        rule = f"a renewal has no such field (it has: {', '.join(sorted(_FIELDS))})"
-        found.append(FieldError(f"{path}.{name}", None, rule, "Remove it, or correct its name."))
-    for name, parameter in _FIELDS.items():
-        if spec.get(name) is not None:
-            found += parameter.errors(spec[name], f"{path}.{name}")
+    found = commands.given_errors(_FIELDS, spec, path, "a renewal")
     if spec.get("names") == []:
         found.append(FieldError(f"{path}.names", None, "names no certificate", "Leave it out to renew all."))
     return found

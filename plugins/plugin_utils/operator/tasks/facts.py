@@ -13,7 +13,7 @@ import re
 import typing as t
 
 from ....module_utils.common.kubernetes_versions import read_version
-from ....module_utils.common.values import now_rfc3339
+from ....module_utils.common.values import condition_of, now_rfc3339
 from ....module_utils.workload_api.compare_and_swap import Read
 from ...calls.machine_connection import Answer, Machine, MachineCaller
 from ...documents.names import is_dns_subdomain
@@ -118,14 +118,13 @@ class Facts:
         machine = self._machine(name, str(info.get("machineID") or ""))
         # A Node that is a host of the user's own: a worker, or a control plane node that the store doesn't know.
         host = name if name in self._hosts and not machine else ""
-        ready = [each.get("status") for each in status.get("conditions") or [] if each.get("type") == "Ready"]
         return NodeFacts(
             name=name,
             control_plane=any(each in labels for each in ROLE_LABELS),
             labels=labels,
             kubelet_version=str(info.get("kubeletVersion") or ""),
             api_server_version=versions.get(name, ""),
-            ready=ready == ["True"],
+            ready=condition_of(item, "Ready").get("status") == "True",
             machine=machine,
             inventory_host=host,
             reachable=bool(machine or host),

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ....module_utils.common.values import condition_in
 from ....module_utils.workload_api.compare_and_swap import Read
 from ...observe.parse import parse
 from ...workload.writes import Objects, Plan
@@ -124,6 +125,6 @@ def worker_problems(context: TaskContext, kubelet: str, api_server: str) -> list
         return [str(failure)]
     if status is None:
         return _node(None, kubelet)
-    ready = [each.get("status") for each in status.get("conditions") or [] if each.get("type") == "Ready"]
+    ready = condition_in(status.get("conditions"), "Ready").get("status") or "Unknown"
     version = str((status.get("nodeInfo") or {}).get("kubeletVersion") or "")
-    return _node({"ready": (ready or ["Unknown"])[0], "kubeletVersion": version}, kubelet)
+    return _node({"ready": ready, "kubeletVersion": version}, kubelet)

@@ -8,6 +8,7 @@ Source: docs/reference/kubeadm.md, "Upgrading".
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -30,9 +31,11 @@ EXTRA_IGNORED, EXTRA_PATCHES, EXTRA_WITHOUT_DNS = "ignorePreflightErrors", "patc
 # kubeadm leaves a DNS that is not there alone, but for these, which take it for one of an unknown version.
 _DNS_CHECKS = ("CoreDNSMigration", "CoreDNSUnsupportedPlugins")
 
+# Either of its two names will do: validate asks for one.
+_VERSION = dataclasses.replace(catalogue_upgrade.version_parameter(), required=False)
 _FIELDS: Mapping[str, Parameter] = {
-    "targetVersion": catalogue_upgrade.version_parameter(),
-    "kubernetesVersion": catalogue_upgrade.version_parameter(),
+    "targetVersion": _VERSION,
+    "kubernetesVersion": _VERSION,
     "drain": Parameter(commands.BOOLEAN),
     "drainTimeoutSeconds": Parameter(commands.INTEGER, minimum=0),
     "nodeSelector": Parameter(commands.MAPPING),
@@ -49,13 +52,7 @@ def validate(spec: Mapping[str, Any], path: str) -> list[FieldError]:
 
     ``kubernetesVersion`` is the later name of ``targetVersion``.
     """
-    found = []
-    for name in sorted(set(spec) - set(_FIELDS)):
-        rule = f"an upgrade has no such field (it has: {', '.join(sorted(_FIELDS))})"
-        found.append(FieldError(f"{path}.{name}", None, rule, "Remove it, or correct its name."))
-    for name, parameter in _FIELDS.items():
-        if spec.get(name) is not None:
-            found += parameter.errors(spec[name], f"{path}.{name}")
+    found = commands.given_errors(_FIELDS, spec, path, "an upgrade")
     target, later = spec.get("targetVersion"), spec.get("kubernetesVersion")
     if target is None and later is None:
         found.append(FieldError(f"{path}.targetVersion", None, "an upgrade needs it", "Give such as v1.30.2."))

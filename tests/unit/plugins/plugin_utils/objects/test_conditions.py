@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import condition_of
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import conditions
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.fingerprint import fingerprint
 
@@ -20,7 +21,7 @@ def test_the_time_moves_only_with_the_status() -> None:
     assert conditions.set_condition(obj, "Ready", "False", "Provisioning", "", EARLY)
     assert not conditions.set_condition(obj, "Ready", "False", "Provisioning", "", LATE)
     assert conditions.set_condition(obj, "Ready", "False", "Failed", "why", LATE)
-    assert conditions.get_condition(obj, "Ready") == {
+    assert condition_of(obj, "Ready") == {
         "type": "Ready",
         "status": "False",
         "reason": "Failed",
@@ -28,8 +29,7 @@ def test_the_time_moves_only_with_the_status() -> None:
         "lastTransitionTime": EARLY,
     }
     conditions.set_condition(obj, "Ready", "Unknown", "ConnectionDown", "", LATE)
-    found = conditions.get_condition(obj, "Ready")
-    assert found is not None
+    found = condition_of(obj, "Ready")
     assert found["lastTransitionTime"] == LATE
 
 

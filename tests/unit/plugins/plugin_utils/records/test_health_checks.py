@@ -15,8 +15,8 @@ from health_checks import CONTROL_PLANE, REMEDIATE, mhc, node_condition
 from observed import objects_of
 from stored_manifest import Kept
 
+from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import condition_of
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.conditions import get_condition
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import cluster as cluster_records
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import health_checks
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.health_checks import HEALTH_CHECK
@@ -116,7 +116,7 @@ def sick(seconds: float = 9000) -> Builder:
 
 def status_of(objects: ClusterObjects, machine: str, kind: str) -> Any:
     """The stored condition's status and reason."""
-    found = get_condition(objects.store.get(MACHINE, "default", machine) or {}, kind)
+    found = condition_of(objects.store.get(MACHINE, "default", machine) or {}, kind)
     return (found["status"], found["reason"]) if found else None
 
 
@@ -150,7 +150,7 @@ def test_what_is_kept_of_a_health_check(tmp_path: Path) -> None:
     health_checks.check_health(objects, snapshot)
     [kept] = objects.store.list(HEALTH_CHECK)
     assert (kept["status"]["expectedMachines"], kept["status"]["currentHealthy"]) == (3, 2)
-    condition = get_condition(kept, "RemediationAllowed") or {}
+    condition = condition_of(kept, "RemediationAllowed")
     assert condition["status"] == "False" and "unhealthy: 1" in condition["message"]
     assert status_of(objects, "m2", "OwnerRemediated") is None
     assert status_of(objects, "m2", "EtcdMemberHealthy") == ("False", "NotHealthy")
