@@ -14,6 +14,7 @@ from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.decision.remediation import unhealthy_machines
 from ..plugin_utils.decision.remediation.health_marks import Evaluation
 from ..plugin_utils.decision.snapshot.view import check_snapshot
+from ..plugin_utils.objects.conditions import HEALTH_MARKS
 from ..plugin_utils.observe.observation import observe
 from ..plugin_utils.reconcile import planning
 from ..plugin_utils.records import health_checks
@@ -103,7 +104,7 @@ def _nothing() -> dict[str, t.Any]:
 def _marks(machine: Object) -> Object:
     """Return the conditions by which a machine is to be remediated."""
     listed = (machine.get("status") or {}).get("conditions") or []
-    wanted = ("HealthCheckSucceeded", "OwnerRemediated")
+    wanted = HEALTH_MARKS
     return {each["type"]: (each["status"], each.get("reason")) for each in listed if each["type"] in wanted}
 
 

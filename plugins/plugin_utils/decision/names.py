@@ -5,6 +5,13 @@
 
 from __future__ import annotations
 
+from ..objects.conditions import (
+    API_SERVER_POD_HEALTHY,
+    CONTROLLER_MANAGER_POD_HEALTHY,
+    ETCD_POD_HEALTHY,
+    SCHEDULER_POD_HEALTHY,
+)
+
 SNAPSHOT_VERSION = "v1"
 DECISION_VERSION = "v1"
 
@@ -68,13 +75,11 @@ SUCCEEDED = "Succeeded"
 FAILED = "Failed"
 
 COMPONENTS: tuple[tuple[str, str, str], ...] = (
-    ("kube-apiserver", "APIServerPodHealthy", "API server"),
-    ("kube-controller-manager", "ControllerManagerPodHealthy", "controller manager"),
-    ("kube-scheduler", "SchedulerPodHealthy", "scheduler"),
-    ("etcd", "EtcdPodHealthy", "etcd"),
+    ("kube-apiserver", API_SERVER_POD_HEALTHY, "API server"),
+    ("kube-controller-manager", CONTROLLER_MANAGER_POD_HEALTHY, "controller manager"),
+    ("kube-scheduler", SCHEDULER_POD_HEALTHY, "scheduler"),
+    ("etcd", ETCD_POD_HEALTHY, "etcd"),
 )
-COMPONENT_CONDITIONS: tuple[str, ...] = ("APIServerPodHealthy", "ControllerManagerPodHealthy", "SchedulerPodHealthy")
-ETCD_CONDITIONS: tuple[str, ...] = ("EtcdPodHealthy", "EtcdMemberHealthy")
 
 # No action: the consent by which a user says that a machine whose bootstrap has no known end is off.
 GIVE_UP_BOOTSTRAP = "giveUpBootstrap"

@@ -11,6 +11,7 @@ from typing import Any, Optional
 
 from ...module_utils.common.values import condition_in, parse_time
 from ..objects import kinds
+from ..objects.conditions import HEALTH_CHECK_SUCCEEDED, OWNER_REMEDIATED
 from . import names
 from .checks.trouble import CERTIFICATES_AVAILABLE, PACE_CHECKS, Trouble
 from .conditions.control_plane import Facts
@@ -76,9 +77,9 @@ class Context:
         Source: docs/reference/cluster_api.md, "Remediation", step 1.
         """
         return {
-            machine.name: ["OwnerRemediated"]
+            machine.name: [OWNER_REMEDIATED]
             for machine in self.view.live
-            if _healthy_again(machine) and not condition_in(self.machines[machine.name], "OwnerRemediated")
+            if _healthy_again(machine) and not condition_in(self.machines[machine.name], OWNER_REMEDIATED)
         }
 
     def facts(self, outcome: Outcome) -> Facts:
@@ -136,10 +137,10 @@ class Context:
 
 
 def _healthy_again(machine: MachineView) -> bool:
-    remediated = condition_of(machine.machine, "OwnerRemediated")
+    remediated = condition_of(machine.machine, OWNER_REMEDIATED)
     if not remediated or kinds.is_flagged(machine.machine, kinds.ANNOTATION_REMEDIATE_MACHINE):
         return False
-    checked = condition_of(machine.machine, "HealthCheckSucceeded").get("status")
+    checked = condition_of(machine.machine, HEALTH_CHECK_SUCCEEDED).get("status")
     # Without a health check the mark was the annotation's, which is gone; a mark that waits for us is somebody else's to take back.
     return checked == names.TRUE or (checked is None and remediated.get("reason") != "WaitingForRemediation")
 

@@ -19,6 +19,23 @@ FALSE = "False"
 UNKNOWN = "Unknown"
 STATUSES = (TRUE, FALSE, UNKNOWN)
 
+# Types of a Machine's conditions: of its static pods, of its etcd member, of health checks.
+API_SERVER_POD_HEALTHY = "APIServerPodHealthy"
+CONTROLLER_MANAGER_POD_HEALTHY = "ControllerManagerPodHealthy"
+SCHEDULER_POD_HEALTHY = "SchedulerPodHealthy"
+ETCD_POD_HEALTHY = "EtcdPodHealthy"
+ETCD_MEMBER_HEALTHY = "EtcdMemberHealthy"
+HEALTH_CHECK_SUCCEEDED = "HealthCheckSucceeded"
+OWNER_REMEDIATED = "OwnerRemediated"
+COMPONENT_CONDITIONS: tuple[str, ...] = (API_SERVER_POD_HEALTHY, CONTROLLER_MANAGER_POD_HEALTHY, SCHEDULER_POD_HEALTHY)
+# With managed etcd alone.
+ETCD_CONDITIONS: tuple[str, ...] = (ETCD_POD_HEALTHY, ETCD_MEMBER_HEALTHY)
+# By which a MachineHealthCheck asks for a replacement.
+HEALTH_MARKS: tuple[str, ...] = (HEALTH_CHECK_SUCCEEDED, OWNER_REMEDIATED)
+# Types of a control plane's conditions; the preflight checks on them have the same names.
+CONTROL_PLANE_COMPONENTS_HEALTHY = "ControlPlaneComponentsHealthy"
+ETCD_CLUSTER_HEALTHY = "EtcdClusterHealthy"
+
 
 def is_true(obj: Mapping[str, Any], condition_type: str) -> bool:
     """Return whether a condition exists and has the status True."""

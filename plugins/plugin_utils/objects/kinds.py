@@ -130,15 +130,6 @@ SECRET_PURPOSES: tuple[str, ...] = (
     PURPOSE_SSH,
 )
 
-# Readiness gates every control plane Machine carries
-# (docs/reference/cluster_api.md, "Creating a machine"); the last two only with managed etcd.
-READINESS_GATES: tuple[str, ...] = (
-    "NodeKubeadmLabelsAndTaintsSet",
-    "APIServerPodHealthy",
-    "ControllerManagerPodHealthy",
-    "SchedulerPodHealthy",
-)
-
 _HUB_API: Mapping[str, str] = {
     CLUSTER: API_CLUSTER,
     MACHINE: API_CLUSTER,

@@ -27,7 +27,7 @@ from . import conditions, kinds
 SHORTEST_NODE_STARTUP_SECONDS = 30
 MOST_CONDITIONS = 100
 # What a health check or the remediation itself says of a machine, and what is made of all the others.
-_NOT_CHECKED = ("Ready", "Available", "HealthCheckSucceeded", "OwnerRemediated", "ExternallyRemediated")
+_NOT_CHECKED = ("Ready", "Available", *conditions.HEALTH_MARKS, "ExternallyRemediated")
 _VALUES_WANTED = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": False}
 _PERCENTAGE = re.compile(r"(100|[1-9]?[0-9])%")
 _RANGE = re.compile(r"\[([0-9]{1,9})-([0-9]{1,9})\]")

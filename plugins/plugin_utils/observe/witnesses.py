@@ -11,11 +11,12 @@ from __future__ import annotations
 import typing as t
 
 from ...module_utils.common.quorum import member_states
+from ...module_utils.common.values import condition_of
+from ..objects.conditions import HEALTH_CHECK_SUCCEEDED
 from ..records.objects import ClusterObjects, Object
 
 # How many machines are tried, at most, until one answers: each that is dead costs a connection's timeout.
 MOST_ASKED = 3
-_HEALTH_CHECK = "HealthCheckSucceeded"
 
 
 class Ask(t.Protocol):
@@ -93,8 +94,7 @@ def _dead(objects: ClusterObjects, etcd: Object) -> set[str]:
 def _marked(objects: ClusterObjects) -> set[str]:
     found = set()
     for machine in objects.bootstrapped_machines():
-        conditions = machine.get("status", {}).get("conditions") or []
-        failed = any(each.get("type") == _HEALTH_CHECK and each.get("status") == "False" for each in conditions)
+        failed = condition_of(machine, HEALTH_CHECK_SUCCEEDED).get("status") == "False"
         if failed or machine["metadata"].get("deletionTimestamp"):
             found.add(str(machine["metadata"]["name"]))
     return found

@@ -18,18 +18,12 @@ from ..calls import recorded_connection
 from ..calls.machine_connection import CLUSTERS_GROUP
 from ..documents.names import is_dns_subdomain
 from ..objects import kinds, label_selector
+from ..objects.conditions import COMPONENT_CONDITIONS, ETCD_CONDITIONS, HEALTH_CHECK_SUCCEEDED
 from ..records.objects import ClusterObjects, Object
 from ..store import opening
 from .contract import first_address
 
-HEALTH_CONDITIONS = (
-    "APIServerPodHealthy",
-    "ControllerManagerPodHealthy",
-    "SchedulerPodHealthy",
-    "EtcdPodHealthy",
-    "EtcdMemberHealthy",
-    "HealthCheckSucceeded",
-)
+HEALTH_CONDITIONS = (*COMPONENT_CONDITIONS, *ETCD_CONDITIONS, HEALTH_CHECK_SUCCEEDED)
 # Of a cluster; None where they can't be read.
 Labels = t.Optional[dict[str, str]]
 # Those of machines, besides failure_domain_NAME.

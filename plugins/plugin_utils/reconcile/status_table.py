@@ -15,18 +15,24 @@ from ...module_utils.common.values import clip
 from ..decision.checks.drift import static_pod_drift
 from ..decision.removal.left_behind import LEFT_BEHIND, left_behind
 from ..decision.snapshot.view import read_snapshot
+from ..objects.conditions import (
+    API_SERVER_POD_HEALTHY,
+    CONTROLLER_MANAGER_POD_HEALTHY,
+    ETCD_MEMBER_HEALTHY,
+    HEALTH_MARKS,
+    SCHEDULER_POD_HEALTHY,
+)
 
 Object = dict[str, t.Any]
 
 GOOD, BAD, UNKNOWN = "ok", "NO", "?"
 HEALTH_COLUMNS = (
-    ("API", "APIServerPodHealthy"),
-    ("CTRL", "ControllerManagerPodHealthy"),
-    ("SCHED", "SchedulerPodHealthy"),
-    ("ETCD", "EtcdMemberHealthy"),
+    ("API", API_SERVER_POD_HEALTHY),
+    ("CTRL", CONTROLLER_MANAGER_POD_HEALTHY),
+    ("SCHED", SCHEDULER_POD_HEALTHY),
+    ("ETCD", ETCD_MEMBER_HEALTHY),
     ("UPTODATE", "UpToDate"),
 )
-MARKS = ("HealthCheckSucceeded", "OwnerRemediated")
 
 
 def status_data(snapshot: Object, decision: Object) -> Object:
@@ -157,7 +163,7 @@ def _machine(entry: Object, conditions: t.Mapping[str, list[Object]]) -> Object:
     found = conditions.get(name) or stored
     # A decision does not compute what health checks found; it is as they stored it.
     known = {each["type"] for each in found}
-    found = [*found, *(each for each in stored if each["type"] in MARKS and each["type"] not in known)]
+    found = [*found, *(each for each in stored if each["type"] in HEALTH_MARKS and each["type"] not in known)]
     infrastructure = entry.get("infrastructureMachine") or {}
     addresses = infrastructure.get("status", {}).get("addresses") or []
     return {

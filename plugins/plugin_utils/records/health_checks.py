@@ -11,9 +11,9 @@ import typing as t
 from ...module_utils.common.errors import Violation
 from ...module_utils.common.values import condition_of
 from ..decision.decide import decide
-from ..decision.remediation.health_marks import REMEDIATED, Evaluation, evaluate
+from ..decision.remediation.health_marks import Evaluation, evaluate
 from ..objects import kinds
-from ..objects.conditions import remove_condition, set_condition
+from ..objects.conditions import HEALTH_CHECK_SUCCEEDED, OWNER_REMEDIATED, remove_condition, set_condition
 from ..objects.manifest.cluster import ClusterManifest
 from ..store.base import Store
 from .objects import CLUSTER_LABEL, MACHINE, ClusterObjects, Object, delete_finally
@@ -127,9 +127,9 @@ def _explain(objects: ClusterObjects, name: str, marked: Object) -> None:
 
     Cluster API's MachineHealthCheck does so too, once for each mark.
     """
-    before, now = condition_of(objects.machine(name) or {}, REMEDIATED), condition_of(marked, REMEDIATED)
+    before, now = condition_of(objects.machine(name) or {}, OWNER_REMEDIATED), condition_of(marked, OWNER_REMEDIATED)
     if (now or {}).get("status") == "False" and (before or {}).get("status") != "False":
-        said = condition_of(marked, "HealthCheckSucceeded").get("message") or now.get("message") or ""
+        said = condition_of(marked, HEALTH_CHECK_SUCCEEDED).get("message") or now.get("message") or ""
         objects.store.record(marked, "MachineMarkedUnhealthy", f"Machine {name} is to be remediated: {said}", True)
 
 
@@ -163,7 +163,7 @@ def _without_intentions(decision: Object) -> Object:
     """
     conditions = dict(decision.get("conditions") or {})
     conditions["machines"] = {
-        name: [each for each in listed if each["type"] != REMEDIATED]
+        name: [each for each in listed if each["type"] != OWNER_REMEDIATED]
         for name, listed in (conditions.get("machines") or {}).items()
     }
     return {**decision, "conditions": conditions}

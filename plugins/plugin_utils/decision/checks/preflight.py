@@ -15,6 +15,7 @@ from typing import Any, Optional
 from ....module_utils.common import quorum
 from ...documents.names import typed_name
 from ...objects import advice
+from ...objects.conditions import CONTROL_PLANE_COMPONENTS_HEALTHY, ETCD_CLUSTER_HEALTHY
 from ..conditions.machine import health_conditions, is_true
 from ..creation import existing_hosts
 from ..outcome import Context
@@ -223,7 +224,7 @@ def _record_verdict(view: View, result: Preflight, text: str, fix: str) -> None:
     if verdict is None or verdict.allowed:
         result.record(QUORUM, [], verdict.why if verdict is not None else "")
         return
-    waits = view.settling or not view.lasting(view.control_plane, "EtcdClusterHealthy")
+    waits = view.settling or not view.lasting(view.control_plane, ETCD_CLUSTER_HEALTHY)
     result.checks.append(check(QUORUM, FAIL, verdict.why))
     result.failed.append(Trouble(QUORUM, "QuorumAtRisk", text, fix, waits))
 
@@ -237,7 +238,7 @@ def _removal(context: Context, result: Preflight, machine: Optional[MachineView]
     healthy = [each.name for each in others if is_true(context.machines[each.name], *needed)]
     text = f"without machine {machine.name} no machine has all control plane components healthy"
     fix = "Bring the other machines back to health first."
-    waits = view.settling or not view.lasting(view.control_plane, "ControlPlaneComponentsHealthy")
+    waits = view.settling or not view.lasting(view.control_plane, CONTROL_PLANE_COMPONENTS_HEALTHY)
     found = [] if healthy else [Trouble(ANOTHER_MACHINE, "NoOtherHealthyMachine", text, fix, bool(others) and waits)]
     result.record(ANOTHER_MACHINE, found, f"{', '.join(healthy)} {'stays' if len(healthy) == 1 else 'stay'}")
     if not view.managed_etcd:
@@ -255,7 +256,7 @@ def _removal(context: Context, result: Preflight, machine: Optional[MachineView]
         return
     able = candidates(view, machine, context.machines, {each.name for each in context.old})
     text = f"machine {machine.name} leads etcd and no other machine can take the leadership over"
-    waits = view.settling or not view.lasting(view.control_plane, "EtcdClusterHealthy")
+    waits = view.settling or not view.lasting(view.control_plane, ETCD_CLUSTER_HEALTHY)
     found = [] if able else [Trouble(LEADERSHIP, "NoLeadershipCandidate", text, fix, waits)]
     result.record(LEADERSHIP, found, f"leadership goes to {', '.join(able)}, the first that takes it")
 

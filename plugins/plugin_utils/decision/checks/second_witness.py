@@ -12,6 +12,7 @@ from typing import Any, Optional
 
 from ....module_utils.common.quorum import MemberState, member_states
 from ....module_utils.common.values import clip
+from ...objects.conditions import ETCD_CLUSTER_HEALTHY
 from .. import names
 from ..snapshot.view import MachineView, View
 from .trouble import Trouble
@@ -34,7 +35,7 @@ def views_trouble(view: View, machine: Optional[MachineView]) -> Optional[Troubl
     if not heard:
         asked = "; ".join(f"{each.get('machine')}: {clip(each.get('message'), 120)}" for each in second)
         text = f"an etcd member looks unhealthy to {view.workload.get('via')}, and no second machine could be asked ({asked or 'none was'})"
-        waits = view.settling or not view.lasting(view.control_plane, "EtcdClusterHealthy")
+        waits = view.settling or not view.lasting(view.control_plane, ETCD_CLUSTER_HEALTHY)
         return Trouble(
             VIEWS_AGREE, "ViewsUnknown", text, "Make a second machine reachable; one view proves nothing.", waits
         )

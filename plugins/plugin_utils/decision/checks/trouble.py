@@ -18,6 +18,13 @@ from ....module_utils.common import quorum, settings
 from ....module_utils.common.values import clip, condition_in, parse_time
 from ...documents.names import typed_name
 from ...objects import advice
+from ...objects.conditions import (
+    COMPONENT_CONDITIONS,
+    CONTROL_PLANE_COMPONENTS_HEALTHY,
+    ETCD_CLUSTER_HEALTHY,
+    ETCD_MEMBER_HEALTHY,
+    ETCD_POD_HEALTHY,
+)
 from .. import names
 from ..conditions.control_plane import strangers, stray_lasts
 from ..conditions.machine import registration, taint_title
@@ -34,8 +41,8 @@ ENDPOINT_REACHABLE = "EndpointReachable"
 WORKLOAD_REACHABLE = "WorkloadReachable"
 CLOCK_SKEW = "ClockSkew"
 MACHINES_HAVE_NODES = "MachinesHaveNodes"
-COMPONENTS_HEALTHY = "ControlPlaneComponentsHealthy"
-ETCD_HEALTHY = "EtcdClusterHealthy"
+COMPONENTS_HEALTHY = CONTROL_PLANE_COMPONENTS_HEALTHY
+ETCD_HEALTHY = ETCD_CLUSTER_HEALTHY
 MEMBER_LIST_AGREES = "MemberListAgrees"
 # The user's own gates, which hold back what nothing is wrong with.
 MIN_READY_SECONDS = "MinReadySeconds"
@@ -225,7 +232,7 @@ def _as_kubeadm(view: View, machine: MachineView, name: str) -> str:
 
 def _components(view: View, machine: MachineView, conditions: list[Object]) -> list[Trouble]:
     found = []
-    judged = names.COMPONENT_CONDITIONS + (("EtcdPodHealthy",) if view.managed_etcd else ())
+    judged = COMPONENT_CONDITIONS + ((ETCD_POD_HEALTHY,) if view.managed_etcd else ())
     for kind in judged:
         each = condition_in(conditions, kind)
         if each["status"] == names.TRUE:
@@ -256,7 +263,7 @@ def _components(view: View, machine: MachineView, conditions: list[Object]) -> l
 def _etcd(
     view: View, judged: list[MachineView], machines: Mapping[str, list[Object]], excluding: Collection[str]
 ) -> list[Trouble]:
-    lasting = view.lasting(view.control_plane, "EtcdClusterHealthy")
+    lasting = view.lasting(view.control_plane, ETCD_CLUSTER_HEALTHY)
     waits = view.settling or not lasting
     if not view.etcd_known:
         text = f"etcd gave no member list: {clip(view.etcd.get('message')) or 'no reason given'}"
@@ -281,12 +288,12 @@ def _etcd(
             Trouble(ETCD_HEALTHY, "EtcdNoLeader", "the etcd members agree on no leader", "Look at etcd's logs.", waits)
         )
     for machine in judged:
-        each = condition_in(machines[machine.name], "EtcdMemberHealthy")
+        each = condition_in(machines[machine.name], ETCD_MEMBER_HEALTHY)
         alarmed = machine.member is not None and machine.member.id in {
             alarm.get("memberID") for alarm in view.etcd.get("alarms") or ()
         }
         if each["status"] != names.TRUE and machine.node is not None and not alarmed:
-            own = view.settling or not view.lasting(machine.machine, "EtcdMemberHealthy")
+            own = view.settling or not view.lasting(machine.machine, ETCD_MEMBER_HEALTHY)
             text = f"etcd member of machine {machine.name}: {each['message'] or each['reason']}"
             fix = (
                 f"Look at etcd on {typed_name(machine.name)} (crictl logs). Where its host was lost or installed anew, have it replaced "
@@ -327,7 +334,7 @@ def _external_etcd(view: View) -> list[Trouble]:
     if not view.etcd or view.etcd.get("reachable") is True:
         return []
     text = f"the external etcd does not answer: {clip(view.etcd.get('message')) or 'no reason given'}"
-    waits = view.settling or not view.lasting(view.control_plane, "ControlPlaneComponentsHealthy")
+    waits = view.settling or not view.lasting(view.control_plane, CONTROL_PLANE_COMPONENTS_HEALTHY)
     return [
         Trouble(
             ETCD_HEALTHY,

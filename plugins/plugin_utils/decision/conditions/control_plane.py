@@ -14,6 +14,16 @@ from typing import Any, Optional
 
 from ....module_utils.common import quorum, settings
 from ....module_utils.common.values import clip, condition_in, parse_time
+from ...objects.conditions import (
+    COMPONENT_CONDITIONS,
+    CONTROL_PLANE_COMPONENTS_HEALTHY,
+    ETCD_CLUSTER_HEALTHY,
+    ETCD_CONDITIONS,
+    ETCD_MEMBER_HEALTHY,
+    ETCD_POD_HEALTHY,
+    HEALTH_CHECK_SUCCEEDED,
+    OWNER_REMEDIATED,
+)
 from .. import names
 from ..checks.nodes import unmanaged_nodes
 from ..creation.bootstrap import may_own
@@ -97,7 +107,7 @@ def control_plane_conditions(view: View, facts: Facts) -> list[Object]:
 def settled(conditions: Sequence[Object]) -> bool:
     """Whether conditions of a KubeadmControlPlane say that nothing is under way and every machine is well."""
     found = {each["type"]: each["status"] for each in conditions}
-    well = found.get("EtcdClusterHealthy", names.TRUE) == found.get("MachinesReady") == names.TRUE
+    well = found.get(ETCD_CLUSTER_HEALTHY, names.TRUE) == found.get("MachinesReady") == names.TRUE
     return (
         well
         and found.get("MachinesUpToDate") == names.TRUE
@@ -148,7 +158,7 @@ def _connection(view: View, kind: str, is_initialized: bool) -> Any:
 
 
 def _etcd_cluster(view: View, facts: Facts, is_initialized: bool) -> Object:
-    kind = "EtcdClusterHealthy"
+    kind = ETCD_CLUSTER_HEALTHY
     if not view.etcd_known:
         found: Object = _connection(view, kind, is_initialized) or condition(
             kind,
@@ -160,8 +170,8 @@ def _etcd_cluster(view: View, facts: Facts, is_initialized: bool) -> Object:
     worst, text = _merge(
         view,
         facts,
-        names.ETCD_CONDITIONS,
-        {"EtcdPodHealthy": "EtcdPodHealthy", "EtcdMemberHealthy": "EtcdMemberHealthy"},
+        ETCD_CONDITIONS,
+        {ETCD_POD_HEALTHY: ETCD_POD_HEALTHY, ETCD_MEMBER_HEALTHY: ETCD_MEMBER_HEALTHY},
     )
     lines = [text] if text else []
     for member in strangers(view):
@@ -213,11 +223,11 @@ def stray_lasts(view: View, member: quorum.MemberState) -> bool:
 
 
 def _components(view: View, facts: Facts, is_initialized: bool) -> Object:
-    kind = "ControlPlaneComponentsHealthy"
+    kind = CONTROL_PLANE_COMPONENTS_HEALTHY
     found = _connection(view, kind, is_initialized)
     if found is not None:
         return dict(found)
-    kinds = names.COMPONENT_CONDITIONS + (("EtcdPodHealthy",) if view.managed_etcd else ())
+    kinds = COMPONENT_CONDITIONS + ((ETCD_POD_HEALTHY,) if view.managed_etcd else ())
     worst, text = _merge(view, facts, kinds, {})
     lines = [text] if text else []
     for node in unmanaged_nodes(view):
@@ -250,7 +260,7 @@ def _available(view: View, facts: Facts, conditions: list[Object]) -> Object:
             return no(
                 f"There are {figures.healthy} healthy etcd members of {figures.voters}, at least {figures.quorum} required for etcd quorum"
             )
-    needed = names.COMPONENT_CONDITIONS + (("EtcdPodHealthy",) if view.managed_etcd else ())
+    needed = COMPONENT_CONDITIONS + ((ETCD_POD_HEALTHY,) if view.managed_etcd else ())
     healthy = [machine for machine in view.machines if is_true(facts.machines[machine.name], *needed)]
     if not healthy:
         return no("There are no Machines with healthy control plane components, at least 1 required")
@@ -346,7 +356,7 @@ def _remediating(view: View, facts: Facts) -> Object:
     marked = [
         each.name
         for each in view.machines
-        if condition_of(each.machine, "OwnerRemediated").get("status") == names.FALSE
+        if condition_of(each.machine, OWNER_REMEDIATED).get("status") == names.FALSE
         and each.name not in facts.healthy_again
     ]
     if marked:
@@ -355,7 +365,7 @@ def _remediating(view: View, facts: Facts) -> Object:
     sick = [
         each.name
         for each in view.machines
-        if condition_of(each.machine, "HealthCheckSucceeded").get("status") == names.FALSE
+        if condition_of(each.machine, HEALTH_CHECK_SUCCEEDED).get("status") == names.FALSE
     ]
     text = (
         f"Machine{'s' if len(sick) > 1 else ''} {', '.join(sick)} not healthy (not to be remediated by KubeadmControlPlane)"

@@ -15,6 +15,7 @@ from typing import Any, Optional
 from ....module_utils.common import kubernetes_facts
 from ....module_utils.common.values import clip
 from ...objects import kinds
+from ...objects.conditions import COMPONENT_CONDITIONS, ETCD_CONDITIONS, ETCD_MEMBER_HEALTHY, HEALTH_CHECK_SUCCEEDED
 from .. import names
 from ..checks.connection import connection_down
 from ..rollout.uptodate import Outdated
@@ -34,7 +35,6 @@ _NODE_REASONS = {
 # What a Node is not healthy with, ready or not (Cluster API's NodeHealthy; NodeReady leaves them out).
 _PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure")
 _UNREACHABLE_TAINT = "node.kubernetes.io/unreachable"
-HEALTH_CHECK = "HealthCheckSucceeded"
 
 
 def condition(kind: str, status: str, reason: str, message: str = "") -> Object:
@@ -50,7 +50,7 @@ def is_true(conditions: Iterable[Object], *kinds: str) -> bool:
 
 def health_conditions(view: View) -> tuple[str, ...]:
     """The condition types that say whether a machine's control plane works; etcd's only where it is managed."""
-    return names.COMPONENT_CONDITIONS + (names.ETCD_CONDITIONS if view.managed_etcd else ())
+    return COMPONENT_CONDITIONS + (ETCD_CONDITIONS if view.managed_etcd else ())
 
 
 def machine_conditions(view: View, machine: MachineView, outdated: Sequence[Outdated]) -> list[Object]:
@@ -80,10 +80,12 @@ def machine_conditions(view: View, machine: MachineView, outdated: Sequence[Outd
 
 def _health_check(machine: MachineView) -> list[Object]:
     """What a MachineHealthCheck has said of the machine: it counts for Ready where one looks after it, as in Cluster API."""
-    stored = condition_of(machine.machine, HEALTH_CHECK)
+    stored = condition_of(machine.machine, HEALTH_CHECK_SUCCEEDED)
     if not stored:
         return []
-    return [condition(HEALTH_CHECK, stored["status"], clip(stored.get("reason")), clip(stored.get("message")))]
+    return [
+        condition(HEALTH_CHECK_SUCCEEDED, stored["status"], clip(stored.get("reason")), clip(stored.get("message")))
+    ]
 
 
 def _gates_of_others(machine: MachineView, computed: Sequence[Object]) -> list[Object]:
@@ -92,7 +94,7 @@ def _gates_of_others(machine: MachineView, computed: Sequence[Object]) -> list[O
     Source: the control plane contract, "ControlPlane: machines".
     """
     # A summary can't wait for itself.
-    known = {"Ready", "Available", HEALTH_CHECK, *(each["type"] for each in computed)}
+    known = {"Ready", "Available", HEALTH_CHECK_SUCCEEDED, *(each["type"] for each in computed)}
     found = []
     for gate in machine.machine["spec"].get("readinessGates") or ():
         kind = str(gate.get("conditionType", ""))
@@ -188,7 +190,7 @@ def _pod(machine: MachineView, component: str, kind: str, title: str) -> Object:
 
 
 def _member(view: View, machine: MachineView) -> Object:
-    kind = "EtcdMemberHealthy"
+    kind = ETCD_MEMBER_HEALTHY
     if machine.deleting:
         return condition(kind, names.FALSE, "Deleting", "Machine is deleting")
     if not view.etcd_known:

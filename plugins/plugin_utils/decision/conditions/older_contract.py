@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ....module_utils.common.values import clip, condition_in, format_time
+from ...objects.conditions import HEALTH_MARKS
 from .. import names
 
 Object = dict[str, Any]
@@ -58,7 +59,6 @@ _EXACTLY: Mapping[str, tuple[str, str]] = {
     "RemediationFailed": ("RemediationFailed", ERROR),
 }
 # A MachineHealthCheck and the remediation set them on the stored Machine, no decision computes them.
-_MARKS = ("HealthCheckSucceeded", "OwnerRemediated")
 _CLUSTER: Mapping[str, tuple[str, str, str, str]] = {
     "InfrastructureReady": ("InfrastructureReady", "WaitingForInfrastructure", "InfrastructureUnknown", INFO),
     "ControlPlaneInitialized": (
@@ -69,7 +69,7 @@ _CLUSTER: Mapping[str, tuple[str, str, str, str]] = {
     ),
 }
 # What a Machine's summary is made of; the others are its control plane's to judge.
-_MACHINE_SUMMARY = ("InfrastructureReady", "BootstrapReady", "NodeHealthy", *_MARKS)
+_MACHINE_SUMMARY = ("InfrastructureReady", "BootstrapReady", "NodeHealthy", *HEALTH_MARKS)
 
 
 def control_plane(stored: Object, current: Sequence[Object], now: int) -> list[Object]:
@@ -93,7 +93,7 @@ def machine(stored: Object, current: Sequence[Object], now: int, removed: Sequen
     marks = [
         {**each, "message": clip(each.get("message"))}
         for each in known
-        if each.get("type") in _MARKS and each["type"] not in removed
+        if each.get("type") in HEALTH_MARKS and each["type"] not in removed
     ]
     return _whole(stored, _translated(_MACHINE, [*current, *marks]), now, _MACHINE_SUMMARY)
 

@@ -16,6 +16,7 @@ from typing import Any
 from ....module_utils.common.kubernetes_versions import parse
 from ....module_utils.common.values import format_time
 from ...objects import kinds
+from ...objects.conditions import API_SERVER_POD_HEALTHY
 from .. import names
 from ..checks.connection import LAST_PROBE_SUCCESS, last_probe_success
 from ..remediation.retry import last_remediation
@@ -35,7 +36,7 @@ def control_plane_status(view: View, facts: Facts, conditions: Sequence[Object])
     available = sum(1 for machine in view.machines if is_true(facts.machines[machine.name], "Available"))
     current = sum(1 for machine in view.machines if is_true(facts.machines[machine.name], "UpToDate"))
     nodes_ready = sum(1 for machine in view.machines if is_true(facts.machines[machine.name], "NodeReady"))
-    serving = any(is_true(facts.machines[machine.name], "APIServerPodHealthy") for machine in view.machines)
+    serving = any(is_true(facts.machines[machine.name], API_SERVER_POD_HEALTHY) for machine in view.machines)
     is_initialized = initialized(view)
     # Those that are missing altogether are unavailable, too (the control plane contract, "ControlPlane: replicas").
     unavailable = max(replicas, 0 if view.deleting else view.replicas) - nodes_ready

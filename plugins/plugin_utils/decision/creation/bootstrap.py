@@ -11,17 +11,16 @@ from __future__ import annotations
 
 from ....module_utils.common.quorum import MemberState
 from ...objects import kinds
+from ...objects.conditions import HEALTH_MARKS
 from .. import names
 from ..snapshot.view import MachineView, View, condition_of
-
-_MARKS = ("HealthCheckSucceeded", "OwnerRemediated")
 
 
 def marked(machine: MachineView) -> bool:
     """Whether somebody marked a machine to be remediated: a health check, or a user."""
     if kinds.is_flagged(machine.machine, kinds.ANNOTATION_REMEDIATE_MACHINE):
         return True
-    return all(condition_of(machine.machine, kind).get("status") == names.FALSE for kind in _MARKS)
+    return all(condition_of(machine.machine, kind).get("status") == names.FALSE for kind in HEALTH_MARKS)
 
 
 def asked_to_go(machine: MachineView) -> bool:

@@ -13,15 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from ...objects import kinds
-from ...objects.conditions import condition
+from ...objects.conditions import HEALTH_CHECK_SUCCEEDED, OWNER_REMEDIATED, condition
 from .. import names
 from ..snapshot.view import MachineView, View, annotations_of, condition_of, read_snapshot
 from .retry import read_record
 from .unhealthy_machines import DELETING, HEALTHY, UNHEALTHY, Finding, Result, check, worst
 
 Object = dict[str, Any]
-CHECKED = "HealthCheckSucceeded"
-REMEDIATED = "OwnerRemediated"
 WAITING = "WaitingForRemediation"
 
 
@@ -89,20 +87,20 @@ def _verdict(view: View, machine: MachineView, found: Finding, results: list[Res
     sick = [each for each in results if machine.name in each.findings and each.findings[machine.name] == found]
     covering = tuple(each.name for each in results if machine.name in each.findings)
     if found.state == HEALTHY:
-        _set(machine, condition(CHECKED, names.TRUE, CHECKED), marks)
+        _set(machine, condition(HEALTH_CHECK_SUCCEEDED, names.TRUE, HEALTH_CHECK_SUCCEEDED), marks)
         return Verdict(found, covering, False, "")
-    waits = condition_of(machine.machine, REMEDIATED).get("status") == names.FALSE
+    waits = condition_of(machine.machine, OWNER_REMEDIATED).get("status") == names.FALSE
     if found.state != UNHEALTHY:
         return Verdict(found, covering, _is_marked(machine) and found.state != DELETING, "")
-    _set(machine, condition(CHECKED, names.FALSE, found.reason, found.message), marks)
+    _set(machine, condition(HEALTH_CHECK_SUCCEEDED, names.FALSE, found.reason, found.message), marks)
     unhealthy = [each for each in results if _state(each, machine) == UNHEALTHY]
     if any(each.allowed for each in unhealthy):
         if not waits:
-            marks.set.append(condition(REMEDIATED, names.FALSE, WAITING, "Waiting for remediation"))
+            marks.set.append(condition(OWNER_REMEDIATED, names.FALSE, WAITING, "Waiting for remediation"))
         return Verdict(found, tuple(each.name for each in sick), True, "marked for remediation")
     refusal = next((each.message for each in unhealthy if each.message), "")
     if waits and not _stands(view, machine):
-        marks.remove.append(REMEDIATED)
+        marks.remove.append(OWNER_REMEDIATED)
     return Verdict(found, tuple(each.name for each in sick), waits and _stands(view, machine), f"not marked: {refusal}")
 
 
@@ -119,12 +117,17 @@ def _set(machine: MachineView, wanted: Object, marks: Marks) -> None:
 
 def _uncovered(view: View, machine: MachineView, marks: Marks) -> None:
     """No health check covers the machine (any more): what one once said of it no longer stands."""
-    if view.paused or view.deleting or not condition_of(machine.machine, CHECKED) or _begun(view, machine):
+    if (
+        view.paused
+        or view.deleting
+        or not condition_of(machine.machine, HEALTH_CHECK_SUCCEEDED)
+        or _begun(view, machine)
+    ):
         return
-    marks.remove.append(CHECKED)
-    waits = condition_of(machine.machine, REMEDIATED).get("status") == names.FALSE
+    marks.remove.append(HEALTH_CHECK_SUCCEEDED)
+    waits = condition_of(machine.machine, OWNER_REMEDIATED).get("status") == names.FALSE
     if waits and not _stands(view, machine):
-        marks.remove.append(REMEDIATED)
+        marks.remove.append(OWNER_REMEDIATED)
 
 
 def _stands(view: View, machine: MachineView) -> bool:
@@ -138,4 +141,7 @@ def _begun(view: View, machine: MachineView) -> bool:
 
 
 def _is_marked(machine: MachineView) -> bool:
-    return all(condition_of(machine.machine, kind).get("status") == names.FALSE for kind in (CHECKED, REMEDIATED))
+    return all(
+        condition_of(machine.machine, kind).get("status") == names.FALSE
+        for kind in (HEALTH_CHECK_SUCCEEDED, OWNER_REMEDIATED)
+    )

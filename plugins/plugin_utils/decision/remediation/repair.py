@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ....module_utils.common import settings
 from ....module_utils.common.values import clip
+from ...objects.conditions import ETCD_MEMBER_HEALTHY
 from ..creation.bootstrap import may_run
 from ..snapshot.view import MachineView, View
 
@@ -33,6 +34,6 @@ def beyond_repair(view: View, machine: MachineView) -> str:
     joining = began or any(may_run(view, each) for each in view.known)
     unfinished = joining or any(not each.settled for each in view.members)
     known = view.etcd_known and view.etcd.get("memberListAgrees") is True and not unfinished
-    if known and view.lasting(machine.machine, "EtcdMemberHealthy"):
+    if known and view.lasting(machine.machine, ETCD_MEMBER_HEALTHY):
         return "its etcd member was removed, and etcd never takes back a member with the data of one that was removed"
     return ""

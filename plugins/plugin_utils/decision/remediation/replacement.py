@@ -16,6 +16,15 @@ from typing import Any, Optional
 from ....module_utils.common import quorum
 from ....module_utils.common.values import clip
 from ...objects import kinds
+from ...objects.conditions import (
+    COMPONENT_CONDITIONS,
+    CONTROL_PLANE_COMPONENTS_HEALTHY,
+    ETCD_CLUSTER_HEALTHY,
+    ETCD_MEMBER_HEALTHY,
+    ETCD_POD_HEALTHY,
+    HEALTH_CHECK_SUCCEEDED,
+    OWNER_REMEDIATED,
+)
 from .. import names
 from ..checks.preflight import FAIL, PASS, SKIP, check, topology_trouble
 from ..checks.second_witness import VIEWS_AGREE, views_trouble
@@ -82,8 +91,8 @@ def _rank(context: Context) -> Any:
     """The most broken machine first (docs/reference/cluster_api.md, "Remediation", step 4)."""
     view = context.view
     kinds_in_order = (
-        *(("EtcdMemberHealthy", "EtcdPodHealthy") if view.managed_etcd else ()),
-        *names.COMPONENT_CONDITIONS,
+        *((ETCD_MEMBER_HEALTHY, ETCD_POD_HEALTHY) if view.managed_etcd else ()),
+        *COMPONENT_CONDITIONS,
         "NodeKubeadmLabelsAndTaintsSet",
     )
 
@@ -108,7 +117,7 @@ def _refuse(context: Context, machine: MachineView, name: str, text: str, fix: s
 
 
 def _say(context: Context, machine: MachineView, name: str, text: str) -> None:
-    context.machines[machine.name].append(condition("OwnerRemediated", names.FALSE, name, text))
+    context.machines[machine.name].append(condition(OWNER_REMEDIATED, names.FALSE, name, text))
 
 
 def _judge(context: Context, machine: MachineView, record: Record) -> Outcome:
@@ -142,7 +151,7 @@ def _found(view: View, machine: MachineView) -> str:
     lost = "" if marked(machine) else beyond_repair(view, machine)
     if lost:
         return f"can't come back ({lost})"
-    found = condition_of(machine.machine, "HealthCheckSucceeded")
+    found = condition_of(machine.machine, HEALTH_CHECK_SUCCEEDED)
     text = clip(found.get("message"), 120) or clip(found.get("reason"), 80)
     return f"was found unhealthy ({text})" if text else "was found unhealthy"
 
@@ -193,7 +202,7 @@ def _gates(
     waits = view.settling and bool(others)
     gate("AnotherMachineHealthy", None if healthy else _no(CANNOT, text, fix, waits), f"{', '.join(healthy)} work")
     if verdict is not None:
-        waits = view.settling or not view.lasting(view.control_plane, "EtcdClusterHealthy")
+        waits = view.settling or not view.lasting(view.control_plane, ETCD_CLUSTER_HEALTHY)
         # With a member of its own, the arithmetic refuses the same; without one nothing would be computed.
         loose = [each.describe() for each in view.members if not each.settled and machine.member is None]
         text = f"an earlier change of the membership is unfinished: {', '.join(loose)}"
@@ -228,13 +237,13 @@ def _lists_differ(view: View) -> Optional[Trouble]:
         return None
     text = "the etcd members do not all report the same member list"
     waits = view.etcd.get("memberListAgrees") is None and (
-        view.settling or not view.lasting(view.control_plane, "EtcdClusterHealthy")
+        view.settling or not view.lasting(view.control_plane, ETCD_CLUSTER_HEALTHY)
     )
     return _no("ViewsDisagree", text, "Look at the network between the members.", waits)
 
 
 def _etcd_known(view: View) -> tuple[Optional[Trouble], str]:
-    waits = view.settling or not view.lasting(view.control_plane, "ControlPlaneComponentsHealthy")
+    waits = view.settling or not view.lasting(view.control_plane, CONTROL_PLANE_COMPONENTS_HEALTHY)
     said = clip(view.etcd.get("message")) or "no reason given"
     fix = "Look at etcd; nothing is removed while it is unknown."
     if view.managed_etcd:

@@ -19,6 +19,7 @@ from ....module_utils.common import settings
 from ....module_utils.common.values import clip, condition_in, format_time, parse_time
 from ...documents.scalars import format_duration
 from ...objects import kinds, machine_health_check
+from ...objects.conditions import HEALTH_CHECK_SUCCEEDED
 from .. import names
 from ..conditions.control_plane import initialized
 from ..snapshot.view import MachineView, View, condition_of
@@ -145,7 +146,7 @@ def _judge(checks: Object, view: View, machine: MachineView, series: _Series) ->
         return Finding(machine.name, UNHEALTHY, ANNOTATED, text)
     found = [*_node(checks, view, machine), *_machine_conditions(checks, view, machine, series)]
     if not found:
-        return Finding(machine.name, HEALTHY, "HealthCheckSucceeded")
+        return Finding(machine.name, HEALTHY, HEALTH_CHECK_SUCCEEDED)
     return min(found, key=lambda each: (ORDER.index(each.state), each.until or 0))
 
 

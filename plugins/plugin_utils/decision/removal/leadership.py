@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, Optional
 
+from ...objects.conditions import ETCD_MEMBER_HEALTHY, HEALTH_CHECK_SUCCEEDED
 from .. import names
 from ..conditions.machine import is_true
 from ..snapshot.view import MachineView, View, condition_of
@@ -37,8 +38,8 @@ def candidates(
 
     def rank(each: MachineView) -> tuple[bool, bool, bool, int, str]:
         return (
-            not is_true(machines[each.name], "EtcdMemberHealthy"),
-            condition_of(each.machine, "HealthCheckSucceeded").get("status") == names.FALSE,
+            not is_true(machines[each.name], ETCD_MEMBER_HEALTHY),
+            condition_of(each.machine, HEALTH_CHECK_SUCCEEDED).get("status") == names.FALSE,
             each.name in outdated,
             -each.created,
             each.name,

@@ -13,6 +13,7 @@ from typing import Optional
 from ....module_utils.common import quorum, settings
 from ....module_utils.common.values import clip
 from ...documents.names import typed_name
+from ...objects.conditions import CONTROL_PLANE_COMPONENTS_HEALTHY, ETCD_CLUSTER_HEALTHY
 from .. import names
 from ..checks import trouble
 from ..conditions.control_plane import initialized
@@ -88,7 +89,7 @@ def remove_joiner(context: Context, machine: MachineView, name: str, why: str) -
     # What may be its member counts too: nothing is taken out of a cluster in which no other machine works.
     member = machine.member or (only_candidate(view, machine) if view.managed_etcd else None)
     if not healthy and (machine.joined or machine.node is not None or member is not None):
-        waits = view.settling or not view.lasting(view.control_plane, "ControlPlaneComponentsHealthy")
+        waits = view.settling or not view.lasting(view.control_plane, CONTROL_PLANE_COMPONENTS_HEALTHY)
         text = f"removing machine {machine.name} ({why}) is refused: no other machine has all control plane components healthy"
         return _refused(text, waits and bool(others), _HELP_OTHERS if others else _TAKE_BACK)
     if not view.managed_etcd:
@@ -98,7 +99,7 @@ def remove_joiner(context: Context, machine: MachineView, name: str, why: str) -
 
 def _with_etcd(context: Context, machine: MachineView, name: str, why: str) -> Outcome:
     view = context.view
-    waits = view.settling or not view.lasting(view.control_plane, "EtcdClusterHealthy")
+    waits = view.settling or not view.lasting(view.control_plane, ETCD_CLUSTER_HEALTHY)
     if not view.etcd_known:
         text = f"removing machine {machine.name} ({why}) is refused: its etcd membership can't be told, etcd gave no member list"
         return _refused(text, waits)

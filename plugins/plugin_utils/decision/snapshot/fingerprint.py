@@ -19,6 +19,7 @@ from ....module_utils.common import kubernetes_facts, settings
 from ....module_utils.common.quorum import MemberState
 from ....module_utils.common.values import clip, controller_of, parse_time
 from ...objects import kinds
+from ...objects.conditions import HEALTH_MARKS
 from .. import names, ownership
 from ..conditions.control_plane import initialized, strangers
 from ..conditions.machine import health_conditions
@@ -30,7 +31,6 @@ from ..rollout.uptodate import Desired, outdated
 from .view import MachineView, View, annotations_of, condition_of, read_snapshot
 
 Object = dict[str, Any]
-_MARKING_CONDITIONS = ("HealthCheckSucceeded", "OwnerRemediated")
 _MARKING_ANNOTATIONS = (
     kinds.ANNOTATION_DELETE_MACHINE,
     kinds.ANNOTATION_REMEDIATE_MACHINE,
@@ -199,7 +199,7 @@ def _marks(machine: MachineView, decision: Object) -> list[str]:
     removed = ((decision.get("removedConditions") or {}).get("machines") or {}).get(machine.name) or ()
     marks = [
         kind
-        for kind in _MARKING_CONDITIONS
+        for kind in HEALTH_MARKS
         if kind not in removed and condition_of(machine.machine, kind).get("status") == names.FALSE
     ]
     return marks + [key for key in _MARKING_ANNOTATIONS if key in annotations_of(machine.machine)]
