@@ -89,8 +89,8 @@ def disarm(
         quota: of the members' databases, in bytes.
         compact: where NOSPACE is raised, have etcd forget what was overwritten first: kube-apiserver's own compaction
             writes a key, which etcd refuses while the alarm is raised.
-        defragment: for NOSPACE, defragment this machine's member first, where the alarm is raised or less than half of its
-            database is in use.
+        defragment: for NOSPACE, defragment this machine's member first, where the alarm is raised or less than half of
+            its database is in use.
         corrupt_member: the consent that CORRUPT needs: the one member whose alarm is disarmed.
         allow_interruption: defragment also the only voter, without which etcd serves nothing meanwhile.
         cluster_id: the cluster that is meant.

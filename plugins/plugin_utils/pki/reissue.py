@@ -81,9 +81,9 @@ def reissue(pem: str, ca: KeyPair, now: str, link: str = "") -> KeyPair:
 def link_certificate(new_crt: str, old: KeyPair, now: str) -> str:
     """Return the new authority's certificate signed by the old one (PEM).
 
-    A server that shows it behind its own certificate is trusted by clients that know the old authority alone: those that
-    read their trust when they were started, and are not restarted for the sake of a rotation
-    (RFC 4210 §4.4, "NewWithOld").
+    A server that shows it behind its own certificate is trusted by clients that know the old authority alone: those
+    that read their trust when they were started, and are not restarted for the sake of a rotation (RFC 4210 §4.4,
+    "NewWithOld").
     """
     certificates.need_cryptography()
     new, authority = load_certificates(new_crt)[0], load_certificates(old.crt)[0]
