@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""etcd's alarms: taken back only where what raised them is gone. A compaction; a defragmentation that can't cost the quorum."""
+"""Etcd alarms, disarmed only once their cause is gone.
+
+With a compaction, and with a defragmentation that can't cost the quorum.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,11 @@ _POLL_SECONDS = 0.25
 
 @dataclass(frozen=True)
 class Disarmed:
-    """What was done, or would be. ``alarms`` are those that are left; ``sizes`` by member."""
+    """Result of disarming an alarm, of check mode too.
+
+    ``before`` are the alarms before, ``alarms`` those that are left, ``view`` the cluster afterwards.
+    ``defragmented`` is the member, "" for none; ``verdict`` says why its pause was allowed.
+    """
 
     changed: bool
     message: str
@@ -42,13 +49,16 @@ class Disarmed:
 
 
 def quota_of(manifest: str) -> int:
-    """Return the quota that a static pod manifest gives etcd, in bytes; etcd's default where it gives none (0 means that too)."""
+    """Return etcd's database quota in bytes, from its static pod manifest.
+
+    It is etcd's default where the manifest gives none; 0 means the default too.
+    """
     found = _QUOTA.search(manifest)
     return int(found.group(1)) or DEFAULT_QUOTA if found else DEFAULT_QUOTA
 
 
 def listed(cluster: Cluster, cluster_id: t.Optional[int] = None) -> View:
-    """Return the cluster as it is now, with its alarms.
+    """Return the cluster's present view, with its alarms.
 
     Raises:
         MembershipError: NotReachable, WrongCluster.
@@ -71,23 +81,25 @@ def disarm(
     check: bool = False,
     before_change: t.Callable[[], None] = lambda: None,
 ) -> Disarmed:
-    """Take an alarm back wherever it is raised.
+    """Disarm an alarm on every member that raised it.
 
     Args:
-        cluster: how it is reached; its first endpoint is this machine's member.
+        cluster: access to the cluster; its first endpoint is this machine's member.
         alarm: NOSPACE or CORRUPT.
         quota: of the members' databases, in bytes.
-        compact: where NOSPACE is raised, have etcd forget what was overwritten first: kube-apiserver's own compaction writes
-            a key, which etcd refuses while the alarm is raised.
-        defragment: defragment this machine's member first, if it has what is worth it.
-        corrupt_member: the consent that CORRUPT needs: the one member whose alarm is taken back.
+        compact: where NOSPACE is raised, have etcd forget what was overwritten first: kube-apiserver's own compaction
+            writes a key, which etcd refuses while the alarm is raised.
+        defragment: for NOSPACE, defragment this machine's member first, where the alarm is raised or less than half of
+            its database is in use.
+        corrupt_member: the consent that CORRUPT needs: the one member whose alarm is disarmed.
         allow_interruption: defragment also the only voter, without which etcd serves nothing meanwhile.
         cluster_id: the cluster that is meant.
         check: change nothing.
-        before_change: called before the first change; what it raises ends this.
+        before_change: called before the first change; an error it raises ends this.
 
     Raises:
-        MembershipError: NotReachable, WrongCluster, QuorumAtRisk, NoSpaceLeft, ConsentMissing, LeadershipNotMoved, NotProven.
+        MembershipError: NotReachable, WrongCluster, QuorumAtRisk, NoSpaceLeft, ConsentMissing, LeadershipNotMoved,
+            NotProven.
     """
     view = listed(cluster, cluster_id)
     before = view.alarms
@@ -134,7 +146,11 @@ def disarm(
 
 
 def may_pause(view: View, member: Member, allow_interruption: bool = False) -> Verdict:
-    """Whether etcd keeps its quorum while one member serves nothing (a defragmentation holds its whole database)."""
+    """Return the quorum's verdict on a pause of one member.
+
+    Allowed where etcd keeps its quorum while the member serves nothing, and for the only voter with
+    ``allow_interruption``. A defragmentation is such a pause: it holds the member's whole database.
+    """
     states = [MemberState(each.hex_id, each.name, each.is_learner, not _silent(view, each)) for each in view.members]
     before = figures(states)
     paused = [
@@ -161,7 +177,10 @@ def _paused(after: Figures) -> str:
 
 
 def _silent(view: View, member: Member) -> str:
-    """Why a member doesn't count; an alarm NOSPACE keeps nobody from voting."""
+    """Return why a member doesn't count as serving, "" if it does.
+
+    An alarm NOSPACE keeps no member from voting.
+    """
     if any(each.member_id == member.id and each.alarm != NOSPACE for each in view.alarms):
         return "alarm"
     witness = view.witnesses.get(member.id)
@@ -171,7 +190,7 @@ def _silent(view: View, member: Member) -> str:
 
 
 def _own(view: View, cluster: Cluster) -> Member:
-    """The member that the first endpoint leads to."""
+    """Return the member at the first endpoint. Raises MembershipError: NotReachable."""
     for identity, witness in view.witnesses.items():
         member = view.get(identity)
         if witness.url == cluster.endpoints[0] and member is not None:
@@ -183,7 +202,7 @@ def _own(view: View, cluster: Cluster) -> Member:
 
 
 def _worth(view: View, cluster: Cluster) -> bool:
-    """Whether less than half of this machine's database is in use."""
+    """Return whether less than half of this machine's database is used."""
     status = view.witnesses[_own(view, cluster).id].status
     return status is not None and status.db_size_in_use * 2 < status.db_size
 
@@ -211,7 +230,10 @@ def _defragment(cluster: Cluster, view: View, own: Member) -> None:
 
 
 def _compact(cluster: Cluster) -> None:
-    """Have etcd forget every revision but the present one; where it has, it stays so."""
+    """Compact etcd to its present revision.
+
+    Every older revision is forgotten; where that was done already, this is no error.
+    """
     try:
         with Gateway(cluster.endpoints[0], cluster.credentials, COMPACT_SECONDS) as gateway:
             gateway.compact(gateway.linearizable_read())

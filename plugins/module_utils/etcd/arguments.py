@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the modules about etcd reach it; keep in step with plugins/doc_fragments/_etcd.py."""
+"""Arguments of the etcd modules that give access to etcd.
+
+Keep in step with plugins/doc_fragments/_etcd.py.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ ETCD: dict[str, dict[str, t.Any]] = {
 
 
 def cluster(params: t.Mapping[str, t.Any]) -> Cluster:
-    """Return how the module's parameters say that etcd is reached."""
+    """Return the access to etcd that a module's parameters describe."""
     return Cluster(
         endpoints=params["endpoints"],
         credentials=Credentials(params["ca_file"], params["certificate_file"], params["key_file"]),

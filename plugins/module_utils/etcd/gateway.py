@@ -1,8 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A client of etcd's v3 JSON gateway with the standard library alone (etcd 3.4 and later).
+"""Client of etcd's v3 JSON gateway, with the standard library alone.
 
+For etcd 3.4 and later.
 Facts and their measurements: docs/reference/etcd.md. The member is always asked for what *it* knows: in etcd 3.4
 a member list is never linearizable, and later versions answer the same way unless told otherwise.
 """
@@ -38,7 +39,7 @@ _LONGEST_TEXT = 1024
 
 @dataclass(frozen=True)
 class Credentials:
-    """Files with which a client proves itself to etcd, and the CA that it trusts."""
+    """Files of a client's certificate and key, and of the trusted CA."""
 
     ca_file: str
     certificate_file: str
@@ -53,9 +54,10 @@ KUBEADM_CREDENTIALS = Credentials(
 
 
 def refusal(url: str, credentials: t.Optional[Credentials]) -> str:
-    """Return why a client URL isn't asked, "" where it is: a member publishes what it likes.
+    """Return why a client URL isn't asked, "" where it is.
 
-    With credentials the cluster speaks TLS. Whoever answers in plain text there proved nothing, so what he says is no evidence.
+    A member may publish any URL. With credentials the cluster speaks TLS: an answer in plain text there proves
+    nothing, so it is no evidence.
     """
     try:
         scheme, _host, _port = split_url(url)
@@ -69,7 +71,9 @@ def refusal(url: str, credentials: t.Optional[Credentials]) -> str:
 
 
 class Gateway:
-    """One member's gateway; one connection, not for several threads at once.
+    """Gateway of one member, over one connection.
+
+    Not for several threads at once.
 
     Args:
         url: a client URL of the member, ``https://10.0.0.1:2379``.
@@ -111,20 +115,32 @@ class Gateway:
         self._http.close()
 
     def member_list(self) -> MemberList:
-        """Return the members as the asked member itself knows them. A learner refuses (UNAVAILABLE)."""
+        """Return the members that the asked member itself lists.
+
+        A learner refuses (UNAVAILABLE).
+        """
         return self._member_list("member list", "/v3/cluster/member/list", {})
 
     def member_add(self, peer_urls: t.Sequence[str], *, learner: bool = False) -> tuple[Member, MemberList]:
-        """Add a member, voting at once unless ``learner``; return it with the list that follows."""
+        """Add a member; return it with the list that follows.
+
+        It votes at once unless ``learner``.
+        """
         answer = self._post("member add", "/v3/cluster/member/add", {"peerURLs": list(peer_urls), "isLearner": learner})
         return self._member(answer.get("member", {})), self._as_list("member add", answer)
 
     def member_remove(self, member_id: int) -> MemberList:
-        """Remove a member without any check of ours: see ``membership.remove_member`` for the safe way."""
+        """Remove a member, unchecked; return the members that are left.
+
+        ``membership.remove_member`` is the safe way.
+        """
         return self._member_list("member remove", "/v3/cluster/member/remove", {"ID": str(member_id)})
 
     def member_promote(self, member_id: int) -> MemberList:
-        """Make a learner vote. FAILED_PRECONDITION while it lags; a missing ID times out instead of NOT_FOUND."""
+        """Promote a learner to a voter; return the members.
+
+        FAILED_PRECONDITION while it lags; a missing ID times out instead of NOT_FOUND.
+        """
         return self._member_list("member promote", "/v3/cluster/member/promote", {"ID": str(member_id)})
 
     def status(self) -> Status:
@@ -146,19 +162,25 @@ class Gateway:
         )
 
     def alarms(self) -> tuple[Alarm, ...]:
-        """Return every alarm that is raised, of all members."""
+        """Return the raised alarms of all members."""
         return self._alarms({"action": "GET"})
 
     def disarm(self, alarm: Alarm) -> tuple[Alarm, ...]:
-        """Take an alarm back; returns those that were taken back."""
+        """Disarm an alarm; return those that were disarmed."""
         return self._alarms({"action": "DEACTIVATE", "memberID": str(alarm.member_id), "alarm": alarm.alarm})
 
     def move_leader(self, target_id: int) -> None:
-        """Hand leadership to a member. Only the leader itself can: FAILED_PRECONDITION from any other member."""
+        """Hand leadership to a member.
+
+        Only the leader itself can: FAILED_PRECONDITION from any other member.
+        """
         self._post("transfer leadership", "/v3/maintenance/transfer-leadership", {"targetID": str(target_id)})
 
     def linearizable_read(self) -> int:
-        """Read through the leader, as etcd's own health check does; return the revision. Proves a working quorum."""
+        """Read through the leader, as etcd's health check does; return the revision.
+
+        Proves a working quorum.
+        """
         key = base64.b64encode(b"health").decode()
         answer = self._post("linearizable read", "/v3/kv/range", {"key": key, "count_only": True})
         return _integer(_mapping(answer.get("header")).get("revision"))
@@ -168,20 +190,26 @@ class Gateway:
         return _integer(self._post("hash", "/v3/maintenance/hash", {}).get("hash"))
 
     def compact(self, revision: int) -> None:
-        """Have etcd forget what was overwritten or deleted before a revision; OUT_OF_RANGE where that was done already."""
+        """Compact etcd up to a revision.
+
+        Etcd forgets what was overwritten or deleted before it; OUT_OF_RANGE where that was done already.
+        """
         self._post("compaction", "/v3/kv/compaction", {"revision": str(revision), "physical": True})
 
     def defragment(self) -> None:
-        """Defragment this member's database. It serves nothing meanwhile: give the gateway a long timeout."""
+        """Defragment this member's database.
+
+        It serves nothing meanwhile: give the gateway a long timeout.
+        """
         self._post("defragment", "/v3/maintenance/defragment", {})
 
     def snapshot_save(
         self, path: str, timeout: float = SNAPSHOT_TIMEOUT_SECONDS, total: float = SNAPSHOT_TOTAL_SECONDS
     ) -> Snapshot:
-        """Save this member's snapshot as a 0600 file, complete and verified, or not at all.
+        """Save this member's snapshot as a 0600 file, complete and verified.
 
-        The file is written beside its final place and renamed after its hash, which etcd puts behind the database, was
-        found right. It needs memory for one piece only, and no quorum.
+        Or not at all: the file is written beside its final place and renamed once its hash, which etcd puts behind the
+        database, was found right. It needs memory for one piece only, and no quorum.
 
         Args:
             path: the file, on a file system with room for it.

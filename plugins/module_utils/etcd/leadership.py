@@ -1,8 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Leadership moved off a member that is about to go, so that its end costs no election.
+"""Transfer of leadership off a member that is about to go.
 
+So its end costs no election.
 Source: docs/reference/cluster_api.md, "Removing etcd members".
 """
 
@@ -26,7 +27,10 @@ from .view import View
 
 @dataclass(frozen=True)
 class Handover:
-    """What was done. ``leader`` leads now; in check mode it is the one that leads still."""
+    """Result of a transfer of leadership.
+
+    ``leader`` leads now; in check mode it is the one that still leads.
+    """
 
     changed: bool
     message: str
@@ -44,15 +48,17 @@ def hand_over(
     check: bool = False,
     before_change: t.Callable[[], None] = lambda: None,
 ) -> Handover:
-    """See to it that one member doesn't lead. A member that doesn't, or isn't there, is no change.
+    """Move leadership off a member if it leads.
+
+    A member that doesn't lead, or is absent, is no change.
 
     Args:
-        cluster: how it is reached.
+        cluster: access to the cluster.
         member_id, name: the member that is not to lead.
         to: names of those that may lead instead, best first; none: any healthy voter.
         cluster_id: the cluster that is meant; another is refused.
         check: stop before leadership moves.
-        before_change: called right before it, to prove that the caller still may; what it raises ends this.
+        before_change: called right before it, to prove that the caller still may; an error it raises ends this.
 
     Raises:
         MembershipError: NotReachable, WrongCluster, AmbiguousName, UnknownMember, LeaderUnknown, LeaderSilent,

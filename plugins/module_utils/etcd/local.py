@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""etcd on this machine: its static pod manifest, and whom it counts among its members, also where it does not answer."""
+"""Etcd on this machine: its static pod manifest and its members.
+
+The members are found also where it does not answer.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,10 @@ _OWN_URLS = re.compile(r"--initial-advertise-peer-urls=([^\s\"']+)")
 
 @dataclass(frozen=True)
 class Places:
-    """Where things are on a control plane node; the tests put them elsewhere. ``kubelet`` is the unit that starts static pods, "" for none."""
+    """Paths, URL and credentials on a control plane node.
+
+    Tests use other ones. ``kubelet`` is the unit that starts static pods, "" for none.
+    """
 
     state: str = guard.STATE_DIRECTORY
     kubernetes: str = "/etc/kubernetes"
@@ -40,26 +46,29 @@ class Places:
 
     @property
     def record(self) -> str:
-        """The durable state of the recovery."""
+        """File with the durable state of the recovery."""
         return os.path.join(self.state, "recover-single-voter.json")
 
     def text(self) -> str:
-        """The places as text, for the unit's program."""
+        """Return the places as JSON text, for the unit's program."""
         return json.dumps(asdict(self))
 
     @property
     def manifests(self) -> str:
-        """The kubelet's folder of static pods: nothing but a whole manifest may ever be in it."""
+        """The kubelet's folder of static pods.
+
+        Nothing but a whole manifest may ever be in it.
+        """
         return os.path.join(self.kubernetes, "manifests")
 
     @property
     def manifest(self) -> str:
-        """etcd's static pod."""
+        """Path of etcd's static pod manifest."""
         return os.path.join(self.manifests, "etcd.yaml")
 
 
 def etcd_data(manifest: str) -> str:
-    """Return the data folder that a static pod manifest of etcd names. Raises NodeError."""
+    """Return the data folder in etcd's static pod manifest. Raises NodeError."""
     found = _DATA_DIR.search(manifest)
     if found is None:
         raise NodeError("etcd's static pod manifest names no --data-dir.", "Is this etcd one of kubeadm's?")
@@ -67,7 +76,10 @@ def etcd_data(manifest: str) -> str:
 
 
 def with_flag(manifest: str) -> str:
-    """Return the manifest with --force-new-cluster among etcd's arguments; one that has it stays as it is."""
+    """Return the manifest with --force-new-cluster among etcd's arguments.
+
+    One that has it is returned unchanged. Raises NodeError where it names no --data-dir.
+    """
     etcd_data(manifest)
     if _FLAG_LINE.search(manifest):
         return manifest
@@ -75,16 +87,16 @@ def with_flag(manifest: str) -> str:
 
 
 def flagged(manifest: str) -> bool:
-    """Whether a manifest starts etcd with --force-new-cluster."""
+    """Return whether a manifest starts etcd with --force-new-cluster."""
     return _FLAG_LINE.search(manifest) is not None
 
 
 @dataclass(frozen=True)
 class Membership:
-    """What this machine's etcd holds of its members: the own ID (0: none of them), and whether it answered.
+    """Members of this machine's etcd, by itself or by its database.
 
-    Of one that does not answer, the database tells the members, without the names of those that were added later; ``leader`` and
-    ``cluster_id`` are 0 then.
+    ``own`` is the own ID (0: none of them), ``answered`` whether etcd answered. If not, the members are the database's,
+    without the names of those that were added later; ``leader`` and ``cluster_id`` are 0 then.
     """
 
     own: int
@@ -94,7 +106,10 @@ class Membership:
     cluster_id: int = 0
 
     def addresses(self, member_id: int) -> list[tuple[str, int]]:
-        """Return where a member may be listening; what it published may be no URL at all."""
+        """Return the hosts and ports at which a member may be listening.
+
+        In order, from its peer and client URLs; one that is no URL is left out.
+        """
         found = set()
         for url in (
             url for each in self.members if each.id == member_id for url in (*each.peer_urls, *each.client_urls)
@@ -105,10 +120,12 @@ class Membership:
 
 
 def membership(places: Places, timeout: float = 3.0) -> Membership:
-    """Return what etcd on this machine says of its members or, where it does not answer, what its database holds.
+    """Return this machine's etcd membership, from etcd or its database.
+
+    The database is read where etcd does not answer.
 
     Raises:
-        NodeError: neither tells.
+        NodeError: neither can be read.
     """
     try:
         with Gateway(places.etcd_url, places.credentials, timeout) as gateway:
@@ -126,7 +143,10 @@ def membership(places: Places, timeout: float = 3.0) -> Membership:
 
 
 def listens(addresses: t.Iterable[tuple[str, int]], seconds: float = 2.0) -> str:
-    """Return the first of these addresses at which something takes connections, "" for none."""
+    """Return the first address that accepts a connection, "" for none.
+
+    As ``host:port``; ``seconds`` is the timeout for each.
+    """
     for host, port in addresses:
         with contextlib.suppress(OSError), socket.create_connection((host, port), seconds):
             return f"{host}:{port}"
@@ -134,7 +154,9 @@ def listens(addresses: t.Iterable[tuple[str, int]], seconds: float = 2.0) -> str
 
 
 def told_members(places: Places) -> list[dict[str, t.Any]]:
-    """Return what the database of an etcd that does not answer lists, in the snapshot's form; each with whether it listens.
+    """Return the members in the database of an etcd that doesn't answer.
+
+    In the snapshot's form, each with ``listens``, whether it listens; none where etcd answers.
 
     Raises:
         NodeError: the database can't be read, or this machine has no etcd.
@@ -147,5 +169,8 @@ def told_members(places: Places) -> list[dict[str, t.Any]]:
 
 
 def stored_members(manifest: str) -> tuple[Member, ...]:
-    """Return the members in the database of the etcd that a manifest starts. Raises NodeError."""
+    """Return the members in the database of a manifest's etcd.
+
+    Raises NodeError.
+    """
     return database.stored_members(os.path.join(etcd_data(manifest), "member", "snap", "db"))

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Changes of etcd's membership that can't cost the quorum: evidence, arithmetic, the change and its proof in one call.
+"""Removal of etcd members and transfer of leadership, without quorum loss.
+
+Evidence, arithmetic, the change and its proof in one call.
 
 The arithmetic is ``common/quorum.py``; what is asked for here is the evidence that it needs (docs/reference/invariants.md,
 "Quorum stays", "Fresh evidence"): each member's own member list, status and a linearizable read, all taken now.
@@ -25,10 +27,11 @@ _POLL_SECONDS = 0.25
 
 
 class MembershipError(Exception):
-    """A change of the membership was refused, or could not be proven.
+    """Refused or unproven change of the membership.
 
     ``reason`` is a stable name: NotReachable, WrongCluster, ViewsDisagree, UnknownMember, AmbiguousName, QuorumAtRisk,
-    LeaderUnknown, LeaderSilent, LeadershipNotMoved, NotInSync, NoSpaceLeft, ConsentMissing, NotProven. ``verdict`` holds the arithmetic where there was one.
+    LeaderUnknown, LeaderSilent, LeadershipNotMoved, NotInSync, NoSpaceLeft, ConsentMissing, NotProven.
+    ``verdict`` holds the arithmetic where there was one.
     """
 
     def __init__(self, reason: str, message: str, verdict: t.Optional[Verdict] = None) -> None:
@@ -39,13 +42,13 @@ class MembershipError(Exception):
 
 @dataclass(frozen=True)
 class Cluster:
-    """How an etcd cluster is reached, and how patiently.
+    """Access to an etcd cluster, with its timeouts and retries.
 
     Args:
         endpoints: client URLs to begin with; the members that they name are asked too.
         credentials: the client's certificate, None without TLS.
         timeout: seconds for each question.
-        looks, interval: how often to look at what seems dead, and the seconds between.
+        looks, interval: the count of observations of what seems dead, and the seconds between.
         settle: seconds, at most, until a change must be seen by every member that answers.
     """
 
@@ -57,17 +60,20 @@ class Cluster:
     settle: float = 10.0
 
     def view(self) -> View:
-        """Look once."""
+        """Return one observation of the cluster."""
         return members_view(self.endpoints, self.credentials, self.timeout)
 
     def patient_view(self) -> View:
-        """Look until nothing seems dead, at most ``looks`` times."""
+        """Observe until nothing seems dead, at most ``looks`` times."""
         return look_again(self.view, self.looks, self.interval)
 
 
 @dataclass(frozen=True)
 class Removal:
-    """What a removal did. ``after`` is None where nothing was changed (already absent, or check mode)."""
+    """Result of a removal.
+
+    ``after`` is None where nothing was changed (already absent, or check mode).
+    """
 
     changed: bool
     message: str
@@ -88,21 +94,22 @@ def remove_member(
     check: bool = False,
     before_change: t.Callable[[], None] = lambda: None,
 ) -> Removal:
-    """Take one member out of an etcd cluster, or refuse with the arithmetic.
+    """Remove one member from etcd, or refuse with the arithmetic.
 
     Evidence is taken in this very call from at least two voters (one, where there is only one). If the member leads,
-    leadership moves first; where it gives no status it can't be asked to hand over, and the others elect a leader when it
-    is gone. Afterwards every member that answers must no longer list it. An absent member is no change.
+    leadership moves first; where it gives no status it can't be asked to hand over, and the others elect a leader when
+    it is gone. Afterwards every member that answers must no longer list it. An absent member is no change.
 
     Args:
-        cluster: how it is reached.
+        cluster: access to the cluster.
         member_id, name: the member. By name it must be one only; a member that never started has no name.
         cluster_id: the cluster that is meant; another is refused.
         check: stop before anything is changed.
-        before_change: called right before the first change, to prove that the caller still may; what it raises ends this.
+        before_change: called right before the first change, to prove that the caller still may; an error it raises ends
+            this.
 
     Raises:
-        MembershipError: refused, or not proven. Anything that was done is told in the message.
+        MembershipError: refused, or not proven. Anything that was done is in the message.
     """
     view = cluster.patient_view()
     require_evidence(view, cluster_id)
@@ -142,7 +149,10 @@ def remove_member(
 
 
 def member_states(view: View) -> list[MemberState]:
-    """Return the members as the arithmetic takes them: healthy only where that was proven just now."""
+    """Return the members' states for the quorum's arithmetic.
+
+    Healthy only where that was proven just now.
+    """
     return [
         MemberState(member.hex_id, member.name, member.is_learner, not view.unhealthy(member))
         for member in view.members
@@ -150,7 +160,7 @@ def member_states(view: View) -> list[MemberState]:
 
 
 def require_cluster(view: View, cluster_id: t.Optional[int]) -> None:
-    """Refuse an etcd that doesn't answer, or is another cluster than the one that is meant.
+    """Refuse an etcd that doesn't answer, or is another cluster.
 
     Raises:
         MembershipError: NotReachable, WrongCluster.
@@ -165,7 +175,9 @@ def require_cluster(view: View, cluster_id: t.Optional[int]) -> None:
 
 
 def require_evidence(view: View, cluster_id: t.Optional[int]) -> None:
-    """Refuse a change of the membership on too little evidence: members that disagree, or too few that answered.
+    """Refuse a change of the membership on too little evidence.
+
+    Too little: members that disagree, or too few that answered.
 
     Raises:
         MembershipError: NotReachable, WrongCluster, ViewsDisagree.
@@ -185,7 +197,7 @@ def require_evidence(view: View, cluster_id: t.Optional[int]) -> None:
 
 
 def find_member(view: View, member_id: t.Optional[int], name: t.Optional[str]) -> t.Optional[Member]:
-    """Return the member that an ID, a name or both mean; None where there is none.
+    """Return the member with an ID, a name or both, else None.
 
     Raises:
         MembershipError: several members have that name, or the ID's member has another one.
@@ -221,7 +233,10 @@ def _refusal(view: View, victim: Member, verdict: Verdict) -> str:
 
 
 def silent_leader(view: View, member: Member) -> str:
-    """Return why a member that leads can't be asked to hand over, "" where it can, or does not lead. Only the leader itself hands over."""
+    """Return why a leading member can't hand over leadership, else "".
+
+    "" also where it does not lead. Only the leader itself hands over.
+    """
     witness = view.witnesses.get(member.id)
     if view.leader != member.id or (witness is not None and witness.status is not None):
         return ""
@@ -229,10 +244,10 @@ def silent_leader(view: View, member: Member) -> str:
 
 
 def move_leader(cluster: Cluster, view: View, leader: Member, to: t.Sequence[str] = ()) -> Member:
-    """Move leadership off the member that leads, wait until it is seen, and return the new leader.
+    """Move leadership off the leader; return the new one once seen.
 
     Args:
-        cluster: how it is reached.
+        cluster: access to the cluster.
         view: what the members said just now.
         leader: the member that leads.
         to: names of the members to try, in this order; none: every healthy voter, the one whose log is furthest first.
@@ -267,7 +282,10 @@ def move_leader(cluster: Cluster, view: View, leader: Member, to: t.Sequence[str
 
 
 def require_candidate(view: View, leader: Member, to: t.Sequence[str] = ()) -> None:
-    """Refuse where no member could take the leadership over now. Raises MembershipError: LeadershipNotMoved."""
+    """Refuse if no other member can lead now.
+
+    Raises MembershipError: LeadershipNotMoved.
+    """
     able, reasons = _candidates(view, leader, to)
     if not able:
         said = "; ".join(reasons) or "no healthy voter to move to"
@@ -278,7 +296,10 @@ def require_candidate(view: View, leader: Member, to: t.Sequence[str] = ()) -> N
 
 
 def _candidates(view: View, leader: Member, to: t.Sequence[str]) -> tuple[list[Member], list[str]]:
-    """Return the members to try, best first, and why those that were asked for are left out."""
+    """Return the next leader's candidates, best first, and reasons against others.
+
+    The reasons are only about members that were asked for.
+    """
     able = [m for m in view.members if m.id != leader.id and not m.is_learner and not view.unhealthy(m)]
     if not to:
         return sorted(able, key=lambda m: (-_applied(view, m), m.id)), []
@@ -333,7 +354,10 @@ def _remove(cluster: Cluster, view: View, victim: Member, new_leader: t.Optional
 
 
 def _prove(cluster: Cluster, before: View, victim: Member) -> View:
-    """Wait until no member that answers lists the victim, and a quorum works; return the view that proves it."""
+    """Wait until the victim is gone; return the view that proves it.
+
+    Gone: no member that answers lists it, and a quorum works.
+    """
     survivors = [w.url for identity, w in before.witnesses.items() if identity != victim.id and w.members is not None]
     deadline = time.monotonic() + cluster.settle
     while True:

@@ -1,8 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A learner that becomes a voter: evidence, arithmetic, the change and its proof in one call, as in membership.py.
+"""Promotion of a learner to a voter.
 
+Evidence, arithmetic, the change and its proof in one call, as in membership.py.
 A join that was cut off between adding its learner and promoting it leaves one that is never promoted
 (docs/reference/kubeadm.md, "Joining").
 """
@@ -27,7 +28,10 @@ _POLL_SECONDS = 0.25
 
 @dataclass(frozen=True)
 class Promotion:
-    """What a promotion did. ``after`` is None where nothing was changed (a voter already, or check mode)."""
+    """Result of a promotion.
+
+    ``after`` is None where nothing was changed (a voter already, or check mode).
+    """
 
     changed: bool
     message: str
@@ -47,19 +51,21 @@ def promote_member(
     check: bool = False,
     before_change: t.Callable[[], None] = lambda: None,
 ) -> Promotion:
-    """Make a learner vote, or refuse with the arithmetic. A member that votes is no change.
+    """Promote a learner to a voter, or refuse with the arithmetic.
+
+    A member that votes already is no change.
 
     Args:
-        cluster: how it is reached.
+        cluster: access to the cluster.
         member_id, name: the member.
         cluster_id: the cluster that is meant; another is refused.
         wait: seconds, at most, until the learner has caught up with the leader.
         check: stop before anything is changed.
-        before_change: called right before the change, to prove that the caller still may; what it raises ends this.
+        before_change: called right before the change, to prove that the caller still may; an error it raises ends this.
 
     Raises:
-        MembershipError: refused (NotReachable, WrongCluster, ViewsDisagree, UnknownMember, AmbiguousName, QuorumAtRisk, LeaderUnknown,
-            NotInSync), or NotProven.
+        MembershipError: refused (NotReachable, WrongCluster, ViewsDisagree, UnknownMember, AmbiguousName, QuorumAtRisk,
+            LeaderUnknown, NotInSync), or NotProven.
     """
     view = cluster.patient_view()
     require_evidence(view, cluster_id)
@@ -92,8 +98,9 @@ def promote_member(
 
 
 def check_promote(view: View, learner: Member) -> Verdict:
-    """Whether one learner more may vote: etcd has its quorum now, and would have it if the new voter failed.
+    """Return the quorum's verdict on one more voter.
 
+    Allowed where etcd has its quorum now, and would have it if the new voter failed.
     From one voter to two that can't be; there, a learner that is proven to work is enough
     (docs/reference/invariants.md, "Quorum stays", "One change at a time").
     """
@@ -114,7 +121,10 @@ def check_promote(view: View, learner: Member) -> Verdict:
 
 
 def progress(view: View, learner: Member) -> tuple[int, int]:
-    """Return where the learner's log stands, and the leader's; 0 where it is not known."""
+    """Return the log indexes of the learner and of the leader.
+
+    0 for one that is not known.
+    """
     found = []
     for identity in (learner.id, view.leader):
         witness = view.witnesses.get(identity)

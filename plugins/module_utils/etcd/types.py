@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What etcd's JSON gateway answers, typed. Identifiers are 64-bit integers inside and 16 hexadecimal digits outside."""
+"""Types of the answers of etcd's JSON gateway.
+
+Identifiers are 64-bit integers inside and 16 hexadecimal digits outside.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +37,15 @@ UNAVAILABLE = 14
 
 
 def to_hex(identifier: int) -> str:
-    """Return a member or cluster ID as 16 hexadecimal digits, as etcdctl prints it but with leading zeros."""
+    """Return a member or cluster ID as 16 hexadecimal digits.
+
+    As etcdctl prints it, but with leading zeros.
+    """
     return f"{identifier:016x}"
 
 
 def from_hex(text: str) -> int:
-    """Return the ID that hexadecimal text names.
+    """Return the ID in hexadecimal text.
 
     Raises:
         ValueError: the text isn't 1 to 16 hexadecimal digits, or is zero, which no member has.
@@ -54,7 +60,7 @@ def from_hex(text: str) -> int:
 
 
 class EtcdError(Exception):
-    """etcd answered with an error.
+    """Error that etcd answered.
 
     Attributes:
         operation: what was asked ("member remove").
@@ -77,7 +83,10 @@ class EtcdError(Exception):
 
 @dataclass(frozen=True)
 class Member:
-    """One entry of a member list. A member that has never started has neither name nor client URLs."""
+    """One entry of a member list.
+
+    A member that has never started has neither name nor client URLs.
+    """
 
     id: int
     name: str
@@ -87,7 +96,7 @@ class Member:
 
     @property
     def hex_id(self) -> str:
-        """The ID as text."""
+        """The ID as 16 hexadecimal digits."""
         return to_hex(self.id)
 
     @property
@@ -108,20 +117,26 @@ class Member:
 
 @dataclass(frozen=True)
 class MemberList:
-    """A member's own view of the membership: who answered, of which cluster, and the members in ID order."""
+    """Members as one of them lists them, in ID order.
+
+    ``answered_by`` is the ID of that member, ``cluster_id`` the one of its cluster.
+    """
 
     cluster_id: int
     answered_by: int
     members: tuple[Member, ...]
 
     def get(self, member_id: int) -> t.Optional[Member]:
-        """Return the member of that ID, or None."""
+        """Return the member with an ID, or None."""
         return next((member for member in self.members if member.id == member_id), None)
 
 
 @dataclass(frozen=True)
 class Status:
-    """A member's own status. ``leader`` is 0 where it knows of none; sizes are bytes."""
+    """Status of a member, from itself.
+
+    ``leader`` is 0 where it knows of none; sizes are bytes.
+    """
 
     cluster_id: int
     member_id: int
@@ -138,7 +153,7 @@ class Status:
 
 @dataclass(frozen=True)
 class Alarm:
-    """An alarm that is raised: ``NOSPACE`` or ``CORRUPT``, by member ID."""
+    """Raised alarm: ``NOSPACE`` or ``CORRUPT``, with its member's ID."""
 
     member_id: int
     alarm: str
@@ -150,7 +165,7 @@ class Alarm:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A snapshot file that was written and verified.
+    """Snapshot file, written and verified.
 
     ``size`` is in bytes; ``sha256`` is of the whole file, as ``sha256sum`` prints it.
     """

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The whole picture of an etcd cluster, asked of every member itself, all at once."""
+"""View of an etcd cluster, made of every member's own answers.
+
+The members are asked all at once.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ _ALARM_ERROR = re.compile(r"memberID:\d+ +alarm:")
 
 @dataclass(frozen=True)
 class Witness:
-    """What one member answered for itself.
+    """Answers of one member about itself and its cluster.
 
     ``members`` is its own member list (None: it didn't answer, or it is a learner, which refuses), ``status`` its own
     status, ``alarms`` what it lists, ``reads`` whether it served a linearizable read, ``message`` why something is missing.
@@ -37,12 +40,13 @@ class Witness:
 
 @dataclass(frozen=True)
 class View:
-    """What all members said, put together.
+    """Answers of all members, put together.
 
     ``members`` is the list that most witnesses gave; ``agrees`` is None where fewer than two members gave a list,
     unless the cluster has only one voter. ``witnesses`` is by the ID of the member that answered; a member that did not
-    answer has a witness with its ``message`` alone, or none where it never published a client URL. ``counts`` is, by the
-    member's ID, how often it was looked at and how often it looked dead (see :func:`look_again`; one look by default).
+    answer has a witness with its ``message`` alone, or none where it never published a client URL.
+    ``counts`` is, by the member's ID, the counts of its observations and of those that found it dead (see
+    :func:`look_again`; one observation by default).
     """
 
     members: tuple[Member, ...] = ()
@@ -61,7 +65,10 @@ class View:
 
     @property
     def leader(self) -> int:
-        """The leader's ID that the witnesses with the highest term agree on, 0 for none."""
+        """The leader's ID, 0 for none.
+
+        The one that the witnesses with the highest term agree on.
+        """
         statuses = [witness.status for witness in self.witnesses.values() if witness.status is not None]
         if not statuses:
             return 0
@@ -75,11 +82,14 @@ class View:
         return [witness.members for witness in self.witnesses.values() if witness.members is not None]
 
     def get(self, member_id: int) -> t.Optional[Member]:
-        """Return the member of that ID, or None."""
+        """Return the member with an ID, or None."""
         return next((member for member in self.members if member.id == member_id), None)
 
     def unhealthy(self, member: Member) -> str:
-        """Return why a member doesn't count as a healthy one, "" where it does. Unknown counts as unhealthy."""
+        """Return why a member doesn't count as healthy, "" where it does.
+
+        Unknown counts as unhealthy.
+        """
         if not member.started:
             return "it was added but never started"
         witness = self.witnesses.get(member.id)
@@ -134,7 +144,9 @@ class View:
 def members_view(
     endpoints: t.Sequence[str], credentials: t.Optional[Credentials], timeout: float = DEFAULT_TIMEOUT_SECONDS
 ) -> View:
-    """Ask the given members, then every member that they name, each for itself.
+    """Return the view of the given members and those they list.
+
+    Each is asked for itself.
 
     Args:
         endpoints: client URLs to begin with; one that answers is enough.
@@ -165,15 +177,19 @@ def members_view(
 
 
 def client_url(member: Member, credentials: t.Optional[Credentials]) -> str:
-    """Return the member's first client URL that may be asked, else the first: asking it says why not."""
+    """Return a member's first client URL that may be asked.
+
+    Else its first: asking it says why not.
+    """
     return next((url for url in member.client_urls if not refusal(url, credentials)), member.client_urls[0])
 
 
 def look_again(look: t.Callable[[], View], looks: int, interval: float) -> View:
-    """Look up to ``looks`` times until nothing looks dead (one sample proves nothing).
+    """Observe up to ``looks`` times until no member seems dead.
 
-    ``interval`` is the seconds from the beginning of one look to that of the next. Returns the last view, with how often
-    each of its members was looked at and how often it looked dead; a look that found no member at all tells of none.
+    One sample proves nothing. ``interval`` is the seconds from the start of one observation to that of the next.
+    Returns the last view, with the counts of each member's observations and of those that found it dead; an observation
+    that found no member at all counts for none.
     """
     counts: dict[int, tuple[int, int]] = {}
     for left in reversed(range(looks)):
@@ -231,7 +247,10 @@ def _checked(witness: Witness, expected: int) -> Witness:
 
 
 def put_together(witnesses: t.Mapping[int, Witness]) -> View:
-    """Return the view that witnesses make, by the ID of the member that each speaks for; one of them gave a list."""
+    """Return the view that the witnesses' answers make.
+
+    ``witnesses`` is by the ID of the member that each speaks for; at least one of them gave a list.
+    """
     lists = {identity: w.members for identity, w in witnesses.items() if w.members is not None}
     counts: dict[tuple[int, tuple[Member, ...]], list[int]] = {}
     for identity, listed in lists.items():

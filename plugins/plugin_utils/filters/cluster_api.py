@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the filters to_cluster_api and from_cluster_api share: objects in, in any form a playbook has them."""
+"""Shared input of the filters to_cluster_api and from_cluster_api.
+
+Objects, in any form in which a playbook has them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,13 @@ Object = dict[str, t.Any]
 
 
 def hub_objects(value: t.Any) -> list[Object]:
-    """The hub form of YAML text, of a list of objects, or of one object; ManifestError with everything that is wrong."""
+    """Return the hub form of YAML text or objects.
+
+    ``value`` is YAML text, a list of objects, or one object.
+
+    Raises:
+        ManifestError: with everything that is wrong.
+    """
     plain = kubeadm.plain(value)
     violations: list[Violation] = []
     sources: list[tuple[Object, Report]] = []
@@ -43,7 +52,7 @@ def hub_objects(value: t.Any) -> list[Object]:
 
 
 def _named(entry: Object) -> Object:
-    """An object whose name can be told, whatever the input holds."""
+    """Return an object whose name can be read, whatever the input holds."""
     return entry if isinstance(entry.get("metadata"), dict) else {**entry, "metadata": {}}
 
 

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the filters on kubeadm's configuration share: plain values in, errors and warnings as Ansible shows them."""
+"""Shared input and output of the filters on kubeadm's configuration.
+
+Plain values in; errors and warnings as Ansible shows them.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,12 @@ MAX_VALUES = 200_000
 
 
 def plain(value: Any) -> Any:
-    """`value` in JSON types alone: what comes out of Ansible's variables carries tags, is lazy, or was a date in YAML.
+    """Return a value in JSON types alone.
 
-    Bounded in depth and size; AnsibleFilterError for anything else. (Ansible's own message names the filter.)
+    A value of Ansible's variables carries tags, is lazy, or was a date in YAML. The value is bounded in depth and size.
+
+    Raises:
+        AnsibleFilterError: for anything else. (Ansible's own message names the filter.)
     """
     budget = [MAX_VALUES]
 
@@ -65,7 +71,10 @@ def _key(key: Any) -> str:
 
 
 def version(value: Any) -> str:
-    """A Kubernetes version that was given as text."""
+    """Return a Kubernetes version that was given as text.
+
+    Raises AnsibleFilterError for anything but text.
+    """
     if not isinstance(value, str):
         raise AnsibleFilterError(
             f"The Kubernetes version must be text like 'v1.31.0', not {str(value)[:80]!r}. "
@@ -84,6 +93,6 @@ def explained() -> Iterator[None]:
 
 
 def warn(name: str, warnings: Sequence[str]) -> None:
-    """Show warnings."""
+    """Show warnings, each with the filter's name."""
     for warning in warnings:
         Screen().warning(f"{name}: {warning}")

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Certificate authorities, service account keys and client certificates, as kubeadm makes them.
+"""Certificate authorities, service account keys and client certificates, as kubeadm's.
 
 Source: docs/reference/cluster_api.md, "Certificates".
 
@@ -42,24 +42,33 @@ BACKDATE = timedelta(minutes=5)
 
 
 class PkiError(StoreError):
-    """A certificate or key is missing, wrong or can't be made."""
+    """Certificate or key that is missing, wrong or can't be made."""
 
 
 @dataclass(frozen=True)
 class KeyPair:
-    """A certificate (or public key) and its private key as PEM; ``key`` is secret and may be absent."""
+    """Certificate (or public key) and its private key, as PEM.
+
+    ``key`` is secret and may be absent.
+    """
 
     crt: str
     key: str | None
 
     def __repr__(self) -> str:
-        """Show no key: a repr ends up in tracebacks."""
+        """Return a text without the key.
+
+        A repr is shown in tracebacks.
+        """
         return f"KeyPair(crt={len(self.crt)} characters, key={'present' if self.key else 'absent'})"
 
 
 @dataclass(frozen=True)
 class CertificateInfo:
-    """Public facts of a certificate; times RFC 3339, ``fingerprint`` the SHA-256 of its DER form in hexadecimal."""
+    """Public facts of a certificate.
+
+    Times are RFC 3339, ``fingerprint`` is the SHA-256 of its DER form in hexadecimal.
+    """
 
     common_name: str
     is_ca: bool
@@ -69,7 +78,10 @@ class CertificateInfo:
 
 
 def new_ca(common_name: str, now: str, algorithm: str = ALGORITHMS[0], days: int = CA_VALIDITY_DAYS) -> KeyPair:
-    """Return a new self-signed authority with kubeadm's key usages (its certificate names itself as DNS name too)."""
+    """Return a new self-signed authority with kubeadm's key usages.
+
+    Its certificate names itself as DNS name too. ``now`` is RFC 3339.
+    """
     need_cryptography()
     key = _new_key(algorithm)
     begin = read_moment(now)
@@ -85,7 +97,10 @@ def new_ca(common_name: str, now: str, algorithm: str = ALGORITHMS[0], days: int
 
 
 def new_service_account(algorithm: str = ALGORITHMS[0]) -> KeyPair:
-    """Return a new key pair for service account tokens; ``crt`` is the PEM public key, as in Cluster API's Secret."""
+    """Return a new key pair for service account tokens.
+
+    ``crt`` is the PEM public key, as in Cluster API's Secret.
+    """
     need_cryptography()
     key = _new_key(algorithm)
     return KeyPair(_public_pem(key.public_key()), _private_pem(key))
@@ -99,7 +114,10 @@ def new_client_certificate(
     algorithm: str = ALGORITHMS[0],
     days: int = CLIENT_VALIDITY_DAYS,
 ) -> KeyPair:
-    """Return a new client certificate signed by ``ca``; it never outlives the authority. Raises :class:`PkiError`."""
+    """Return a new client certificate signed by ``ca``.
+
+    It never outlives the authority. Raises :class:`PkiError`.
+    """
     need_cryptography()
     if ca.key is None:
         raise PkiError(
@@ -136,12 +154,18 @@ def new_client_certificate(
 
 
 def ca_cert_hash(pem: str | bytes) -> str:
-    """Return kubeadm's discovery-token-ca-cert-hash of the first certificate: ``sha256:`` and the hash of its public key."""
+    """Return kubeadm's discovery-token-ca-cert-hash of the first certificate.
+
+    ``sha256:`` and the hash of its public key.
+    """
     return ca_cert_hashes(pem)[0]
 
 
 def ca_cert_hashes(pem: str | bytes) -> list[str]:
-    """Return the discovery-token-ca-cert-hash of every certificate of a bundle, in its order. Raises :class:`PkiError`."""
+    """Return the discovery-token-ca-cert-hash of every certificate of a bundle.
+
+    In its order. Raises :class:`PkiError`.
+    """
     with parts_of_a_certificate():
         return [f"sha256:{hashlib.sha256(_spki(each.public_key())).hexdigest()}" for each in load_certificates(pem)]
 
@@ -162,13 +186,19 @@ def certificate_info(pem: str | bytes) -> CertificateInfo:
 
 
 def check_pair(crt: str | bytes, key: str | bytes) -> bool:
-    """Tell whether a private key belongs to a certificate, or to a public key in PEM. Raises :class:`PkiError`."""
+    """Return whether a private key belongs to a certificate.
+
+    Or to a public key. Both are PEM. Raises :class:`PkiError`.
+    """
     public = _load_public(crt)
     return _spki(_load_key(key).public_key()) == _spki(public)
 
 
 def check_ca(crt: str, key: str | None, now: str) -> list[str]:
-    """Return what is wrong with an authority, each a sentence; a missing key is nothing wrong."""
+    """Return the problems with an authority, each a sentence.
+
+    A missing key is no problem.
+    """
     try:
         certificate = load_certificates(crt)[0]
         problems = (
@@ -184,7 +214,10 @@ def check_ca(crt: str, key: str | None, now: str) -> list[str]:
 
 
 def check_key_pair(crt: str, key: str | None, name: str = "tls.crt") -> list[str]:
-    """Return what is wrong with a pair of which both halves are needed (service account keys, client certificates)."""
+    """Return the problems with a pair that needs both halves.
+
+    Such as service account keys and client certificates.
+    """
     try:
         _load_public(crt)
         return _key_problems(crt, key) if key else [f"it has no tls.key, which belongs to {name}"]
@@ -326,7 +359,10 @@ def _bytes(pem: str | bytes) -> bytes:
 
 @contextlib.contextmanager
 def parts_of_a_certificate() -> t.Iterator[None]:
-    """Raise :class:`PkiError` for whatever the library raises for a part that it reads only when it is asked for."""
+    """Raise :class:`PkiError` for a certificate's unreadable part.
+
+    For whatever the library raises for a part that it reads only when it is asked for.
+    """
     need_cryptography()
     try:
         yield

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A cluster's admin kubeconfig: made when missing, renewed in time, a user's own never touched.
+"""Admin kubeconfig of a cluster: made when missing, renewed in time.
+
+A user's own is never touched.
 
 Source: docs/reference/cluster_api.md, "Certificates".
 """
@@ -29,7 +31,7 @@ RENEW_BEFORE = timedelta(days=certificates.CLIENT_VALIDITY_DAYS) / 2
 
 @dataclass(frozen=True)
 class KubeconfigResult:
-    """What :func:`ensure_kubeconfig` did; nothing in it is secret.
+    """Result of :func:`ensure_kubeconfig`; nothing in it is secret.
 
     ``state`` is present, created, renewed, userSupplied or waiting; with waiting, ``reason`` names why:
     EndpointMissing, CertificateAuthorityMissing or CertificateAuthorityKeyMissing. ``message`` is for people.
@@ -49,10 +51,11 @@ def ensure_kubeconfig(
     now: str,
     renew_before: timedelta = RENEW_BEFORE,
 ) -> KubeconfigResult:
-    """Make ``<cluster>-kubeconfig`` where it is missing; renew it when less than half a year is left (``renew_before``).
+    """Make the Secret ``<cluster>-kubeconfig`` if missing; renew it in time.
 
-    One of Cluster API's type becomes this control plane's, whoever had it; a user's own stays (:func:`secrets.is_users_own`).
-    A renewed one keeps its server's URL
+    It is renewed when less than half a year is left (``renew_before``).
+    One of Cluster API's type becomes this control plane's, whoever had it; a user's own stays
+    (:func:`secrets.is_users_own`). A renewed one keeps its server's URL
     (docs/reference/cluster_api.md, "Certificates"). ``endpoint`` is the Cluster's ``{host, port}``.
     """
     certificates.need_cryptography()
@@ -92,18 +95,19 @@ def ensure_kubeconfig(
 
 
 def read_kubeconfig(store: Store, cluster: Object) -> str | None:
-    """Return the cluster's kubeconfig, or None where there is none yet. Secret."""
+    """Return the cluster's kubeconfig, or None without one. Secret."""
     return secrets.value(secrets.read_secret(store, cluster, secrets.KUBECONFIG), "value")
 
 
 def write_kubeconfig(store: Store, cluster: Object, path: str) -> bool:
-    """Write the cluster's kubeconfig to a file, 0600 and whole or not at all; tell whether the file changed.
+    """Write the cluster's kubeconfig to a file; return whether it changed.
 
-    False too where the cluster has no kubeconfig yet: nothing is written then.
+    The file is 0600, and whole or not written at all. False too where the cluster has no kubeconfig yet: nothing is
+    written then.
 
     Raises:
-        PkiError: the file is there and is no kubeconfig of this cluster alone; it stays as it is. With another cluster's in a file of this
-            one's name, or one's own contexts gone, somebody works on the wrong cluster.
+        PkiError: the file is there and is no kubeconfig of this cluster alone; it stays unchanged. With another
+            cluster's in a file of this one's name, or one's own contexts gone, a user would change the wrong cluster.
         StoreError: the file can't be written.
     """
     text = read_kubeconfig(store, cluster)
@@ -130,7 +134,10 @@ def write_kubeconfig(store: Store, cluster: Object, path: str) -> bool:
 
 
 def _remaining(text: str | None, now: str) -> timedelta | None:
-    """Return how long the client certificate is still valid; None where there is none that can be read."""
+    """Return the client certificate's remaining time.
+
+    None where there is none that can be read.
+    """
     pem = client_certificate(text) if text else None
     try:
         info = certificates.certificate_info(pem or "")

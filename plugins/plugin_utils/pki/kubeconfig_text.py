@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A kubeconfig as text, written and read."""
+"""Text of a kubeconfig, written and read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from .reissue import certificates_of
 
 
 def kubeconfig_text(cluster_name: str, server: str, ca_pem: str, client: KeyPair) -> str:
-    """Return a kubeconfig with Cluster API's names: user ``<cluster>-admin``, context ``<user>@<cluster>``. Secret."""
+    """Return a kubeconfig with Cluster API's names. Secret.
+
+    User ``<cluster>-admin``, context ``<user>@<cluster>``.
+    """
     user = f"{cluster_name}-admin"
     context = f"{user}@{cluster_name}"
     return yaml_text.to_yaml(
@@ -38,7 +41,9 @@ def kubeconfig_text(cluster_name: str, server: str, ca_pem: str, client: KeyPair
 
 
 def changed(text: str, ca_pem: str = "", client: KeyPair | None = None) -> str:
-    """Return a kubeconfig with other authorities, and another client certificate, for its current context. Secret.
+    """Return a kubeconfig with other authorities or client certificate. Secret.
+
+    They are replaced for its current context; what is not given stays.
 
     Raises:
         ValueError: it is none, or its current context leads nowhere.
@@ -58,7 +63,10 @@ def changed(text: str, ca_pem: str = "", client: KeyPair | None = None) -> str:
 
 
 def authorities(text: str) -> str:
-    """Return the PEM authorities that every cluster of a kubeconfig names, one after the other; "" where it names none."""
+    """Return the PEM authorities of all clusters of a kubeconfig.
+
+    One after the other; "" where it names none.
+    """
     try:
         found = [each.get("certificate-authority-data") or "" for each in _bodies(_read(text), "clusters")]
         return "".join(base64.b64decode(each).decode() for each in found)
@@ -67,9 +75,11 @@ def authorities(text: str) -> str:
 
 
 def is_of_the_same_cluster(found: str, text: str) -> bool:
-    """Tell whether a kubeconfig leads to the cluster of another one, ``text``, and to nothing else.
+    """Return whether a kubeconfig leads only to another one's cluster.
 
-    It is the same cluster where the server or one of the authorities is the same: an endpoint can move, and authorities are rotated.
+    True where ``found`` leads to the cluster of ``text``, and to nothing else.
+    It is the same cluster where the server or one of the authorities is the same: an endpoint can move, and authorities
+    are rotated.
     """
     try:
         config = _read(found)
@@ -81,7 +91,10 @@ def is_of_the_same_cluster(found: str, text: str) -> bool:
 
 
 def with_authorities(text: str, ca_pem: str) -> str:
-    """Return a kubeconfig whose clusters all name these authorities; the one of cluster-info has no context. Raises ValueError."""
+    """Return a kubeconfig with these authorities for all its clusters.
+
+    It needs no context: the one of cluster-info has none. Raises ValueError.
+    """
     config = _read(text)
     try:
         for each in _bodies(config, "clusters"):
@@ -92,7 +105,10 @@ def with_authorities(text: str, ca_pem: str) -> str:
 
 
 def client_certificate(text: str) -> str | None:
-    """Return the PEM client certificate that a kubeconfig carries for its current context, or None."""
+    """Return the PEM client certificate of a kubeconfig's current context.
+
+    None where it carries none.
+    """
     try:
         config = _read(text)
         context = _named(config, "contexts", config["current-context"])
@@ -103,7 +119,10 @@ def client_certificate(text: str) -> str | None:
 
 
 def server_url(text: str | None) -> str | None:
-    """Return the URL of the server of a kubeconfig's current context, or None."""
+    """Return the server's URL of a kubeconfig's current context.
+
+    None where there is none.
+    """
     try:
         config = _read(text or "")
         context = _named(config, "contexts", config["current-context"])
@@ -121,7 +140,10 @@ def _read(text: str) -> dict[str, t.Any]:
 
 
 def _named(config: dict[str, t.Any], kind: str, name: t.Any) -> dict[str, t.Any]:
-    """Return the body of an entry. Raises KeyError or TypeError where a part of it is not of its type, and StopIteration without it."""
+    """Return the body of the entry with a name.
+
+    Raises KeyError or TypeError where a part of it is not of its type, and StopIteration without it.
+    """
     return _body(next(each for each in config[kind] if each["name"] == name), kind)
 
 

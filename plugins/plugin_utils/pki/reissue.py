@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Certificates signed anew by another authority, with the names and uses that they have.
+"""Certificates signed again by another authority, with their names and uses.
 
 Source: docs/reference/kubeadm.md, "Certificates", "Authorities".
 
@@ -27,10 +27,11 @@ if CRYPTOGRAPHY_IMPORT_ERROR is None:
 
 
 def common_name(old_crt: str, purpose: str, now: str) -> str:
-    """Return the name of the authority that takes another one's place: kubeadm's for its purpose (``ca``, ``etcd``, ``proxy``).
+    """Return the common name of an authority that replaces another.
 
-    Clients tell two authorities of one name apart by their key identifiers. Where the old one has none (kubeadm before 1.20), the new
-    one gets another name.
+    It is kubeadm's for its purpose (``ca``, ``etcd``, ``proxy``).
+    Clients distinguish two authorities of one name by their key identifiers. Where the old one has none (kubeadm before
+    1.20), the new one gets another name.
     """
     name = certificates.CA_COMMON_NAMES[purpose]
     try:
@@ -43,9 +44,10 @@ def common_name(old_crt: str, purpose: str, now: str) -> str:
 
 @certificates.parts_of_a_certificate()
 def reissue(pem: str, ca: KeyPair, now: str, link: str = "") -> KeyPair:
-    """Return a certificate with a new key in place of the first of ``pem``, signed by ``ca``: same subject, names, uses and length of life.
+    """Return a certificate with a new key, signed by ``ca``.
 
-    It never outlives the authority. ``link`` is appended to the certificate: see :func:`link_certificate`.
+    It replaces the first of ``pem``, with the same subject, names, uses and length of life, and never outlives the
+    authority. ``link`` is appended to the certificate: see :func:`link_certificate`.
 
     Raises:
         PkiError: a certificate or key can't be read, or the authority has no key.
@@ -77,10 +79,11 @@ def reissue(pem: str, ca: KeyPair, now: str, link: str = "") -> KeyPair:
 
 @certificates.parts_of_a_certificate()
 def link_certificate(new_crt: str, old: KeyPair, now: str) -> str:
-    """Return the new authority's certificate as signed by the old one, in PEM.
+    """Return the new authority's certificate signed by the old one (PEM).
 
-    A server that shows it behind its own certificate is trusted by clients that know the old authority alone: those that read
-    their trust when they were started, and are not restarted for the sake of a rotation (RFC 4210 §4.4, "NewWithOld").
+    A server that shows it behind its own certificate is trusted by clients that know the old authority alone: those
+    that read their trust when they were started, and are not restarted for the sake of a rotation (RFC 4210 §4.4,
+    "NewWithOld").
     """
     certificates.need_cryptography()
     new, authority = load_certificates(new_crt)[0], load_certificates(old.crt)[0]
@@ -103,7 +106,7 @@ def link_certificate(new_crt: str, old: KeyPair, now: str) -> str:
 
 @certificates.parts_of_a_certificate()
 def issued_by(pem: str, authority_crt: str) -> bool:
-    """Tell whether the first certificate of ``pem`` was signed with the key of that authority."""
+    """Return whether an authority's key signed the first certificate of ``pem``."""
     certificates.need_cryptography()
     certificate, authority = load_certificates(pem)[0], load_certificates(authority_crt)[0]
     key: t.Any = authority.public_key()
@@ -121,12 +124,15 @@ def issued_by(pem: str, authority_crt: str) -> bool:
 
 
 def fingerprints(pem: str) -> tuple[str, ...]:
-    """The SHA-256 of the DER form of each certificate of a bundle, or of each public key, in its order, in hexadecimal."""
+    """Return the SHA-256 of each certificate or public key of a bundle.
+
+    Of its DER form, in hexadecimal, in the bundle's order.
+    """
     return tuple(hashlib.sha256(der).hexdigest() for der in blocks(pem))
 
 
 def certificates_of(pem: str) -> tuple[str, ...]:
-    """The certificates of a PEM text one by one, each as PEM."""
+    """Return the certificates of a PEM text one by one, as PEM."""
     found = []
     for part in pem.split("-----BEGIN CERTIFICATE-----")[1:]:
         body, end, _rest = part.partition("-----END CERTIFICATE-----")
@@ -136,12 +142,15 @@ def certificates_of(pem: str) -> tuple[str, ...]:
 
 
 def first(pem: str) -> str:
-    """The first certificate of a PEM text alone, "" where there is none."""
+    """Return the first certificate of a PEM text alone, or ""."""
     return next(iter(certificates_of(pem)), "")
 
 
 def blocks(pem: str) -> tuple[bytes, ...]:
-    """The DER forms of the blocks of a PEM text, in its order; what is no PEM is left out."""
+    """Return the DER forms of a PEM text's blocks, in order.
+
+    What is no PEM is left out.
+    """
     found = []
     for part in pem.split("-----BEGIN ")[1:]:
         body = part.partition("-----")[2].partition("-----END")[0]
@@ -151,7 +160,10 @@ def blocks(pem: str) -> tuple[bytes, ...]:
 
 
 def key_id(public_pem: str) -> str:
-    """The ``kid`` that Kubernetes gives a service account key, by its public key in PEM (pkg/serviceaccount: keyIDFromPublicKey)."""
+    """Return the ``kid`` that Kubernetes gives a service account key.
+
+    From its public key in PEM (pkg/serviceaccount: keyIDFromPublicKey). Raises :class:`PkiError`.
+    """
     certificates.need_cryptography()
     try:
         key = serialization.load_pem_public_key(public_pem.encode())

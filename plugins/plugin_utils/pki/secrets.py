@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A cluster's certificate Secrets: made once before the first machine, looked up ever after.
+"""Certificate Secrets of a cluster, made once before the first machine.
+
+After that they are only read.
 
 Source: docs/reference/cluster_api.md, "Certificates".
 """
@@ -32,7 +34,7 @@ Facts = dict[str, dict[str, t.Any]]
 
 @dataclass(frozen=True)
 class CertificateResult:
-    """What :func:`ensure_certificates` did and found; nothing in it is secret.
+    """Result of :func:`ensure_certificates`; nothing in it is secret.
 
     ``generated`` and ``missing`` are names of Secrets; ``problems`` are sentences that name Secret, fault and fix;
     ``facts`` is the snapshot's ``certificates``.
@@ -48,11 +50,12 @@ class CertificateResult:
 def ensure_certificates(
     store: Store, cluster: Object, control_plane: Object, now: str, initialized: bool | None
 ) -> CertificateResult:
-    """Make the missing certificate Secrets of a cluster that isn't initialized yet; else only look them up.
+    """Make a cluster's missing certificate Secrets before it is initialized.
 
-    ``initialized`` None (it can't be told) counts as initialized: a CA made anew would cut off every machine there is.
-    A user's own Secrets (see :func:`is_users_own`) are checked and never touched; others get this control plane as their controller,
-    whoever was it before (docs/reference/cluster_api.md, "Certificates").
+    Later they are only looked up.
+    ``initialized`` None (it can't be told) counts as initialized: a CA made again would cut off every machine there is.
+    A user's own Secrets (see :func:`is_users_own`) are checked and never touched; others get this control plane as
+    their controller, whoever was it before (docs/reference/cluster_api.md, "Certificates").
     Before initialization the first fault stops everything: raises :class:`PkiError` that
     lists all of them, with nothing generated.
     """
@@ -93,8 +96,9 @@ def ensure_certificates(
 
 
 def certificate_facts(store: Store, cluster: Object) -> Facts:
-    """Return the snapshot's ``certificates``: what there is, with keys or without, until when. Nothing secret.
+    """Return the snapshot's ``certificates``. Nothing secret.
 
+    Which there are, with keys or without, and their end dates:
     ``{ca|etcd|proxy|sa: {present, hasKey, notAfter, fingerprint}, kubeconfig: {present, notAfter}}``; ``notAfter`` is
     null where there is no certificate (sa holds a bare public key) or none that can be read.
     """
@@ -117,7 +121,10 @@ def certificate_facts(store: Store, cluster: Object) -> Facts:
 
 
 def read_certificates(store: Store, cluster: Object) -> dict[str, dict[str, str | None]]:
-    """Return ``{purpose: {"crt": PEM, "key": PEM or None}}`` of the Secrets that are there. Secret."""
+    """Return certificates and keys of a cluster's Secrets, by purpose. Secret.
+
+    ``{purpose: {"crt": PEM, "key": PEM or None}}`` of the Secrets that are there.
+    """
     found: dict[str, dict[str, str | None]] = {}
     for purpose in (*AUTHORITIES, SERVICE_ACCOUNT, ETCD_CLIENT):
         pair = read_pair(store, cluster, purpose)
@@ -127,7 +134,10 @@ def read_certificates(store: Store, cluster: Object) -> dict[str, dict[str, str 
 
 
 def read_pair(store: Store, cluster: Object, purpose: str) -> KeyPair | None:
-    """Return the certificate and key of one of the cluster's Secrets, or None where there is none. Secret."""
+    """Return the certificate and key of one Secret, or None. Secret.
+
+    The cluster's Secret for a purpose; None where there is none.
+    """
     secret = read_secret(store, cluster, purpose)
     crt = value(secret, "tls.crt")
     return KeyPair(crt, value(secret, "tls.key")) if crt else None
@@ -146,7 +156,10 @@ def secret_name(cluster: Object, purpose: str) -> str:
 def new_secret(
     cluster: Object, control_plane: Object | None, purpose: str, values: t.Mapping[str, str | None]
 ) -> Object:
-    """Return a Secret of ours, not yet stored: Cluster API's type, label and controller."""
+    """Return a new Secret of this collection's, not yet stored.
+
+    With Cluster API's type, label and controller.
+    """
     metadata: Object = {
         "name": secret_name(cluster, purpose),
         "namespace": cluster["metadata"]["namespace"],
@@ -165,7 +178,10 @@ def controller_reference(control_plane: Object) -> Object:
 
 
 def set_controller(obj: Object, control_plane: Object) -> None:
-    """Make a KubeadmControlPlane an object's controller in place of any other; its other owners stay."""
+    """Set a KubeadmControlPlane as an object's controller.
+
+    It replaces any other; the object's other owners stay.
+    """
     others = [each for each in obj["metadata"].get("ownerReferences") or [] if not each.get("controller")]
     obj["metadata"]["ownerReferences"] = [*others, controller_reference(control_plane)]
 
@@ -181,10 +197,12 @@ def _reference(api_version: str, kind: str, metadata: Object) -> Object:
 
 
 def hand_over(store: Store, cluster: Object, former: Object, owner: Object) -> list[str]:
-    """Make one object the controller of a cluster's Secrets in place of another; return what was done, in words.
+    """Change the controller of a cluster's Secrets; return what was done.
 
-    What an API's garbage collector finds to belong to nobody it takes away. So the Cluster keeps its keys while its KubeadmControlPlane is
-    deleted, and a new one gets them. What has the cluster's label is looked at, and of that nothing but what ``former`` owns is changed.
+    From ``former`` to ``owner``; what was done is in words.
+    An API's garbage collector removes what has no owner. So the Cluster keeps its keys while its KubeadmControlPlane is
+    deleted, and a new one gets them. Only Secrets with the cluster's label are read, and of them only those that
+    ``former`` owns are changed.
     """
     uid, metadata = former["metadata"]["uid"], owner["metadata"]
     if owner["kind"] == kinds.KUBEADM_CONTROL_PLANE:
@@ -207,13 +225,19 @@ def hand_over(store: Store, cluster: Object, former: Object, owner: Object) -> l
 
 
 def is_users_own(secret: Object) -> bool:
-    """Tell whether a Secret stays its user's: it has not Cluster API's type, or a manifest gives it, which would write it back."""
+    """Return whether a Secret stays its user's.
+
+    It has not Cluster API's type, or a manifest gives it, which would write it back.
+    """
     annotations = secret["metadata"].get("annotations") or {}
     return secret.get("type") != kinds.SECRET_TYPE or FROM_MANIFEST in annotations
 
 
 def take_over(store: Store, control_plane: Object, secret: Object) -> bool:
-    """Make a control plane the controller of a Secret that is no user's own, in place of another one or of none; tell whether it was not."""
+    """Make a control plane a Secret's controller; return whether that changed.
+
+    In place of another one or of none. A user's own Secret is left unchanged.
+    """
     if is_users_own(secret) or is_controlled_by(secret, control_plane):
         return False
 
@@ -223,14 +247,20 @@ def take_over(store: Store, control_plane: Object, secret: Object) -> bool:
 
 
 def is_controlled_by(secret: Object, control_plane: Object) -> bool:
-    """Tell whether a Secret is ours: no user's own, and this control plane its controller."""
+    """Return whether this control plane controls a Secret.
+
+    It is no user's own, and this control plane is its controller.
+    """
     controller = controller_of(secret)
     ours = controller is not None and controller.get("uid") == control_plane["metadata"]["uid"]
     return ours and not is_users_own(secret)
 
 
 def value(secret: Object | None, key: str) -> str | None:
-    """Return a decoded text of a Secret; None where it is missing, empty or not base64 of a text."""
+    """Return a decoded text of a Secret, or None.
+
+    None where it is missing, empty or not base64 of a text.
+    """
     encoded = ((secret or {}).get("data") or {}).get(key)
     if not isinstance(encoded, str) or not encoded:
         return None

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The SSH key with which a cluster's machines are reached: an Ed25519 pair in the Secret ``<cluster>-ssh``."""
+"""SSH key for a cluster's machines, in the Secret ``<cluster>-ssh``.
+
+An Ed25519 pair.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,9 @@ KEY = "ssh-privatekey"
 
 
 def ensure_ssh_key(store: Store, cluster: Object, control_plane: Object | None, now: str = "") -> str:
-    """Make the cluster's SSH key where it has none and return the public key, one line as in ``authorized_keys``.
+    """Make the cluster's SSH key if missing; return the public key.
 
+    It is one line as in ``authorized_keys``.
     A user's own Secret of that name is used untouched, whatever its key's algorithm. Raises :class:`PkiError`.
     """
     certificates.need_cryptography()
@@ -42,7 +46,10 @@ def ensure_ssh_key(store: Store, cluster: Object, control_plane: Object | None, 
 
 
 def public_key(store: Store, cluster: Object) -> str | None:
-    """Return the public key of the cluster's SSH Secret, or None where there is none."""
+    """Return the public key of the cluster's SSH Secret, or None.
+
+    None where there is no such Secret. Raises :class:`PkiError`.
+    """
     certificates.need_cryptography()
     stored = secrets.read_secret(store, cluster, PURPOSE)
     return None if stored is None else _public_key(cluster, stored)

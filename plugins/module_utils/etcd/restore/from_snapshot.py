@@ -1,8 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""etcd on this machine begins anew from a snapshot, as its only member (docs/backup_and_restore.md).
+"""Restore of this machine's etcd from a snapshot, as its only member.
 
+Page: docs/backup_and_restore.md.
 The steps, each of which can be done again: stop the control plane by taking its static pod manifests away; restore with etcd's own tool
 beside the data; put the result in the data's place, which is moved aside and never deleted; start etcd and wait until it serves alone;
 start the rest and wait for the API server. Whatever fails before the API server is waited for is undone: the old data comes back.
@@ -39,21 +40,24 @@ _SNAPSHOT = "snapshot.db"
 
 @dataclass(frozen=True)
 class RestorePlaces(Places):
-    """Where things are on a control plane node, for a restore."""
+    """Paths, URL and credentials on a control plane node, for a restore."""
 
     @property
     def record(self) -> str:
-        """The durable state of the restore."""
+        """File with the durable state of the restore."""
         return os.path.join(self.state, "etcd-restore.json")
 
     @property
     def cluster_ca(self) -> str:
-        """The cluster's own certificate authority."""
+        """File of the cluster's own certificate authority."""
         return os.path.join(self.kubernetes, "pki", "ca.crt")
 
 
 def member_identity(manifest: str) -> tuple[str, str]:
-    """Return the name and the peer URL that etcd's static pod manifest gives this machine's member. Raises NodeError."""
+    """Return this machine's member's name and peer URL, from etcd's manifest.
+
+    Raises NodeError.
+    """
     found = []
     for flag in ("--name", "--initial-advertise-peer-urls"):
         value = re.search(rf"\s[\"']?{flag}=([^\s\"']+)", manifest)
@@ -65,7 +69,10 @@ def member_identity(manifest: str) -> tuple[str, str]:
 
 @dataclass
 class Restore(Recovery):
-    """The restore of this machine's etcd, as its record tells of it. ``tool`` gives etcd's own tool for a folder."""
+    """Restore of this machine's etcd, with its record.
+
+    ``tool`` gives etcd's own tool for a folder.
+    """
 
     places: RestorePlaces = field(default_factory=RestorePlaces)
     tool: t.Optional[ToolSource] = None
@@ -97,7 +104,10 @@ class Restore(Recovery):
         self.wait_for("the control plane to stop", lambda: self.stopped(kept, record["dataDir"]), self.bounds.stop)
 
     def stopped(self, kept: str, data: str) -> bool:
-        """Whether no etcd uses the data any more, and no API server listens where the manifests in ``kept`` say."""
+        """Return whether neither etcd nor the API server runs.
+
+        No etcd uses the data any more, and no API server listens where the manifests in ``kept`` say.
+        """
         return unused(os.path.join(data, "member", "snap", "db")) and not self.listens(served_address(kept))
 
     def _restore_data(self, record: dict[str, t.Any]) -> None:
@@ -183,7 +193,10 @@ class Restore(Recovery):
             raise NodeError(record["message"])
 
     def put_manifests(self, kept: str, names: t.Iterable[str] = STATIC_PODS) -> None:
-        """Give the kubelet back the manifests of these names that a folder keeps, in this order."""
+        """Put manifests that a folder keeps back into the kubelet's folder.
+
+        Those of these names, in this order.
+        """
         for name in names:
             if os.path.exists(os.path.join(kept, name)):
                 with open(os.path.join(kept, name), "rb") as file:
@@ -194,7 +207,10 @@ class Restore(Recovery):
         return os.path.join(record["folder"], "manifests")
 
     def _undo(self, record: dict[str, t.Any]) -> None:
-        """Put back what was there before. Where this fails too, the record still says Started and the next call goes on."""
+        """Put back the data and manifests of before.
+
+        Where this fails too, the record still says Started and the next call resumes.
+        """
         data = str(record.get("dataDir") or "")
         before = aside(data, record["token"]) if data else ""
         if before and os.path.isdir(before):
@@ -214,12 +230,18 @@ class Restore(Recovery):
 
 
 def aside(data: str, token: str) -> str:
-    """Return where the data of before a restore is kept, beside the data: moving it takes no time and no room."""
+    """Return the folder of the data of before a restore.
+
+    It is beside the data: moving it takes no time and no room.
+    """
     return os.path.join(data, f"member-before-{token}")
 
 
 def take_manifests_away(manifests: str, kept: str) -> list[str]:
-    """Keep the control plane's static pod manifests in a folder and take them away from the kubelet; return the names taken away."""
+    """Move the control plane's manifests from the kubelet into a folder.
+
+    Returns the names of those that were moved.
+    """
     os.makedirs(kept, mode=0o700, exist_ok=True)
     taken = []
     for name in STATIC_PODS:
@@ -233,7 +255,10 @@ def take_manifests_away(manifests: str, kept: str) -> list[str]:
 
 
 def served_address(folder: str) -> list[tuple[str, int]]:
-    """Return where the API server of the manifests in a folder listens, as a list of none or one."""
+    """Return the API server's address in the manifests of a folder.
+
+    As a list of none or one host and port.
+    """
     server = own_server(folder)
     if server is None:
         return []
@@ -242,7 +267,10 @@ def served_address(folder: str) -> list[tuple[str, int]]:
 
 
 def perform(places: str) -> None:
-    """Carry out the restore that was started; what the unit runs. ``places`` is :meth:`Places.text`."""
+    """Carry out the restore that was started.
+
+    This is what the unit runs. ``places`` is :meth:`Places.text`.
+    """
     fields = json.loads(places)
     if fields["credentials"] is not None:
         fields["credentials"] = Credentials(**fields["credentials"])

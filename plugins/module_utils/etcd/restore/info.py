@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is needed to decide on a restore of etcd, as one control plane node knows it; reads only."""
+"""Facts of a control plane node for deciding on a restore.
+
+Reads only.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,11 @@ MOST_SNAPSHOTS = 100
 
 
 def gather(unit: t.Optional[Unit] = None, directory: str = DIRECTORY) -> dict[str, t.Any]:
-    """Return ``etcd`` (who answers, leads and listens), ``data`` (its revision), ``snapshots`` (newest first), ``restore`` and ``stopped``."""
+    """Return this node's etcd, data, snapshots, and restore.
+
+    ``etcd`` (who answers, leads and listens), ``data`` (its revision), ``snapshots`` (newest first), ``restore`` (None
+    without one) and ``stopped``, whether this machine's etcd is fenced.
+    """
     found = unit or Unit()
     places = found.restore.places
     kept = os.path.join(fence_folder(found.restore), "manifests", "etcd.yaml")
@@ -68,9 +75,9 @@ def _data(manifest: str) -> dict[str, t.Any]:
 
 
 def snapshots(directory: str) -> list[dict[str, t.Any]]:
-    """Return the snapshots of a folder, the one with the highest revision first; of each its path, revision, time, size and hash.
+    """Return a folder's snapshots, highest revision first.
 
-    What can't be read has a message and no revision.
+    Of each its path, revision, time, size and hash. One that can't be read has a message and no revision.
     """
     names = sorted(os.listdir(directory), reverse=True) if os.path.isdir(directory) else []
     found = [snapshot(os.path.join(directory, name)) for name in names if name.endswith(".db")]
@@ -78,7 +85,7 @@ def snapshots(directory: str) -> list[dict[str, t.Any]]:
 
 
 def snapshot(path: str) -> dict[str, t.Any]:
-    """Return what is known of one snapshot."""
+    """Return one snapshot's path, revision, time, size and hash."""
     facts: dict[str, t.Any] = {}
     try:
         with open(f"{path[: -len('.db')]}.json", encoding="utf-8") as file:

@@ -1,9 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a durable record and a transient systemd unit together say of a work on this machine's etcd, and how the unit is started.
+"""Task on this machine's etcd: a durable record and a systemd unit.
 
-The recovery from a lost second voter and the restore of a snapshot are such works: started once, they outlive the call and the run
+The state of both together, and the start of the transient unit.
+The recovery from a lost second voter and the restore of a snapshot are such tasks: started once, they outlive the call and the run
 that started them, and every later call finds them again.
 """
 
@@ -25,18 +26,27 @@ _POLL_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class Report:
-    """What is known of a work; ``state`` is Absent, Running, Interrupted, Succeeded or Failed."""
+    """State and record of a task.
+
+    ``state`` is Absent, Running, Interrupted, Succeeded or Failed.
+    """
 
     state: str
     record: t.Mapping[str, t.Any] = field(default_factory=dict)
 
     def texts(self, *names: str) -> dict[str, str]:
-        """Return the state and these entries of the record, "" for one that it does not have."""
+        """Return the state and these entries of the record.
+
+        "" for an entry that it does not have.
+        """
         return {"state": self.state, **{name: str(self.record.get(name) or "") for name in names}}
 
 
 class RecordedUnit:
-    """A work that has a record, carried out by a unit. What differs from work to work is given by its class."""
+    """Task with a record, carried out by a systemd unit.
+
+    What differs from task to task is given by its class.
+    """
 
     # The module of module_utils whose function ``perform`` the unit runs, and what systemd shows as its description.
     PROGRAM: t.ClassVar[str]
@@ -44,15 +54,15 @@ class RecordedUnit:
 
     @property
     def work(self) -> Recovery:
-        """The work."""
+        """The task."""
         raise NotImplementedError
 
     def unit_name(self, record: t.Mapping[str, t.Any]) -> str:
-        """The name of the unit that carries a record's work out."""
+        """Return the name of the unit that carries out a record's task."""
         raise NotImplementedError
 
     def look(self) -> Report:
-        """Return what is known, changing nothing."""
+        """Return the task's report, changing nothing."""
         record = self.work.read()
         state = record.get("state")
         if not record or state == SETTLED:
@@ -66,7 +76,10 @@ class RecordedUnit:
         return Report(str(again["state"]) if again.get("state") != STARTED else INTERRUPTED, again)
 
     def settle(self) -> None:
-        """Take note of a success: from then on there is nothing to go on with."""
+        """Record that a success was noted.
+
+        From then on there is nothing to resume.
+        """
         with guard.exclusive(self.work.places.state):
             record = self.work.read()
             if record.get("state") == SUCCEEDED:
@@ -74,7 +87,7 @@ class RecordedUnit:
                 shutil.rmtree(os.path.join(str(record["folder"]), "code"), ignore_errors=True)
 
     def wait(self, seconds: float, clock: t.Callable[[], float] = time.monotonic) -> Report:
-        """Wait until the work has ended, at most so long, and return what is known then."""
+        """Wait until the task has ended, at most ``seconds``; return its report."""
         deadline = clock() + seconds
         while True:
             report = self.look()
@@ -83,7 +96,10 @@ class RecordedUnit:
             time.sleep(_POLL_SECONDS)
 
     def run(self, record: t.Mapping[str, t.Any], check: bool) -> Report:
-        """Start the unit for a record that says Started, unless it is only checked what would be done."""
+        """Start the unit for a record that says Started.
+
+        With ``check`` nothing is started; the report is the same.
+        """
         if not check:
             code = os.path.join(str(record["folder"]), "code")
             program = carried.carry(code, self.PROGRAM, "perform", self.work.places.text())

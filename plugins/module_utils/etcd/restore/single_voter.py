@@ -1,10 +1,11 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""etcd on the machine that is left goes on as the only voter, after the second one was lost (docs/second_voter.md).
+"""Recovery of etcd as its only voter, after the second was lost.
 
+Page: docs/second_voter.md.
 The steps, each of which can be done again: stop etcd by taking its static pod manifest away; copy its data and make a snapshot of it;
-start etcd with --force-new-cluster and wait until it is the only member; put the manifest back as it was and wait until etcd works
+start etcd with --force-new-cluster and wait until it is the only member; put the manifest back unchanged and wait until etcd works
 without the flag; wait for the API server. Whatever goes wrong, the manifest is put back: the flag never stays.
 
 Nothing here needs an etcd that answers: one that has no quorum answers only until it is started again, and the kubelet starts it again
@@ -42,7 +43,10 @@ _POLL_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class Bounds:
-    """For how many seconds at most each thing is waited for, and after how many the kubelet is restarted to forget its back-off."""
+    """Time limits in seconds, one for each thing waited for.
+
+    ``kubelet`` is the seconds after which the kubelet is restarted to forget its back-off.
+    """
 
     stop: float = 180.0
     start: float = 300.0
@@ -52,14 +56,20 @@ class Bounds:
 
 @dataclass
 class Recovery:
-    """The recovery of this machine's etcd, as its record tells of it. ``runner`` runs systemctl."""
+    """Recovery of this machine's etcd, with its record.
+
+    ``runner`` runs systemctl.
+    """
 
     places: Places = field(default_factory=Places)
     bounds: Bounds = field(default_factory=Bounds)
     runner: systemd_units.Runner = systemd_units.run
 
     def read(self) -> dict[str, t.Any]:
-        """Return the record, {} where there is none. Raises NodeError where it can't be read."""
+        """Return the record, {} without one.
+
+        Raises NodeError where it can't be read.
+        """
         try:
             with open(self.places.record, encoding="utf-8") as file:
                 record = json.load(file)
@@ -72,12 +82,12 @@ class Recovery:
         return record if isinstance(record, dict) else {}
 
     def write(self, record: t.Mapping[str, t.Any]) -> None:
-        """Keep the record."""
+        """Write the record to its file."""
         text = json.dumps(record, indent=2, sort_keys=True) + "\n"
         guard.write_atomically(self.places.record, text.encode(), 0o600)
 
     def perform(self) -> dict[str, t.Any]:
-        """Carry out what the record of a started recovery is still missing, and return the record as it is then."""
+        """Carry out a started recovery's missing steps; return the record afterwards."""
         record = self.read()
         if record.get("state") != STARTED:
             return record
@@ -97,7 +107,10 @@ class Recovery:
         return record
 
     def _steps(self) -> tuple[tuple[str, t.Callable[[dict[str, t.Any]], None]], ...]:
-        """The stages in their order, each of which can be done again."""
+        """Return the stages in their order.
+
+        Each can be done again.
+        """
         return (
             ("stop", self._stop),
             ("copy", self._copy),
@@ -216,7 +229,9 @@ class Recovery:
             guard.sync_directory(self.places.manifests)
 
     def wait_for(self, what: str, condition: t.Callable[[], bool], seconds: float, *, restarts: bool = False) -> None:
-        """Wait until a condition holds. ``restarts``: after a while the kubelet is restarted, which forgets its back-off.
+        """Wait until a condition holds, at most ``seconds``.
+
+        ``restarts``: after a while the kubelet is restarted, which forgets its back-off.
 
         Raises:
             NodeError: it did not come in time.
@@ -239,7 +254,10 @@ class Recovery:
 
 
 def make_snapshot(data: str, path: str) -> dict[str, t.Any]:
-    """Make of a copied database what etcd calls a snapshot, the database with its hash behind it; return path, bytes and sha256."""
+    """Write a copied database as an etcd snapshot.
+
+    That is the database with its hash behind it. Returns path, bytes and sha256.
+    """
     digest = hashlib.sha256()
     with open(data, "rb") as source, open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         for chunk in iter(lambda: source.read(1 << 20), b""):
@@ -253,7 +271,7 @@ def make_snapshot(data: str, path: str) -> dict[str, t.Any]:
 
 
 def space_needed(data: str) -> int:
-    """Return the bytes that snapshot and copy of a data folder need."""
+    """Return the bytes that a data folder's snapshot and copy need."""
     size = 0
     for folder, _folders, files in os.walk(data):
         size += sum(os.lstat(os.path.join(folder, name)).st_size for name in files)
@@ -261,12 +279,15 @@ def space_needed(data: str) -> int:
 
 
 def stamp(moment: str) -> str:
-    """Return a time of :func:`now` as a part of a file's name."""
+    """Return a time of :func:`now_rfc3339` as part of a file's name."""
     return moment.replace(":", "").replace("-", "")
 
 
 def perform(places: str) -> None:
-    """Carry out the recovery that was started; what the unit runs. ``places`` is :meth:`Places.text`."""
+    """Carry out the recovery that was started.
+
+    This is what the unit runs. ``places`` is :meth:`Places.text`.
+    """
     fields = json.loads(places)
     if fields["credentials"] is not None:
         fields["credentials"] = Credentials(**fields["credentials"])
@@ -274,13 +295,19 @@ def perform(places: str) -> None:
 
 
 def unused(database: str) -> bool:
-    """Whether no etcd has its database open: bbolt holds a lock on it."""
+    """Return whether no etcd has its database open.
+
+    bbolt holds a lock on an open one.
+    """
     with contextlib.ExitStack() as held:
         return _held(database, held)
 
 
 def _held(database: str, held: contextlib.ExitStack) -> bool:
-    """Take bbolt's lock of a database until ``held`` ends; False where an etcd has it."""
+    """Take bbolt's lock of a database until ``held`` ends.
+
+    Returns False where an etcd has it.
+    """
     try:
         descriptor = os.open(database, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The recovery of single_voter.py started once as a transient systemd unit, found again by every later call."""
+"""Transient systemd unit of the recovery in single_voter.py.
+
+Started once, found again by every later call.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,10 @@ FOLDER = "recover-single-voter"
 
 @dataclass(frozen=True)
 class Looks:
-    """How often to look whether the other member is dead, and the seconds between two looks."""
+    """Count of observations of the other member, and seconds between two.
+
+    Each checks that the other member is dead.
+    """
 
     count: int = 3
     interval: float = 2.5
@@ -34,7 +40,10 @@ class Looks:
 def read_state(
     places: t.Optional[Places] = None, runner: systemd_units.Runner = systemd_units.run
 ) -> t.Optional[dict[str, t.Any]]:
-    """Return this machine's recovery for an observation, None where there is none or its success was taken note of."""
+    """Return this machine's recovery for an observation, None without one.
+
+    None also where its success was noted.
+    """
     unit = Unit(Recovery(places or Places(), runner=runner))
     try:
         report = unit.look()
@@ -47,7 +56,7 @@ def read_state(
 
 @dataclass
 class Unit(RecordedUnit):
-    """The unit of this machine's recovery."""
+    """Systemd unit of this machine's recovery."""
 
     PROGRAM = "etcd.restore.single_voter"
     DESCRIPTION = "recover etcd as the only voter"
@@ -60,7 +69,7 @@ class Unit(RecordedUnit):
         return self.recovery
 
     def unit_name(self, record: t.Mapping[str, t.Any]) -> str:
-        """One for each lost member."""
+        """Return the unit's name, one for each lost member."""
         return UNIT_PREFIX + str(record["memberID"])
 
     def document(self, report: Report) -> dict[str, t.Any]:
@@ -69,7 +78,9 @@ class Unit(RecordedUnit):
         return {**texts, "snapshot": report.record.get("snapshot")}
 
     def start(self, member_id: str, lost: str, *, check: bool = False) -> tuple[Report, bool]:
-        """Start the recovery, or go on with the one that was begun; return what is known and whether this call started anything.
+        """Start or resume the recovery.
+
+        Returns its report, and whether this call started anything.
 
         Raises:
             NodeError: the evidence is not there, or another recovery is under way.
@@ -100,7 +111,7 @@ class Unit(RecordedUnit):
         return seen.answered and alone and seen.leader == seen.own and bool(manifest) and not flagged(manifest)
 
     def _require_loss(self, seen: Membership, member_id: int) -> None:
-        """Refuse unless the other of two voters is dead, each time it is looked at.
+        """Refuse unless the other of two voters is dead in every observation.
 
         The invariant: docs/reference/invariants.md, "Quorum stays".
         """

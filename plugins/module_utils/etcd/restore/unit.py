@@ -1,7 +1,11 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The restore of from_snapshot.py started once as a transient systemd unit; and the fence: etcd of a machine stopped so that it can't come back."""
+"""Systemd unit of the restore, and the fence of this machine's etcd.
+
+The restore of from_snapshot.py is started once, as a transient unit. The fence stops etcd of a machine so that it can't
+come back.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,10 @@ _RESERVE_BYTES = 256 * 1024 * 1024
 
 
 class RestoreError(NodeError):
-    """Refused. ``reason`` is a stable name: QuorumWorks, OthersAlive, NoEtcd, NoSpace, UnderWay."""
+    """Refused restore or fence.
+
+    ``reason`` is a stable name: QuorumWorks, OthersAlive, NoEtcd, NoSpace, UnderWay.
+    """
 
     def __init__(self, reason: str, what: str, fix: str = "") -> None:
         super().__init__(what, fix)
@@ -40,8 +47,9 @@ class RestoreError(NodeError):
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be restored: a file on this machine ("": this machine's own data) of exactly that revision.
+    """Desired restore: a snapshot file and its revision.
 
+    A file on this machine ("": this machine's own data) of exactly that revision.
     ``replace_working``: also where etcd has its quorum and nothing had to be restored.
     """
 
@@ -52,7 +60,7 @@ class Wanted:
 
 @dataclass
 class Unit(RecordedUnit):
-    """The unit of this machine's restore."""
+    """Systemd unit of this machine's restore."""
 
     PROGRAM = "etcd.restore.from_snapshot"
     DESCRIPTION = "restore etcd from a snapshot"
@@ -64,7 +72,10 @@ class Unit(RecordedUnit):
         return self.restore
 
     def unit_name(self, record: t.Mapping[str, t.Any]) -> str:
-        """One for all: a machine has one restore at a time."""
+        """Return the unit's name, the same for every restore.
+
+        A machine has one restore at a time.
+        """
         return UNIT
 
     def document(self, report: Report) -> dict[str, t.Any]:
@@ -73,7 +84,9 @@ class Unit(RecordedUnit):
         return {**texts, "revision": int(report.record.get("revision") or 0)}
 
     def start(self, wanted: Wanted, *, check: bool = False) -> tuple[Report, bool]:
-        """Start the restore, or go on with the one that was begun; return what is known and whether this call started anything.
+        """Start or resume the restore.
+
+        Returns its report, and whether this call started anything.
 
         Raises:
             RestoreError, ContentsError, NodeError: refused; nothing was changed.
@@ -97,7 +110,10 @@ class Unit(RecordedUnit):
             return self._begin(wanted, check), True
 
     def refuse_alive(self, replace_working: bool) -> None:
-        """Refuse where etcd has its quorum, or another member of it is alive (it could be one of a quorum that this machine can't see).
+        """Refuse if etcd has its quorum, or another member is alive.
+
+        Another member could be one of a quorum that this machine can't see.
+        ``replace_working`` allows a working quorum.
 
         Raises:
             RestoreError: QuorumWorks, OthersAlive.
@@ -123,13 +139,19 @@ class Unit(RecordedUnit):
                 )
 
     def listening(self, seen: Membership) -> dict[int, str]:
-        """Where each other member listens, "" for one that does not; all are asked at once, for a dead one takes its time."""
+        """Return each other member's listening address, "" for none.
+
+        By the member's ID. All are asked at once, for a dead one takes its time.
+        """
         others = [member.id for member in seen.members if member.id != seen.own]
         with ThreadPoolExecutor(max_workers=max(1, len(others))) as pool:
             return dict(zip(others, pool.map(lambda each: self.restore.listens(seen.addresses(each)), others)))
 
     def seen(self) -> t.Optional[Membership]:
-        """Whom etcd on this machine counts among its members; None where it was stopped and its data moved aside."""
+        """Return this machine's etcd membership, None if it can't be read.
+
+        As where it was stopped and its data moved aside.
+        """
         try:
             return membership(self.restore.places)
         except NodeError:
@@ -162,7 +184,7 @@ class Unit(RecordedUnit):
             return verified(wanted.snapshot, file.read(), wanted.revision)
 
     def _manifest(self) -> str:
-        """etcd's manifest: where it is, or where the fence keeps it."""
+        """Return the path of etcd's manifest, which the fence may keep."""
         places = self.restore.places
         if os.path.exists(places.manifest):
             return places.manifest
@@ -191,15 +213,17 @@ class Unit(RecordedUnit):
 
 
 def fence_folder(restore: Restore) -> str:
-    """Where a fenced machine's manifests are kept."""
+    """Return the folder that keeps a fenced machine's manifests."""
     return os.path.join(restore.places.state, FOLDER, FENCED)
 
 
 def fence(restore: Restore, *, replace_working: bool = False, check: bool = False) -> tuple[bool, str]:
-    """Stop this machine's control plane so that its etcd can't come back; return whether anything changed, and where its data is kept.
+    """Stop this machine's control plane so etcd can't come back.
+
+    Returns whether anything changed, and the folder that keeps its data.
 
     Raises:
-        RestoreError: etcd has its quorum, which stopping this member may cost, and nobody said that this is meant.
+        RestoreError: etcd has its quorum, which stopping this member may cost, and ``replace_working`` is not set.
     """
     folder = fence_folder(restore)
     kept = os.path.join(folder, "manifests")
@@ -236,7 +260,10 @@ def fence(restore: Restore, *, replace_working: bool = False, check: bool = Fals
 
 
 def unfence(restore: Restore) -> None:
-    """Take a fence of this machine back, for a restore on it: its manifests and its data are where they were. No error where there is none."""
+    """Undo a fence of this machine, for a restore on it.
+
+    Its manifests and its data are put back. No error where there is no fence.
+    """
     kept = os.path.join(fence_folder(restore), "manifests")
     manifest = os.path.join(kept, "etcd.yaml")
     if os.path.exists(manifest) and not os.path.exists(restore.places.manifest):

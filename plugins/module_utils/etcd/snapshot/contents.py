@@ -1,8 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a database or a snapshot of etcd's says of itself: how far it goes, and whose it is. Read without etcd and its tools.
+"""Revision and cluster of an etcd database or snapshot.
 
+Read without etcd and its tools.
 etcd keeps every version of every key in the bucket ``key``, by revision (8 bytes, "_", 8 bytes), as a mvccpb.KeyValue whose first field
 is the key. What a snapshot has behind the database, its hash, is no part of any page.
 """
@@ -30,7 +31,10 @@ _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-
 
 
 class ContentsError(NodeError):
-    """A snapshot that can't be restored here. ``reason`` is a stable name: Missing, NotWhole, Unreadable, OtherCluster, NotTold, OtherRevision."""
+    """Snapshot that can't be restored here.
+
+    ``reason`` is a stable name: Missing, NotWhole, Unreadable, OtherCluster, NotTold, OtherRevision.
+    """
 
     def __init__(self, reason: str, what: str, fix: str = "") -> None:
         super().__init__(what, fix)
@@ -39,7 +43,10 @@ class ContentsError(NodeError):
 
 @dataclass(frozen=True)
 class Contents:
-    """How far a database goes and whom it lists as members. ``own`` says whether it is of the cluster with that CA; None: it does not tell."""
+    """Revision and members of a database.
+
+    ``own`` says whether it is of the cluster with that CA; None: it does not tell.
+    """
 
     revision: int
     members: tuple[Member, ...]
@@ -65,7 +72,9 @@ def revision(path: str) -> int:
 
 
 def of_cluster(path: str, ca: bytes) -> t.Optional[bool]:
-    """Return whether a database is of the cluster whose CA certificates (PEM) are given; None where it holds nothing that tells.
+    """Return whether a database is of the cluster with these CA certificates.
+
+    ``ca`` is PEM. None where the database holds nothing that tells.
 
     Raises:
         ContentsError: it can't be read.
@@ -90,7 +99,9 @@ def of_cluster(path: str, ca: bytes) -> t.Optional[bool]:
 
 
 def require_whole(path: str) -> None:
-    """Refuse a snapshot that does not end with the hash of what is before it, as etcd wrote it.
+    """Refuse a snapshot that does not end with its hash.
+
+    That is the hash of what is before it, as etcd wrote it.
 
     Raises:
         ContentsError: Missing, NotWhole.
@@ -106,7 +117,9 @@ def require_whole(path: str) -> None:
 
 
 def verified(path: str, ca: bytes, wanted: t.Optional[int] = None) -> Contents:
-    """Return what a snapshot holds, if it is whole, of the cluster with that CA, and of the revision that is wanted.
+    """Return a snapshot's contents if it may be restored here.
+
+    It is whole, of the cluster with that CA (PEM), and of the wanted revision (None: any).
 
     Raises:
         ContentsError: it is not; nothing is to be restored from it.

@@ -1,8 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The member list in etcd's database file, read without etcd: one that lost its quorum and was started again answers nothing.
+"""Member list in etcd's database file, read without etcd.
 
+An etcd that lost its quorum and was started again answers nothing.
 etcd keeps its members in the bucket ``members`` of its bbolt file (3.4 to 3.6: the ID in hexadecimal digits, the member as JSON). The format
 of the file is bbolt's version 2 (go.etcd.io/bbolt: page.go, bucket.go, db.go).
 """
@@ -32,7 +33,9 @@ _MAX_PAGE_NUMBER = 1 << 40
 
 
 def stored_members(path: str) -> tuple[Member, ...]:
-    """Return the members that a database file lists, in ID order. Nothing must be writing to it.
+    """Return the members that a database file lists, in ID order.
+
+    Nothing must be writing to it.
 
     Raises:
         NodeError: it can't be read, or is no database of etcd's.
@@ -56,10 +59,10 @@ def _member(key: bytes, value: bytes) -> Member:
 
 
 class Database:
-    """An open file of bbolt's: its pages, and the buckets at its root.
+    """Open bbolt file: its pages, and the buckets at its root.
 
     Every method raises OSError, struct.error or ValueError where the file is damaged, whatever is in it.
-    A file that somebody made may lead in circles: no more is read, and no more is
+    A file that was made on purpose may lead in circles: no more is read, and no more is
     taken from what was read, than what a file of its size can hold.
     """
 
@@ -73,7 +76,10 @@ class Database:
         _transaction, self._size, self._root = max(metas)
 
     def bucket(self, name: bytes) -> t.Iterator[tuple[bytes, bytes]]:
-        """The keys and values of a bucket at the root; none where there is no such bucket."""
+        """Yield the keys and values of a bucket at the root.
+
+        None where there is no such bucket.
+        """
         for key, value, is_bucket in self._items(self._page(self._root)):
             if is_bucket and key == name:
                 root, _sequence = _BUCKET.unpack_from(value)
@@ -83,7 +89,10 @@ class Database:
                         yield inner, content
 
     def last_key(self, name: bytes) -> bytes:
-        """The last key of a bucket at the root, b"" where it is empty or there is none."""
+        """Return the last key of a bucket at the root.
+
+        b"" where it is empty or there is none.
+        """
         for key, value, is_bucket in self._items(self._page(self._root)):
             if is_bucket and key == name:
                 root, _sequence = _BUCKET.unpack_from(value)
@@ -133,7 +142,10 @@ class Database:
             raise ValueError("it holds more than a file of its size can")
 
     def _items(self, page: bytes, height: int = 0) -> t.Iterator[tuple[bytes, bytes, bool]]:
-        """What a page and those below it hold: key, value, and whether that is a bucket."""
+        """Yield the items of a page and those below it.
+
+        Of each the key, the value, and whether that is a bucket.
+        """
         _require_height(height)
         _identity, flags, count, _overflow = _PAGE.unpack_from(page)
         for index in range(count):
@@ -159,7 +171,7 @@ def _require_height(height: int) -> None:
 
 
 def _fnv(data: bytes) -> int:
-    """FNV-1a, 64 bits."""
+    """Return the FNV-1a hash, 64 bits."""
     value = 0xCBF29CE484222325
     for byte in data:
         value = ((value ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF

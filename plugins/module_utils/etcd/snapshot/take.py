@@ -1,9 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Snapshots of etcd kept on a node: taken from the local member, verified, and only then given their name.
+"""Snapshots of etcd on a node: taken, verified, then named.
 
-A ``.db`` in the folder is whole and was verified, whatever was killed when; its facts are in the ``.json`` beside it.
+They are taken from the local member. A ``.db`` in the folder is whole and was verified, whatever was killed when; its
+facts are in the ``.json`` beside it.
 """
 
 from __future__ import annotations
@@ -37,7 +38,10 @@ _FILE_TIME = "%Y%m%dT%H%M%SZ"
 
 
 class SnapshotError(Exception):
-    """No snapshot was kept. ``reason`` is a stable name: NotReachable, WrongCluster, MemberCorrupt, NoSpace, NotWhole, NotRestorable."""
+    """Snapshot that was not kept.
+
+    ``reason`` is a stable name: NotReachable, WrongCluster, MemberCorrupt, NoSpace, NotWhole, NotRestorable.
+    """
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -46,7 +50,7 @@ class SnapshotError(Exception):
 
 @dataclass(frozen=True)
 class Wanted:
-    """The snapshot that is wanted.
+    """Desired snapshot.
 
     Args:
         name: what its file's name begins with; ``keep`` counts those of the same name.
@@ -69,10 +73,10 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Kept:
-    """A snapshot that is kept.
+    """Snapshot that is kept on the node.
 
     ``sha256`` is of the whole file. ``verified_by`` is etcdutl, etcdctl or hash; with the latter ``note`` says why no
-    tool looked at it, and ``revision`` is not known. ``taken_at`` is RFC 3339.
+    tool checked it, and ``revision`` is not known. ``taken_at`` is RFC 3339.
     """
 
     path: str
@@ -89,7 +93,7 @@ class Kept:
     purpose: str = ""
 
     def document(self) -> dict[str, t.Any]:
-        """Return it with the names of the file beside it and of the module's result."""
+        """Return it with the names of its JSON file and module result."""
         return {
             "path": self.path,
             "taken_at": self.taken_at,
@@ -107,7 +111,10 @@ class Kept:
 
 @dataclass(frozen=True)
 class Taken:
-    """What was done. ``kept`` is None in check mode, where ``path`` is the file that would be; ``removed`` are old files."""
+    """Result of taking a snapshot.
+
+    ``kept`` is None in check mode, where ``path`` is the file that would be; ``removed`` are old files.
+    """
 
     changed: bool
     path: str
@@ -125,8 +132,9 @@ def take(
     check: bool = False,
     before_change: t.Callable[[], None] = lambda: None,
 ) -> Taken:
-    """Take a snapshot of the member that ``gateway`` asks, verify it, keep it, and remove the oldest beyond ``keep``.
+    """Take a member's snapshot, verify and keep it, and remove old ones.
 
+    The member is the one that ``gateway`` asks; the oldest beyond ``keep`` are removed.
     It needs no quorum: it is what this member has applied. Nothing old is removed before the new one is verified, and
     nothing is left of one that is not.
 
@@ -170,7 +178,10 @@ def take(
 
 
 def matches_its_hash(path: str) -> bool:
-    """Return whether a snapshot's file still ends with the SHA-256 of what is before it, as etcd wrote it."""
+    """Return whether a snapshot file ends with its own SHA-256.
+
+    That is the hash of what is before it, as etcd wrote it.
+    """
     size = os.path.getsize(path) - _SHA256_BYTES
     if size < 0:
         return False
@@ -305,7 +316,10 @@ def _all(wanted: Wanted, suffix: str = "db") -> list[str]:
 
 
 def _recent(wanted: Wanted, status: Status, now: float) -> t.Optional[Kept]:
-    """Return the newest snapshot of the name and the purpose if it will do, by the node's clock."""
+    """Return the newest snapshot of the name and purpose if it fits.
+
+    Else None. Its age is by the node's clock.
+    """
     for path in reversed(_all(wanted) if wanted.max_age > 0 else []):
         try:
             with open(_facts(path), encoding="utf-8") as file:

@@ -1,9 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""etcd's own tool, from the image that the node's etcd runs from: nodes have none of their own.
+"""Etcd's own tool, run from the image of the node's etcd.
 
-Why: docs/architecture.md, "etcd's own tool".
+Nodes have none of their own. Why: docs/architecture.md, "etcd's own tool".
 containerd's ``ctr`` mounts the image; the tool runs in it as root's child with a mount and a network namespace of its own,
 so that nothing is left when it ends and it reaches nothing but one folder. No container is made.
 """
@@ -35,19 +35,25 @@ _CTR = ("ctr", "--namespace", "k8s.io", "images")
 
 
 class NoTool(Exception):
-    """There is no tool of etcd's that could be run here; says why."""
+    """Missing tool of etcd's: none can be run here; says why."""
 
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool that can be run. ``words`` are what its arguments are put behind, ``inside`` is the folder as it sees it."""
+    """Tool that can be run.
+
+    ``words`` are what its arguments are put behind, ``inside`` is the folder as it sees it.
+    """
 
     name: str
     words: tuple[str, ...]
     inside: str
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run it to its end; raises NodeError where it can't be started or takes too long."""
+        """Run the tool to its end.
+
+        Raises NodeError where it can't be started or takes too long.
+        """
         return command.run([*self.words, *arguments], seconds=TOOL_SECONDS)
 
 
@@ -56,14 +62,19 @@ ToolSource = t.Callable[[str], "contextlib.AbstractContextManager[Tool]"]
 
 
 def etcd_image(manifest: str = MANIFEST) -> str:
-    """Return the image that this node's etcd runs from, by its static pod's manifest; "" where there is none."""
+    """Return the image of this node's etcd, from its static pod manifest.
+
+    "" where there is none.
+    """
     found = re.search(r"^\s*(?:- )?image:\s*[\"']?([^\s\"'#]+)", read_text(manifest), re.MULTILINE)
     return found.group(1) if found else ""
 
 
 @contextlib.contextmanager
 def image_tool(folder: str, manifest: str = MANIFEST) -> t.Iterator[Tool]:
-    """Mount the image of the node's etcd beside a folder and give its tool, for the time of the ``with``.
+    """Mount the image of the node's etcd, and give its tool.
+
+    For the time of the ``with``.
 
     Args:
         folder: an existing folder; the image is mounted at ``<folder>.image``.
@@ -88,7 +99,10 @@ def image_tool(folder: str, manifest: str = MANIFEST) -> t.Iterator[Tool]:
 
 
 def release(folder: str) -> None:
-    """Take away the mount that :func:`image_tool` made beside a folder, also one that a killed call left. No error if none."""
+    """Unmount the image that :func:`image_tool` mounted beside a folder.
+
+    Also one that a killed call left. No error if there is none.
+    """
     root = f"{folder}.image"
     if not os.path.isdir(root):
         return

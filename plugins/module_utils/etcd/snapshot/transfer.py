@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Snapshots on their way between node and controller: in pieces, compressed and sealed, so that no output of Ansible's shows a Secret."""
+"""Transfer of snapshots between node and controller, in sealed pieces.
+
+The pieces are compressed too; sealed, so that no output of Ansible's shows a Secret.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,250}\.db")
 
 
 def path_of(name: str, directory: str = DIRECTORY) -> str:
-    """Return a snapshot's path. Raises NodeError for what can't be the name of one: nothing else is ever read or written."""
+    """Return a snapshot's path from its file name.
+
+    Raises NodeError for what can't be the name of one: nothing else is ever read or written.
+    """
     if not _NAME.fullmatch(name) or ".." in name:
         raise NodeError(
             f"{name!r} is no name of a snapshot's file: letters, digits, '.', '_' and '-', ending with .db."
@@ -29,7 +35,9 @@ def path_of(name: str, directory: str = DIRECTORY) -> str:
 
 
 def read_piece(name: str, offset: int, key: str, directory: str = DIRECTORY) -> dict[str, t.Any]:
-    """Return one piece of a snapshot: ``content`` (sealed), ``bytes`` of the whole file and the ``next`` offset.
+    """Return one piece of a snapshot, sealed.
+
+    ``content`` (sealed), ``bytes`` of the whole file and the ``next`` offset.
 
     Raises:
         NodeError: there is no such snapshot, or the key is none.
@@ -48,10 +56,13 @@ def read_piece(name: str, offset: int, key: str, directory: str = DIRECTORY) -> 
 
 
 def write_piece(name: str, offset: int, content: str, key: str, sha256: str, directory: str = DIRECTORY) -> bool:
-    """Write one piece of a snapshot; with ``sha256``, the hash of the whole, it was the last and the file gets its name. Returns whether it was.
+    """Write one piece of a snapshot; return whether it was the last.
+
+    With ``sha256``, the hash of the whole, it is the last and the file gets its name.
 
     Raises:
-        NodeError: the piece is not the next one, was changed on its way, or the whole is not what it should be; nothing of it is kept.
+        NodeError: the piece is not the next one, was changed on its way, or the whole is not what it should be; nothing
+            of it is kept.
     """
     path = path_of(name, directory)
     partial = f"{path}.partial"
@@ -84,7 +95,10 @@ def pack(piece: bytes, key: str) -> str:
 
 
 def unpack(content: str, key: str) -> bytes:
-    """Return what was packed, at most PIECE_BYTES. Raises SealError, also for more than that, and zlib.error."""
+    """Return an unpacked piece, at most PIECE_BYTES.
+
+    Raises SealError, also for more than that, and zlib.error.
+    """
     # What doesn't compress grows a little; base64 makes four characters of three bytes.
     if len(content) > PIECE_BYTES * 3 // 2 + 4096:
         raise SealError(f"a piece is larger than {PIECE_BYTES} bytes")

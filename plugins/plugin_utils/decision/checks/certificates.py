@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Certificates on the machines' disks that have ended: told before an API that can't answer is waited for.
+"""Ended certificates on the machines' disks.
+
+They are reported before an API that can't answer is waited for.
 
 The faults: docs/faults.md, "certificates have ended everywhere", "certificates have ended on one machine".
 """
@@ -22,7 +24,10 @@ _AUTHORITIES = ("ca.crt", "front-proxy-ca.crt", "etcd/ca.crt")
 
 @dataclass(frozen=True)
 class Ended:
-    """One certificate that has ended: the machine, the file that has it, and when it was (RFC 3339)."""
+    """Certificate that has ended: its machine, its file and its end.
+
+    ``end`` is RFC 3339.
+    """
 
     machine: str
     file: str
@@ -30,7 +35,10 @@ class Ended:
 
 
 def ended_certificates(view: View, excluding: Collection[str] = ()) -> list[Ended]:
-    """The certificates of machines that stay which have ended, by what each machine itself said; a machine that said nothing has none."""
+    """Return the ended certificates of machines that stay.
+
+    By what each machine itself reported; a machine that reported nothing has none.
+    """
     found = []
     told = view.workload.get("machineCertificates") or {}
     for machine in view.machines:
@@ -44,7 +52,7 @@ def ended_certificates(view: View, excluding: Collection[str] = ()) -> list[Ende
 
 
 def said_of(ended: Collection[Ended]) -> str:
-    """What has ended, for people, machine by machine."""
+    """Return a text for people of the ended certificates, by machine."""
     parts = []
     for name in dict.fromkeys(each.machine for each in ended):
         own = [each for each in ended if each.machine == name]
@@ -53,7 +61,10 @@ def said_of(ended: Collection[Ended]) -> str:
 
 
 def way_out(ended: Collection[Ended], reachable: bool) -> str:
-    """What to do about them. `reachable`: an API server answers, so that a machine can also be replaced."""
+    """Return the remedy for ended certificates.
+
+    `reachable`: an API server answers, so that a machine can also be replaced.
+    """
     names = list(dict.fromkeys(typed_name(each.machine) for each in ended))
     if any(each.file in _AUTHORITIES for each in ended):
         return (

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The connection to the workload cluster's API: when it answered last, and when what was seen before no longer counts."""
+"""Connection to the workload cluster's API.
+
+When it answered last, and when what was seen before no longer counts.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +22,11 @@ LAST_PROBE_SUCCESS = "lastProbeSuccessTime"
 
 
 def connection_down(view: View) -> Optional[Object]:
-    """What replaces a machine's conditions while the workload cluster does not answer; None while the old ones are kept.
+    """Return the reason and message that replace conditions of unreachable machines.
 
-    Down for less than the grace period: the conditions stay as they were. It counts from the last answer, which is recorded at most once in
-    such a period; where none is, from the first look that found no answer.
+    For the time that the workload cluster does not answer; None while the machines' old conditions are kept. Down for
+    less than the grace period: the conditions stay unchanged. It counts from the last answer, which is recorded at most
+    once in such a period; where none is, from the first observation that found no answer.
     """
     last = parse_time((view.cluster.get("status") or {}).get(LAST_PROBE_SUCCESS))
     held = view.held(view.cluster, "RemoteConnectionProbe", names.FALSE)
@@ -39,7 +43,10 @@ def connection_down(view: View) -> Optional[Object]:
 
 
 def last_probe_success(view: View) -> Optional[str]:
-    """Return when the workload cluster answered last, for the Cluster's status: renewed once in a grace period, for a write costs a request."""
+    """Return the time of the workload cluster's last answer (RFC 3339).
+
+    For the Cluster's status; None where none is known. Renewed once in a grace period, for a write costs a request.
+    """
     stored = (view.cluster.get("status") or {}).get(LAST_PROBE_SUCCESS)
     last = parse_time(stored)
     if view.reachable and (last is None or not 0 <= view.now - last < settings.CONNECTION_GRACE):

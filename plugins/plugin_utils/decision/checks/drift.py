@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Flags of static pods that somebody edited by hand: said, never acted upon."""
+"""Flags of static pods that were edited by hand.
+
+Reported, never acted upon.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,11 @@ _WORDS = {
 
 
 def static_pod_drift(view: View) -> list[Object]:
-    """A reason for each flag by which static pods differ from the spec, on whatever Nodes there still are.
+    """Return a reason for each flag of static pods unlike the spec.
 
-    Nothing is read into it: a rollout brings a machine to the spec anyway, and nobody's flag is taken away for its own sake.
+    On whatever Nodes there still are.
+    No step follows from it: a rollout brings a machine to the spec anyway, and a user's flag is not removed for its own
+    sake.
     """
     nodes = {node["name"] for node in view.workload.get("nodes") or ()}
     grouped: dict[tuple[str, str, str], list[str]] = {}

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Nodes of the workload cluster that belong to no machine, and since when a Node's kubelet is silent."""
+"""Nodes of the workload cluster that belong to no machine.
+
+And the time since which a Node's kubelet is silent.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,10 @@ Object = dict[str, Any]
 
 
 def unmanaged_nodes(view: View) -> list[Object]:
-    """Control plane Nodes that belong to no machine; none while a machine that has no Node yet may still claim one."""
+    """Return the control plane Nodes that belong to no machine.
+
+    None while a machine that has no Node yet may still claim one.
+    """
     if any(not (machine.joined and machine.node_known) for machine in view.known):
         return []
     known = {machine.node_name for machine in view.known} | {each.impostor for each in view.known}
@@ -25,12 +31,18 @@ def unmanaged_nodes(view: View) -> list[Object]:
 
 
 def silent_since(node: Object) -> Optional[int]:
-    """Since when a Node's kubelet has not reported, by the cluster's own clock; None where it reports or that can't be told."""
+    """Return the time since which a Node's kubelet is silent.
+
+    In seconds since the epoch, by the cluster's own clock; None where it reports or the time is not known.
+    """
     ready = condition_in(node.get("conditions"), "Ready")
     return parse_time(ready.get("lastTransitionTime")) if ready.get("status") == names.UNKNOWN else None
 
 
 def is_control_plane_node(node: Object) -> bool:
-    """Whether a Node of the snapshot has one of kubeadm's role labels for control planes."""
+    """Return whether a Node has one of kubeadm's control plane labels.
+
+    ``node`` is one of the snapshot.
+    """
     roles = (kubeadm_facts.LABEL_CONTROL_PLANE, kubeadm_facts.LABEL_MASTER)
     return any(role in (node.get("labels") or {}) for role in roles)

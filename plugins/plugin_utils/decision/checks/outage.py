@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What etcd says while no API server answers: its arithmetic, and the way out.
+"""Etcd's votes while no API server answers, and the remedy.
 
 The faults: docs/faults.md, "two of three are down", "every API server is down, etcd is well".
 """
@@ -20,24 +20,27 @@ _SHOWN = 7
 
 @dataclass(frozen=True)
 class Votes:
-    """etcd's voters by whether they answer at all; a voter that answers may still serve nothing, for want of the others."""
+    """Etcd's voters, those that answer and those that are silent.
+
+    A voter that answers may still serve nothing, for want of the others.
+    """
 
     answering: tuple[str, ...]
     silent: tuple[str, ...]
 
     @property
     def voters(self) -> int:
-        """How many vote."""
+        """Count of all voters."""
         return len(self.answering) + len(self.silent)
 
     @property
     def quorum(self) -> int:
-        """The majority."""
+        """Majority of the voters."""
         return self.voters // 2 + 1
 
     @property
     def lost(self) -> bool:
-        """Whether those that answer are no majority."""
+        """True where those that answer are no majority."""
         return len(self.answering) < self.quorum
 
     def __str__(self) -> str:
@@ -51,8 +54,9 @@ class Votes:
 
 
 def votes(view: View) -> Optional[Votes]:
-    """etcd's voters as the machine that was asked sees them; None where its etcd is external or nothing is known of it.
+    """Return etcd's voters as the observed machine sees them.
 
+    None where its etcd is external or nothing is known of it.
     An etcd that was started without a quorum answers nothing: then its database lists the members, and whether each one
     listens was tried.
     """
@@ -83,7 +87,7 @@ def _machine_of(view: View, member: Object) -> str:
 
 
 def way_out(found: Votes) -> str:
-    """What to do where etcd has lost its quorum."""
+    """Return the remedy where etcd has lost its quorum."""
     missing = found.quorum - len(found.answering)
     which = "it" if found.silent[1:] == () else f"{missing} of them" if missing < len(found.silent) else "them"
     keep = (

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The checks before a machine joins or a working one goes, each with result and evidence.
+"""Preflight checks before a machine joins or a working one is removed.
+
+Each has a result and evidence.
 
 Source: docs/reference/cluster_api.md, "Preflight checks"; docs/reference/decision.md, "Preflight checks".
 """
@@ -51,35 +53,39 @@ _RELAXABLE = (
 
 @dataclass
 class Preflight:
-    """The checks' results in the decision's form, what failed, and the quorum verdict where the membership would change."""
+    """Results of the checks, their failures and the quorum's verdict.
+
+    ``checks`` are in the decision's form; ``verdict`` is there where the membership would change.
+    """
 
     checks: list[Object] = field(default_factory=list)
     failed: list[Trouble] = field(default_factory=list)
     verdict: Optional[quorum.Verdict] = None
 
     def record(self, name: str, troubles: Sequence[Trouble], text: str) -> None:
-        """Note a check's result: what is wrong, or what is said where nothing is."""
+        """Record a check's result: its troubles, or ``text`` without any."""
         self.failed += troubles
         message = "; ".join(each.message for each in troubles)
         self.checks.append(check(name, FAIL if troubles else PASS, message or text))
 
     def skip(self, name: str, text: str) -> None:
-        """Note a check that does not apply."""
+        """Record a check that does not apply."""
         self.checks.append(check(name, SKIP, text))
 
 
 def check(name: str, result: str, message: str) -> Object:
-    """One result in the decision's form."""
+    """Return one result in the decision's form."""
     return {"check": name, "result": result, "message": message}
 
 
 def preflight(
     context: Context, adding: bool, step: gates.Step, machine: Optional[MachineView] = None, fresh: bool = False
 ) -> Preflight:
-    """Run every check; nothing is cut short, so that all that fails is seen at once.
+    """Return the results of all preflight checks.
 
-    `adding` is True before a join, False before a working machine goes; `machine` is the one that joins or goes, and is not
-    judged. `fresh`: the step starts a machine of the wanted version, or leads to one. `step` is what the gates read.
+    None is cut short, so that all that fails is seen at once. `adding` is True before a join, False before a working
+    machine is removed; `machine` is the one that joins or is removed, and is not evaluated. `fresh`: the step starts a
+    machine of the wanted version, or leads to one. `step` is what the gates read.
     """
     view, result = context.view, Preflight()
     excluding = {machine.name} if machine is not None else set()
@@ -139,7 +145,10 @@ def _health(context: Context, result: Preflight, excluding: set[str]) -> None:
 
 
 def topology_trouble(view: View) -> Optional[Trouble]:
-    """A version that the cluster's topology has and the control plane does not yet; None where there is no such difference."""
+    """Return the trouble of a topology's version not yet propagated.
+
+    The cluster's topology has that version and the control plane does not yet; None where there is no such difference.
+    """
     wanted = ((view.cluster.get("spec") or {}).get("topology") or {}).get("version")
     if not wanted or wanted == view.version:
         return None
@@ -164,7 +173,9 @@ def _deleting(view: View, result: Preflight, machine: Optional[MachineView]) -> 
 
 
 def _etcd_versions(context: Context, result: Preflight) -> None:
-    """Nothing is scaled beside an upgrade of etcd that was interrupted; a rollout is that upgrade, and goes on.
+    """Check that all of etcd's members have one version.
+
+    Nothing is scaled beside an upgrade of etcd that was interrupted; a rollout is that upgrade, and resumes.
 
     The fault: docs/faults.md, "etcd of several versions after an interrupted upgrade".
     """
@@ -195,7 +206,10 @@ def _etcd_versions(context: Context, result: Preflight) -> None:
 
 
 def _hosts(context: Context, result: Preflight, adding: bool, step: gates.Step, machine: Optional[MachineView]) -> None:
-    """Where a machine is made now, or goes so that one can be made in its place."""
+    """Check for a host for the new machine.
+
+    Where a machine is made now, or removed so that one can be made in its place.
+    """
     asked = None
     if adding:
         asked = existing_hosts.hosts_checked(context, machine)
@@ -262,7 +276,9 @@ def _removal(context: Context, result: Preflight, machine: Optional[MachineView]
 
 
 def _relax(context: Context, result: Preflight) -> None:
-    """After a remediation its replacement may join beside other sick machines, if the target keeps its quorum.
+    """Allow a remediated machine's replacement beside other sick machines.
+
+    It may join after the remediation if the target keeps its quorum.
 
     Source: docs/reference/cluster_api.md, "Preflight checks", row 7.
     """

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A second machine's view, before something is removed because it looks dead.
+"""A second machine's view of etcd, before something is removed.
+
+Needed where what is to be removed looks dead.
 
 Why: docs/architecture.md, "Two witnesses". The fault: docs/faults.md, "we reach every member, they don't reach each other".
 """
@@ -22,8 +24,9 @@ VIEWS_AGREE = "ViewsAgree"
 
 
 def views_trouble(view: View, machine: Optional[MachineView]) -> Optional[Trouble]:
-    """What is wrong with the witnesses; None where two machines agree, or where no second one is needed.
+    """Return the trouble with the second machine's view of etcd.
 
+    None where two machines agree, or where no second one is needed.
     It is needed where a member looks unhealthy and at least two machines other than `machine` have joined: then one
     machine's view of the other members is no proof.
     """

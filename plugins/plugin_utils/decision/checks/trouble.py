@@ -1,9 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is wrong with a control plane that should work, and whether it changes by itself or a person must act.
+"""Troubles of a control plane that should work.
 
-Trouble is waited for while a machine settles in and until it has lasted (one failed sample proves nothing); then it blocks.
+Each changes by itself, or a person must act. Trouble is waited for while a machine settles in and until it has lasted
+(one failed sample proves nothing); then it blocks.
 """
 
 from __future__ import annotations
@@ -66,9 +67,10 @@ _CORRUPT_FIX = "Do not use this member's data. Compare the members (etcdctl endp
 
 @dataclass(frozen=True)
 class Trouble:
-    """One thing that is wrong: `check` is the preflight check that it fails, `waits` says that it changes by itself.
+    """One problem with a control plane.
 
-    `gates`: no step may be taken beside it. `postpones`: it is the user's own wish that nothing starts now.
+    `check` is the preflight check that it fails, `waits` says that it changes by itself.
+    `gates`: no step may be taken beside it. `postpones`: it is the user's own setting that nothing starts now.
     """
 
     check: str
@@ -80,15 +82,16 @@ class Trouble:
     postpones: bool = False
 
     def document(self) -> Object:
-        """The trouble in the form of the decision's `blockedOn`."""
+        """Return the trouble in the form of the decision's `blockedOn`."""
         return {"reason": self.reason, "message": self.message, "fix": self.fix}
 
 
 def find_troubles(view: View, machines: Mapping[str, list[Object]], excluding: Collection[str] = ()) -> list[Trouble]:
-    """Everything that is wrong, in the order of the preflight checks.
+    """Return all troubles, in the order of the preflight checks.
 
-    `machines` are the computed machine conditions; machines named in `excluding` (the one that is to go) are left out, and
-    so are the alarms of their members (docs/reference/cluster_api.md, "Preflight checks", "Quorum arithmetic").
+    `machines` are the computed machine conditions; machines named in `excluding` (the one that is to be removed) are
+    left out, and so are the alarms of their members
+    (docs/reference/cluster_api.md, "Preflight checks", "Quorum arithmetic").
     """
     if not view.reachable:
         return [unreachable(view)]
@@ -107,7 +110,7 @@ def find_troubles(view: View, machines: Mapping[str, list[Object]], excluding: C
 
 
 def unreachable(view: View) -> Trouble:
-    """The API of the workload cluster answers on no machine."""
+    """Return the trouble of a workload API that answers on no machine."""
     ended = on_disk.ended_certificates(view)
     if ended:
         text = f"{on_disk.said_of(ended)}, so that no machine's API server answers, and nothing is known and nothing changed"
@@ -216,7 +219,10 @@ def _typed_taint(taint: Object) -> str:
 
 
 def _as_kubeadm(view: View, machine: MachineView, name: str) -> str:
-    """The commands that give a Node kubeadm's labels and, where the spec names no others, its taints: its kubelet sets neither again."""
+    """Return the commands that restore a Node's labels and taints.
+
+    They are kubeadm's labels and, where the spec names no others, its taints: the Node's kubelet sets neither again.
+    """
     try:
         labels, taints = kubeadm_facts.role_labels(machine.version), kubeadm_facts.default_taint_keys(machine.version)
     except ValueError:

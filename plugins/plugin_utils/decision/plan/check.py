@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Is a document a plan that can be followed? Every problem with the path of the offending field."""
+"""Validation of a plan document.
+
+Every problem has the path of the offending field.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ _ACTING = tuple(action for action in names.ACTIONS if action not in names.ENDING
 
 
 def check_plan(document: Any) -> list[Problem]:
-    """Everything that is wrong with a plan document, [] for one that can be followed. The document is data: nothing in it is trusted."""
+    """Return the problems with a plan document, [] for a valid one.
+
+    The document is data: nothing in it is trusted.
+    """
     if not isinstance(document, dict):
         return [Problem("", "a plan is a JSON object")]
     version = document.get("planVersion")
@@ -104,7 +110,10 @@ def _expects(value: Any, path: str) -> list[Problem]:
 
 
 def _hashes_fit(document: Object) -> list[Problem]:
-    """Whether the hashes are those of what stands beside them: a plan that was edited is none."""
+    """Return the first hash that doesn't fit its content, as a problem.
+
+    A plan that was edited is none.
+    """
     first = (document["steps"] or [document["end"]])[0]["expects"]
     pairs = [
         ("specHash", document["specHash"], document["spec"]),

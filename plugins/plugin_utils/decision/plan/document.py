@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan as a document that a person approves and reconcile carries out (docs/reference/plan.md). Pure."""
+"""Plan document that a person approves and reconcile carries out.
+
+Page: docs/reference/plan.md. Pure.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +26,10 @@ _END_FIELDS = ("action", "reasons", "blockedOn", "preflight", "quorum")
 
 
 def make_plan(snapshot: Object, created_at: str, names: Optional[Names] = None) -> Object:
-    """The plan document of a snapshot that passed check_snapshot.
+    """Return the plan document of a snapshot that passed check_snapshot.
 
-    Where replacements want consent (policy.replace is ask) the steps are those that follow the consent, and each that waits for it
-    says so with `needsApproval`. `created_at` is RFC 3339; `names` as for plan().
+    Where replacements need consent (policy.replace is ask) the steps are those that follow the consent, and each that
+    waits for it has `needsApproval` true. `created_at` is RFC 3339; `names` as for plan().
     """
     policy = snapshot.get("policy") or {}
     asks = policy.get("replace") == stable.REPLACE_ASK
@@ -64,13 +67,19 @@ def make_plan(snapshot: Object, created_at: str, names: Optional[Names] = None) 
 
 
 def acting_steps(document: Object, approved: bool = False) -> list[Object]:
-    """The steps that reconcile would carry out now: up to the first that waits for consent."""
+    """Return the steps that reconcile would carry out now.
+
+    Up to the first that waits for consent; all of them where `approved`.
+    """
     steps: Iterable[Object] = document["steps"]
     return list(steps if approved else takewhile(lambda step: not step["needsApproval"], steps))
 
 
 def changed_spec(planned: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """The paths of the wanted objects that differ between two results of spec_parts."""
+    """Return the paths of the desired objects that differ.
+
+    Between two results of spec_parts.
+    """
     return sorted(path for path in {*planned, *now} if planned.get(path) != now.get(path))
 
 

@@ -1,8 +1,9 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where in a plan is a cluster now? A plan is acted on only while what is observed is what it expects. Pure.
+"""Position of a cluster in a plan. Pure.
 
+A plan is acted on only while what is observed is what it expects.
 The invariant: docs/reference/invariants.md, "The plan is true".
 """
 
@@ -23,11 +24,11 @@ _REPEATABLE = (names.CREATE_INFRASTRUCTURE, names.CREATE_CERTIFICATES, names.UPD
 
 @dataclass(frozen=True)
 class Position:
-    """Where the cluster is in the plan.
+    """Position of the cluster in the plan.
 
-    `step` is the step to carry out now. Without one, `ended` says that the plan has none left; otherwise the cluster has left the
-    plan: `nearest` is the step (or the end) that is most like what is observed, `differences` what differs from it, and
-    `next_differs` that the state is as expected but another step follows from it now.
+    `step` is the step to carry out now. Without one, `ended` says that the plan has none left; otherwise the cluster
+    has left the plan: `nearest` is the step (or the end) that is most like what is observed, `differences` what differs
+    from it, and `next_differs` that the state is as expected but another step follows from it now.
     """
 
     step: Optional[Object] = None
@@ -38,9 +39,10 @@ class Position:
 
 
 def position(document: Object, snapshot: Object, decision: Object) -> Position:
-    """Where the cluster is in a plan that passed check_plan; `decision` is decide(snapshot).
+    """Return the cluster's position in a plan that passed check_plan.
 
-    A step is found by the state before it, or, where a run was killed in it, by the decision to go on with it and the state
+    `decision` is decide(snapshot).
+    A step is found by the state before it, or, where a run was killed in it, by the decision to resume it and the state
     that follows when that succeeds.
     """
     state = state_of(snapshot, decision)
@@ -62,13 +64,16 @@ def position(document: Object, snapshot: Object, decision: Object) -> Position:
 
 
 def fixed_name(step: Object) -> Optional[str]:
-    """The name that the plan fixed for the step's new machine, None where there is none."""
+    """Return the planned name of the step's new machine, or None."""
     name = (step.get("target") or {}).get("name")
     return str(name) if name else None
 
 
 def names_ahead(document: Object, step: Object) -> list[tuple[str, str]]:
-    """The fixed names of the machines that later steps make, in order, each with its failure domain ("" for none)."""
+    """Return the planned names of later steps' new machines.
+
+    In order, each with its failure domain ("" for none).
+    """
     return [
         (str(fixed_name(later)), str(later["target"].get("failureDomain") or ""))
         for later in document["steps"]

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The snapshot that follows when a decision is carried out and nothing goes wrong. Pure; the old snapshot is not changed."""
+"""Prediction of the snapshot after a decision. Pure.
+
+When it is carried out and nothing goes wrong; the old snapshot is not changed.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +31,11 @@ ENDPOINT_PLACEHOLDER = "to-be-created"
 
 
 def predict(snapshot: Object, decision: Object) -> Object:
-    """The snapshot after a decision's action succeeded.
+    """Return the snapshot after a decision's action succeeded.
 
-    New machines get the name that the target fixes, else the placeholder names <control plane>-new-1, -2, ...; a new member's
-    ID is made from its name, so that the same plan is the same every time. wait, postponed, blocked and none change nothing.
+    New machines get the name that the target fixes, else the placeholder names <control plane>-new-1, -2, ...; a new
+    member's ID is made from its name, so that the same plan is the same every time. wait, postponed, blocked and none
+    change nothing.
     """
     action = decision["action"]
     predictions = {
@@ -55,7 +59,10 @@ def predict(snapshot: Object, decision: Object) -> Object:
 
 
 def _recorded(snapshot: Object, decision: Object) -> Object:
-    """What a pass writes of its decision before it acts: the rollout's size, and the annotations of remediations."""
+    """Return the snapshot with what a pass writes before it acts.
+
+    Of its decision: the rollout's size, and the annotations of remediations.
+    """
     control_plane = snapshot.get("controlPlane")
     if not control_plane:
         return snapshot
@@ -251,7 +258,10 @@ def _infrastructure_machine(snapshot: Object, name: str) -> Object:
 
 
 def _member_begun(snapshot: Object, name: str) -> str:
-    """The ID of the member that a machine has already, "" where it has none: it is what becomes its voter."""
+    """Return the ID of the member that a machine has already.
+
+    It is what becomes its voter; "" where the machine has none.
+    """
     view = read_snapshot(snapshot)
     machine = next(each for each in view.machines if each.name == name)
     member = machine.member or only_candidate(view, machine)
@@ -263,7 +273,10 @@ def _has_host(snapshot: Object, name: str) -> bool:
 
 
 def _with_node(snapshot: Object, machine: Object, begun: str) -> Object:
-    """The workload as it is once this machine carries a working control plane; `begun`: the ID of the member it has already."""
+    """Return the workload once this machine carries a working control plane.
+
+    `begun`: the ID of the member it has already.
+    """
     workload = dict(snapshot["workload"])
     name, version = machine["metadata"]["name"], machine["spec"].get("version") or ""
     try:
@@ -299,7 +312,11 @@ def _with_node(snapshot: Object, machine: Object, begun: str) -> Object:
 
 
 def _recovered(snapshot: Object, decision: Object) -> Object:
-    """etcd stands alone on the target; the lost machine counts as one whose bootstrap failed or, where it had joined, is marked."""
+    """Return the snapshot after the recovery of a single voter.
+
+    Etcd is alone on the target; the lost machine counts as one whose bootstrap failed or, where it had joined, is
+    marked.
+    """
     target = decision["target"]
     entries = []
     for entry in snapshot["machines"]:

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an adoption makes of the wanted spec, for the prediction. Pure."""
+"""Desired spec after an adoption, for the prediction. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ Object = dict[str, Any]
 
 
 def with_rebuilt_spec(snapshot: Object) -> Object:
-    """Give the control plane the KubeadmConfigSpec that its machines' KubeadmConfigs tell, where it has none.
+    """Set the control plane's KubeadmConfigSpec from its machines' KubeadmConfigs.
+
+    Only where it has none; returns the snapshot.
 
     Source: docs/reference/cluster_api.md, "Adoption".
     """

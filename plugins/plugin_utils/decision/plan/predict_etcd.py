@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""etcd as it is after a member came or went and nothing went wrong: what predict.py says of the membership. Pure."""
+"""Prediction of etcd after a member was added or removed. Pure.
+
+Without any failure: the part of predict.py about the membership.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,10 @@ Object = dict[str, Any]
 
 
 def with_member(etcd: Object, name: str, begun: str) -> Object:
-    """etcd as it is once the member `name` votes; `begun`: the ID of the member that it has already."""
+    """Return etcd once the member `name` votes.
+
+    `begun`: the ID of the member that it has already.
+    """
     identity = begun or hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     listed = (etcd.get("members") or []) if etcd.get("reachable") else []
     known = [member for member in listed if member.get("name") != name and member["id"] != begun]
@@ -40,7 +46,10 @@ def with_member(etcd: Object, name: str, begun: str) -> Object:
 
 
 def without_member(etcd: Object, identity: str, leaders: Sequence[str] = ()) -> Object:
-    """etcd without that member; where it led, the first member of `leaders` (names, the best first) leads, else any voter."""
+    """Return etcd without a member.
+
+    Where it led, the first member of `leaders` (names, the best first) leads, else any voter.
+    """
     etcd = dict(etcd)
     etcd["members"] = [member for member in etcd["members"] if member["id"] != identity]
     etcd["statuses"] = {key: value for key, value in (etcd.get("statuses") or {}).items() if key != identity}
@@ -54,7 +63,7 @@ def without_member(etcd: Object, identity: str, leaders: Sequence[str] = ()) -> 
 
 
 def seen_by_witnesses(workload: Object, change: Callable[[Object], Object]) -> None:
-    """What a second machine would see of the same change."""
+    """Apply the same change to what each second machine observed."""
     seen = [
         dict(each, etcd=change(each["etcd"])) if each.get("etcd") else each for each in workload.get("witnesses") or []
     ]

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a removal leaves: the half of predict.py for machines, members and Nodes that go."""
+"""Prediction after a removal of machines, members and Nodes.
+
+The half of predict.py for those.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ Object = dict[str, Any]
 
 
 def removed(snapshot: Object, decision: Object) -> Object:
-    """After `remove`."""
+    """Return the snapshot after `remove`."""
     target = decision["target"]
     gone = [entry for entry in snapshot["machines"] if entry["machine"]["metadata"]["name"] == target["machine"]]
     if gone and hooks(gone[0]["machine"], kinds.HOOK_PRE_DRAIN) + hooks(gone[0]["machine"], kinds.HOOK_PRE_TERMINATE):
@@ -60,7 +63,7 @@ def _held(snapshot: Object, held: Object) -> Object:
 
 
 def member_removed(snapshot: Object, decision: Object) -> Object:
-    """After `removeMember`."""
+    """Return the snapshot after `removeMember`."""
     workload, leaders = dict(snapshot["workload"]), _next_leaders(snapshot, decision)
     workload["etcd"] = without_member(workload["etcd"], decision["target"]["memberID"], leaders)
     seen_by_witnesses(workload, lambda etcd: without_member(etcd, decision["target"]["memberID"], leaders))
@@ -69,7 +72,7 @@ def member_removed(snapshot: Object, decision: Object) -> Object:
 
 
 def node_removed(snapshot: Object, decision: Object) -> Object:
-    """After `removeNode`."""
+    """Return the snapshot after `removeNode`."""
     workload = dict(snapshot["workload"])
     for key in ("nodes", "leftBehind"):
         workload[key] = [node for node in workload.get(key) or [] if node["name"] != decision["target"]["node"]]
@@ -78,7 +81,10 @@ def node_removed(snapshot: Object, decision: Object) -> Object:
 
 
 def _next_leaders(snapshot: Object, decision: Object) -> list[str]:
-    """The names of the members to which leadership is moved, the best first."""
+    """Return the members to which leadership is moved, best first.
+
+    By name.
+    """
     machines = (decision.get("leadership") or {}).get("to") or []
     nodes = {
         entry["machine"]["metadata"]["name"]: ((entry["machine"].get("status") or {}).get("nodeRef") or {}).get("name")
@@ -88,7 +94,10 @@ def _next_leaders(snapshot: Object, decision: Object) -> list[str]:
 
 
 def _other_witnesses(snapshot: Object, workload: Object) -> list[Object]:
-    """The witnesses among the machines that are left; where all of them went, another machine is asked the next time."""
+    """Return the witnesses among the machines that are left.
+
+    Where all of them are gone, another machine is asked the next time.
+    """
     asked = workload.get("witnesses") or []
     joined = [
         entry["machine"]["metadata"]["name"]
@@ -108,5 +117,5 @@ def _state(entry: Object) -> str:
 
 
 def nothing_left() -> Object:
-    """Return the workload of a cluster of which no machine is left."""
+    """Return the workload of a cluster without machines."""
     return unreached("no machine has been bootstrapped yet", False)

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan: decide, predict what follows, decide again, until nothing is left.
+"""Steps of the plan: decide, predict, decide again, to the end.
 
 It is the same function run forward (docs/architecture.md, "the same function run forward").
 """
@@ -27,11 +27,13 @@ Names = Callable[[str], str]
 
 
 def plan(snapshot: Object, limit: int = settings.PLAN_LIMIT, names: Optional[Names] = None) -> list[Object]:
-    """The ordered steps from a snapshot on, each a decision with its number as `step` and the state that it `expects` as a fingerprint.
+    """Return the ordered steps from a snapshot on.
 
-    The last one is what it ends with: none, or what it is blocked on, waits for or is postponed by. New machines get their
-    `target.name` from `names`; without it the name is open, and further steps call the machine by a placeholder. A plan never
-    has more than `limit` steps; one that would is cut off with a step that is blocked by PlanTooLong, which means a fault of this code.
+    Each is a decision with its number as `step` and the state that it `expects` as a fingerprint. The last one is what
+    it ends with: none, or what it is blocked on, waits for or is postponed by. New machines get their `target.name`
+    from `names`; without it the name is open, and further steps call the machine by a placeholder. A plan never has
+    more than `limit` steps; one that would is cut off with a step that is blocked by PlanTooLong, which means a fault
+    of this code.
     """
     return [
         {"step": number, **decision, "expects": fingerprint(state_of_view(view, decision))}
@@ -42,7 +44,10 @@ def plan(snapshot: Object, limit: int = settings.PLAN_LIMIT, names: Optional[Nam
 def walk(
     snapshot: Object, limit: int = settings.PLAN_LIMIT, names: Optional[Names] = None
 ) -> Iterator[tuple[View, Object]]:
-    """Each step of the plan with the snapshot, read, that it is decided on; as plan()."""
+    """Yield each step of the plan with its snapshot.
+
+    The snapshot is the one, read, that the step is decided on; the arguments are those of plan().
+    """
     current = read_snapshot(snapshot)
     for number in range(1, limit + 1):
         decision = decide_on(current)
@@ -58,8 +63,9 @@ def walk(
 
 
 def machines_ahead(snapshot: Object) -> list[Object]:
-    """The steps of a plan that make a machine for which nothing was made yet, whoever has to consent to them.
+    """Return a plan's steps that make a new machine.
 
+    One for which nothing was made yet; the steps that need consent are included.
     `after` of each names the machines that are removed before it.
     """
     policy = {**(snapshot.get("policy") or {}), "approved": True}

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, kubeadm.control_plane contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A plan for people: numbered steps in short, aligned lines, and how it ends. Pure."""
+"""Text of a plan for people. Pure.
+
+Numbered steps in short, aligned lines, and how it ends.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,10 @@ _ENDINGS: Mapping[str, str] = {
 
 
 def plan_text(document: Object, file: Optional[str] = None) -> str:
-    """The plan as text of many lines, without a newline at its end; `file` is where it is kept, if anywhere."""
+    """Return the plan as text of many lines.
+
+    Without a newline at its end; `file` is where it is kept, if anywhere.
+    """
     wanted = document["wanted"]
     count = wanted.get("replicas")
     heading = f"PLAN {document['namespace']}/{document['cluster']}   {clip(wanted.get('version'), 40)}"
@@ -43,7 +49,10 @@ def plan_text(document: Object, file: Optional[str] = None) -> str:
 
 
 def headline(step: Object) -> str:
-    """What a step does, in one line without its number: "join a new machine in failure domain b"."""
+    """Return a step's description in one line, without its number.
+
+    As "join a new machine in failure domain b".
+    """
     target = step.get("target") or {}
     name = target.get("name")
     if not name or target.get("machine"):
@@ -84,7 +93,10 @@ def _step(step: Object, known: Collection[str]) -> Iterator[str]:
 
 
 def quorum_line(quorum: Object) -> str:
-    """The quorum certificate in one line: "3 voters, 3 healthy, quorum 2, tolerance 1 -> 4 voters, ..."."""
+    """Return the quorum certificate in one line.
+
+    As "3 voters, 3 healthy, quorum 2, tolerance 1 -> 4 voters, ...".
+    """
     before, after = quorum["before"], quorum["after"]
     if before == after:
         return f"{_figures(before)}; unchanged"
@@ -92,8 +104,9 @@ def quorum_line(quorum: Object) -> str:
 
 
 def leader_line(step: Object, known: Collection[str]) -> str:
-    """Who leads etcd and whether that moves; "" where it is not known or there is no etcd to speak of.
+    """Return a line about etcd's leader and its change.
 
+    "" where it is not known or there is no etcd to speak of.
     Names that are not in `known` are placeholders of machines that have none yet.
     """
 
