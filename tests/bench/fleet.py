@@ -10,7 +10,7 @@ planned      every cluster observed and planned in one process, the store read o
 alone        clusters observed and planned one by one, as a pass of reconcile does in which nothing is to be done, each with what it reads of a
              store in which there are so many others
 inventory    the inventory plugin, with the clusters' machines as hosts and without
-reconcile    the playbook over a fleet in which nothing is to be done, `forks` wide; with the Kubernetes store where there is one
+playbooks    reconcile, plan, status and health_check over a fleet in which nothing is to be done, `forks` wide
 
 Seconds of the processor are the measure, those of the API server and its etcd apart, since other work on the machine doesn't change them
 much; the growth between the two sizes is what one more cluster costs.
@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -50,14 +51,18 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.view i
 Object = dict[str, t.Any]
 SIZES = (100, 1000)
 # Of the playbook, which takes seconds of the processor for each cluster; the larger one with more forks, too.
-PLAYED = (20, 100)
-FORKS = (5, 10)
+PLAYED = (100, 1000)
+FORKS = 5
+PLAYBOOKS = ("reconcile", "plan", "status", "health_check")
 # So many clusters of a fleet tell what one takes by itself.
 ALONE = 50
 # What is asked of the figures on two cores of a usual machine.
 BOUNDS = {
     "planned_1000_seconds": 60,
     "requests_of_a_pass": 10,
+    "playbook_processor_seconds_a_cluster": 0.2,
+    "playbook_1000_seconds": 600,
+    "playbook_kibibytes_for_one_more": 200,
     # The costs of one more cluster at 1,000, less those at 100, in parts of the latter.
     "growth_over_linear": 0.25,
 }
@@ -144,32 +149,46 @@ def inventory(folder: Path, count: int) -> Object:
     return {**total, "milliseconds_a_cluster": round(1000 * total["processor_seconds"] / count, 2)}
 
 
-def reconcile(folder: Path, count: int, forks: int) -> Object:
-    """The playbook over a fleet in which nothing is to be done: its processes' memory by kind, sampled while they live."""
-    words = ["ansible-playbook", "-i", "inventory.clusters.yml", "-e", "@variables.yml", "-f", str(forks)]
-    environment = {**os.environ, **json.loads((folder / "environment.json").read_text()), "ANSIBLE_NOCOLOR": "1"}
-    log = folder / "reconcile.log"
+def started(folder: Path, playbook: str, stream: t.TextIO) -> subprocess.Popen[bytes]:
+    """Start a playbook over the fleet."""
+    return subprocess.Popen(
+        [
+            "ansible-playbook",
+            "-i",
+            "inventory.clusters.yml",
+            "-e",
+            "@variables.yml",
+            "-f",
+            str(FORKS),
+            f"kubeadm.control_plane.{playbook}",
+        ],
+        cwd=folder,
+        env={**os.environ, **json.loads((folder / "environment.json").read_text()), "ANSIBLE_NOCOLOR": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=stream,
+        stderr=subprocess.STDOUT,
+    )
+
+
+def played(folder: Path, playbook: str, count: int) -> Object:
+    """A playbook over a fleet in which nothing is to be done: its processes' memory, sampled while they live."""
+    log = folder / f"{playbook}.log"
     main = peak = 0.0
     with log.open("w") as stream:
-        process = subprocess.Popen(
-            [*words, "kubeadm.control_plane.reconcile"],
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=stream,
-            stderr=subprocess.STDOUT,
-        )
+        process = started(folder, playbook, stream)
         while process.poll() is None:
             every = {pid: _proportional_mebibytes(pid) for pid in descendants(process.pid)}
             main, peak = max(main, every.get(process.pid, 0.0)), max(peak, sum(every.values()))
             time.sleep(0.5)
     text = log.read_text()
-    if process.returncode != 0 or text.count("changed=0") != count:
-        sys.exit(f"reconcile over {count} clusters failed:\n{text[-6000:]}")
+    if process.returncode != 0 or not re.search(
+        rf"^(.*: {count} with|{count} of {count} clusters have) nothing to do", text, re.M
+    ):
+        sys.exit(f"{playbook} over {count} clusters failed, or found something to do:\n{text[-6000:]}")
     seconds = cost(of_children=True)["processor_seconds"]
     return {
         "processor_seconds": seconds,
-        "processor_seconds_a_cluster": round(seconds / count, 2),
+        "processor_seconds_a_cluster": round(seconds / count, 3),
         "mebibytes_of_all_processes": round(peak, 1),
         "mebibytes_of_the_main_process": round(main, 1),
     }
@@ -216,13 +235,13 @@ class Fleet(FleetWorkspace):
                 self.write(name_of(number), recording.manifest_of(number))
 
 
-def figures_of(fleet: Fleet, planned_too: bool, forks: t.Sequence[int], log: str) -> Object:
-    """Everything of one fleet; the playbook for each number of forks."""
+def figures_of(fleet: Fleet, planned_too: bool, playbooks: t.Sequence[str], log: str) -> Object:
+    """Everything of one fleet."""
     parts: list[tuple[str, list[str], bool]] = []
     if planned_too:
         parts += [(part, [part], True) for part in ("planned", "rollout", "alone", "inventory")]
         parts += [("inventory_without_machines", ["inventory"], False)]
-    parts += [(f"reconcile_{each}_forks", ["reconcile", str(each)], False) for each in forks]
+    parts += [(f"playbook_{each}", ["playbook", each], False) for each in playbooks]
     found: Object = {}
     for key, (part, *more), machines in parts:
         fleet.inventory(machines=machines)
@@ -284,9 +303,7 @@ def everything(options: argparse.Namespace, folder: Path) -> Object:
     server = kubernetes(folder / "server") if "kubernetes" in options.stores else ""
     try:
         if "file" in options.stores:
-            # Once is enough: what the playbook does beside asking the store is the same.
-            played = [] if isinstance(server, ApiServer) else options.played
-            found["file_store"] = fleets_of(folder, recording, options.sizes, played, None)
+            found["file_store"] = fleets_of(folder, recording, options.sizes, options.played, None)
         if server:
             found["kubernetes_store"] = server
         if isinstance(server, ApiServer):
@@ -310,8 +327,12 @@ def fleets_of(
             there = count
             say(f"{count} clusters are in the API")
         fleet = Fleet(folder / f"{kind}-{count}", recording, count, server)
-        forks = FORKS[: 0 if count not in played else 1 if count != max(played) else None]
-        fleets[str(count)] = figures_of(fleet, count in sizes, forks, f"{kind} store")
+        if count in played:
+            # What was recorded is older or younger than it was: the first run writes that down.
+            with (fleet.folder / "settled.log").open("w") as stream:
+                started(fleet.folder, "reconcile", stream).wait()
+        playbooks = PLAYBOOKS if count in played else ()
+        fleets[str(count)] = figures_of(fleet, count in sizes, playbooks, f"{kind} store")
     return {**fleets, "growth": growth(fleets)}
 
 
@@ -319,8 +340,8 @@ def within(folder: Path, part: str, count: int, *more: str) -> Object:
     """One part, in a process of its own."""
     if part == "inventory":
         return inventory(folder, count)
-    if part == "reconcile":
-        return reconcile(folder, count, int(more[0]))
+    if part == "playbook":
+        return played(folder, more[0], count)
     caller = Replayed.over(folder / "replayed")
     options = json.loads((folder / "store.json").read_text())
     return alone(options, caller, count) if part == "alone" else planned(options, caller, count, part == "rollout")
