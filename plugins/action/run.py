@@ -10,7 +10,6 @@ import os
 import typing as t
 
 from ansible import constants as C
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ..module_utils.common import settings
 from ..module_utils.common.errors import ManifestError
@@ -48,6 +47,7 @@ class ActionModule(ApplyingAction):
         "error": {"type": "str", "default": ""},
         "decision": {"type": "dict", "default": {}},
         "hosts": {"type": "list", "elements": "str", "default": []},
+        "settled": {"type": "int", "default": 0},
     }
 
     def ends(self, arguments: t.Mapping[str, t.Any]) -> bool:
@@ -118,10 +118,7 @@ class ActionModule(ApplyingAction):
         """
         if not entry_point:
             return
-        found = self._loader.load_from_file(role_variables.ARGUMENT_SPECS)
-        spec = found["argument_specs"][entry_point]["options"]
-        given = self._templar.template({name: self._task_vars[name] for name in spec if name in self._task_vars})
-        problems = ArgumentSpecValidator(spec).validate(given, validate_role_argument_spec=True).error_messages
+        problems = role_variables.argument_problems(self._loader, self._templar, self._task_vars, entry_point)
         if problems:
             raise ControlPlaneFailure("\n".join(["Validation of arguments failed:", *problems]))
 
@@ -133,7 +130,7 @@ class ActionModule(ApplyingAction):
             released = self.open_locks(arguments).release_own(arguments["namespace"], arguments["cluster"])
         result: dict[str, t.Any] = {"changed": False, "released": released}
         reached = bool(error or started.get("begun") or started.get("held_by"))
-        if len(arguments["hosts"]) > 1 and reached:
+        if len(arguments["hosts"]) + arguments["settled"] > 1 and reached:
             result.update(self._sum_up({**arguments, "error": error or str(problem or "")}))
         if problem is not None and not error:
             raise problem
@@ -168,8 +165,9 @@ class ActionModule(ApplyingAction):
             self.display.warning(f"the summary of this run can't be made: {error}")
             return result
         if found is not None:
-            self.display.display("\n" + run_outcomes.summary_text(arguments["playbook"], found) + "\n")
-            result["summary"] = run_outcomes.counts(found)
+            settled = arguments["settled"]
+            self.display.display("\n" + run_outcomes.summary_text(arguments["playbook"], found, settled) + "\n")
+            result["summary"] = run_outcomes.counts(found, settled)
         return result
 
     def _outcome(self, arguments: dict[str, t.Any]) -> run_outcomes.Outcome:

@@ -113,6 +113,11 @@ options:
     elements: str
     default: []
     version_added: 0.10.0
+  settled:
+    description: With O(state=absent), how many more clusters M(kubeadm.control_plane.fleet_info) has found with nothing to do; the summary counts them.
+    type: int
+    default: 0
+    version_added: 0.10.0
 extends_documentation_fragment:
   - kubeadm.control_plane._cluster
   - kubeadm.control_plane._store

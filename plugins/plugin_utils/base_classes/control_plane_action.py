@@ -60,6 +60,8 @@ class ControlPlaneAction(ActionBase):
     ONE_VIEW: t.ClassVar[bool] = False
     # Whether it ends a run: what the run was refused for is no reason not to say it, and to release the lock.
     ENDS: t.ClassVar[bool] = False
+    # Whether its connections to machines are kept for further calls, of this task and of those that follow.
+    SHARED_CONNECTIONS: t.ClassVar[bool] = True
     # For how long it asks a store's API that doesn't answer.
     PATIENCE_SECONDS: float = settings.STORE_PATIENCE_SECONDS
     TRANSFERS_FILES = False
@@ -219,7 +221,9 @@ class ControlPlaneAction(ActionBase):
         objects.ask_for_secrets()
         key = objects.ssh_private_key()
         key_file = KeyFile(key, folder) if key is not None else None
-        return MachineCaller(self, self._task_vars, folder, key_file, self.fence(arguments))
+        return MachineCaller(
+            self, self._task_vars, folder, key_file, self.fence(arguments), shared=self.SHARED_CONNECTIONS
+        )
 
     def note(self, change: str) -> None:
         """Record a change of this run for the journal.

@@ -99,7 +99,7 @@ def is_cluster(variables: t.Mapping[str, t.Any]) -> bool:
 
 
 def connection_variables(
-    machine: Machine, hostvars: t.Mapping[str, t.Any], key_directory: str, key_path: str = ""
+    machine: Machine, hostvars: t.Mapping[str, t.Any], key_directory: str, key_path: str = "", shared: bool = True
 ) -> dict[str, t.Any]:
     """Return the ``ansible_*`` variables that reach a machine.
 
@@ -108,6 +108,7 @@ def connection_variables(
         hostvars: the inventory's variables by host name, templated.
         key_directory: an existing private folder; ``known_hosts`` files are written to it.
         key_path: the private key's file; by default ``ssh_key`` in that folder.
+        shared: whether a recorded connection is kept for further calls; an inventory host's own settings say that of it.
 
     Raises:
         UnusableConnection: the store has no address or no host key of the machine, or a value that ssh could take for an option.
@@ -138,7 +139,7 @@ def connection_variables(
             ansible_user=machine.connection.get("user", recorded_connection.DEFAULT_USER),
             ansible_ssh_private_key_file=key_path or os.path.join(key_directory, "ssh_key"),
             # Not among the common arguments: Ansible puts its own "StrictHostKeyChecking=no" before those.
-            ansible_ssh_args=recorded_connection.ssh_arguments(machine.name, machine.connection, key_directory),
+            ansible_ssh_args=recorded_connection.ssh_arguments(machine.name, machine.connection, key_directory, shared),
             ansible_ssh_common_args="-o IdentitiesOnly=yes",
             # A new machine may get a dead one's address: its multiplexed connection must not be taken for the new one.
             ansible_control_path=f"%(directory)s/kcp-{_short_hash(key_directory, machine.name)}",
@@ -168,12 +169,14 @@ class MachineCaller:
         key_directory: str,
         key: t.Optional[KeyFile] = None,
         fence: t.Optional[Fence] = None,
+        shared: bool = True,
     ) -> None:
         self._action = action
         self._task_vars = task_vars
         self._key_directory = key_directory
         self._key = key
         self._fence = fence
+        self._shared = shared
         # Machines on which a call has not ended in its time, with what was said of that: none of them is waited for twice.
         self._hung: dict[str, str] = {}
 
@@ -263,7 +266,7 @@ class MachineCaller:
         Raises as :func:`connection_variables` does.
         """
         path = self._key.path if self._key is not None else ""
-        return connection_variables(machine, self._task_vars["hostvars"], self._key_directory, path)
+        return connection_variables(machine, self._task_vars["hostvars"], self._key_directory, path, self._shared)
 
     def _call_variables(self, variables: dict[str, t.Any]) -> dict[str, t.Any]:
         # The play's host is a cluster with connection local; none of its connection variables may leak to a machine.

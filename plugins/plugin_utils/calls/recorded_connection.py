@@ -24,7 +24,9 @@ _HOST_KEY = re.compile(r"[a-z0-9][A-Za-z0-9@.-]* [A-Za-z0-9+/]+=*( [^\x00-\x1f\x
 DEFAULT_PORT = 22
 DEFAULT_USER = "root"
 # Alive checks bound how long a call hangs on a machine that lost power to 15 s.
-SSH_ARGUMENTS = "-o ControlMaster=auto -o ControlPersist=30s -o ServerAliveInterval=5 -o ServerAliveCountMax=3"
+SSH_ARGUMENTS = "-o ServerAliveInterval=5 -o ServerAliveCountMax=3"
+# Kept for the calls that follow.
+SHARED = "-o ControlMaster=auto -o ControlPersist=30s"
 
 
 class UnusableConnection(AnsibleError):
@@ -91,7 +93,7 @@ def check(machine: str, connection: t.Mapping[str, t.Any]) -> None:
         )
 
 
-def ssh_arguments(machine: str, connection: t.Mapping[str, t.Any], key_directory: str) -> str:
+def ssh_arguments(machine: str, connection: t.Mapping[str, t.Any], key_directory: str, shared: bool = True) -> str:
     """Return the options that come first on ssh's command line.
 
     The first value of an option is the one that holds.
@@ -103,6 +105,7 @@ def ssh_arguments(machine: str, connection: t.Mapping[str, t.Any], key_directory
         machine: the machine's name, under which its keys are looked up.
         connection: a connection that :func:`check` accepts.
         key_directory: an existing private folder.
+        shared: whether the connection is kept for further calls, by a process of its own.
     """
     path = os.path.join(key_directory, f"known_hosts_{machine}")
     text = "".join(f"{machine} {' '.join(str(key).split()[:2])}\n" for key in connection["hostKeys"])
@@ -121,4 +124,5 @@ def ssh_arguments(machine: str, connection: t.Mapping[str, t.Any], key_directory
         "VerifyHostKeyDNS": "no",
         "NoHostAuthenticationForLocalhost": "no",
     }
-    return " ".join([*(f"-o {shlex.quote(f'{name}={value}')}" for name, value in options.items()), SSH_ARGUMENTS])
+    quoted = [f"-o {shlex.quote(f'{name}={value}')}" for name, value in options.items()]
+    return " ".join([*quoted, *([SHARED] if shared else []), SSH_ARGUMENTS])

@@ -16,7 +16,10 @@ import os
 import typing as t
 from pathlib import Path
 
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.action import ActionBase
+from ansible.template import Templar
 
 # What a user may set: options of the roles' entry points, and variables of the playbooks.
 SETTINGS = frozenset(
@@ -102,6 +105,7 @@ INTERNAL = frozenset(
         "control_plane_endpoint",
         "control_plane_entry_point",
         "control_plane_failure",
+        "control_plane_glance",
         "control_plane_health_check",
         "control_plane_hosts",
         "control_plane_infrastructure",
@@ -124,6 +128,7 @@ INTERNAL = frozenset(
         "control_plane_removal",
         "control_plane_restore",
         "control_plane_said",
+        "control_plane_settled",
         "control_plane_skip_if_held",
         "control_plane_status",
         "control_plane_step_limit",
@@ -162,6 +167,8 @@ _BEGINNINGS, _WORDS = ("c", "m", COMMON_PREFIX), ("plan", "inventory", "nspawn")
 _COLLECTION = str(Path(__file__).absolute().parents[3])
 ARGUMENT_SPECS = os.path.join(_COLLECTION, "roles", "control_plane", "meta", "argument_specs.yml")
 _FOLDERS = tuple(os.path.join(_COLLECTION, each, "") for each in ("roles", "playbooks"))
+# Of the role's entry points, by process: each time that Ansible's loader is asked it copies all of them.
+_specs: dict[str, t.Any] = {}
 _NEAR, _SAME_BUT_FOR_A_LETTER = 0.75, 0.88
 
 
@@ -179,6 +186,24 @@ def problem(action: ActionBase, variables: t.Mapping[str, t.Any]) -> str:
     own = variables.get(OWN)
     found = refused(variables, action._templar.template(own) or () if own else ())
     return message(found) if found else ""
+
+
+def argument_problems(
+    loader: DataLoader, templar: Templar, variables: t.Mapping[str, t.Any], entry_point: str
+) -> list[str]:
+    """Return how variables break the argument specification of the role control_plane.
+
+    Args:
+        loader: reads the specification.
+        templar: templates the variables.
+        variables: those of a cluster's host.
+        entry_point: the role's entry point, as its argument_specs.yml names it.
+    """
+    if not _specs:
+        _specs.update(loader.load_from_file(ARGUMENT_SPECS)["argument_specs"])
+    spec = _specs[entry_point]["options"]
+    given = templar.template({name: variables[name] for name in spec if name in variables})
+    return list(ArgumentSpecValidator(spec).validate(given, validate_role_argument_spec=True).error_messages)
 
 
 def refused(names: t.Iterable[str], own: t.Collection[str]) -> dict[str, str]:

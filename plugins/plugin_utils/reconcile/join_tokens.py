@@ -56,16 +56,25 @@ def delete_used(objects: ClusterObjects, caller: Caller) -> None:
     One that no machine can delete is forgotten: it expires by itself within minutes. Nothing is done while the
     cluster is paused or deleted.
     """
+    for name, token_id in used(objects).items():
+        _call_one(objects, caller, {"state": "absent", "token_id": token_id})
+        objects.kubeadm_configs[name] = objects.store.modify(KUBEADM_CONFIG, objects.namespace, name, _forget)
+
+
+def used(objects: ClusterObjects) -> dict[str, str]:
+    """Return the token IDs of machines that have joined, by machine.
+
+    None of a paused or deleted cluster.
+    """
     if objects.paused or objects.going:
-        return
+        return {}
+    found = {}
     for machine in objects.bootstrapped_machines():
         name = str(machine["metadata"]["name"])
         annotations = (objects.kubeadm_configs.get(name) or {}).get("metadata", {}).get("annotations") or {}
-        token_id = annotations.get(BOOTSTRAP_TOKEN_ANNOTATION)
-        if not token_id:
-            continue
-        _call_one(objects, caller, {"state": "absent", "token_id": token_id})
-        objects.kubeadm_configs[name] = objects.store.modify(KUBEADM_CONFIG, objects.namespace, name, _forget)
+        if annotations.get(BOOTSTRAP_TOKEN_ANNOTATION):
+            found[name] = str(annotations[BOOTSTRAP_TOKEN_ANNOTATION])
+    return found
 
 
 def _call_one(objects: ClusterObjects, caller: Caller, call: dict[str, t.Any]) -> t.Optional[list[str]]:

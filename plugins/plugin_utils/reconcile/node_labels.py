@@ -39,15 +39,7 @@ def sync(objects: ClusterObjects, caller: Caller, snapshot: Object) -> list[str]
         caller: reaches the machines.
         snapshot: what was observed of the Nodes.
     """
-    if objects.paused or objects.going:
-        return []
-    nodes = {str(each["name"]): each for each in (snapshot.get("workload") or {}).get("nodes") or ()}
-    wanted = {}
-    for machine in objects.machines:
-        name = str(((machine.get("status") or {}).get("nodeRef") or {}).get("name") or "")
-        labels = managed(machine["metadata"].get("labels") or {})
-        if name in nodes and not machine["metadata"].get("deletionTimestamp") and patch(labels, nodes[name]):
-            wanted[_path(name)] = labels
+    wanted = differing(objects, snapshot)
     if not wanted:
         return []
     found = _ask(objects, caller, {"read": [{"path": path, "keep": list(_KEEP)} for path in sorted(wanted)]})
@@ -62,6 +54,23 @@ def sync(objects: ClusterObjects, caller: Caller, snapshot: Object) -> list[str]
             told.append(f"labels of Node {node['metadata']['name']}: {', '.join(sorted(change['metadata']['labels']))}")
     done = _ask(objects, caller, {"write": writes}) if writes else None
     return told[: int((done or {}).get("written") or 0)]
+
+
+def differing(objects: ClusterObjects, snapshot: Object) -> dict[str, dict[str, str]]:
+    """Return the labels of Machines whose observed Node differs.
+
+    They are by the Node's path in the API; none of a paused or deleted cluster.
+    """
+    if objects.paused or objects.going:
+        return {}
+    nodes = {str(each["name"]): each for each in (snapshot.get("workload") or {}).get("nodes") or ()}
+    wanted = {}
+    for machine in objects.machines:
+        name = str(((machine.get("status") or {}).get("nodeRef") or {}).get("name") or "")
+        labels = managed(machine["metadata"].get("labels") or {})
+        if name in nodes and not machine["metadata"].get("deletionTimestamp") and patch(labels, nodes[name]):
+            wanted[_path(name)] = labels
+    return wanted
 
 
 def managed(labels: t.Mapping[str, str]) -> dict[str, str]:

@@ -82,13 +82,19 @@ class Outcomes:
             return {"result": NOT_REACHED, "message": ""}
 
 
-def summary_text(playbook: str, outcomes: t.Mapping[str, Outcome]) -> str:
-    """Return the summary: counts of outcomes and a line per notable cluster."""
+def summary_text(playbook: str, outcomes: t.Mapping[str, Outcome], settled: int = 0) -> str:
+    """Return the summary: counts of outcomes and a line per notable cluster.
+
+    ``settled`` is the number of clusters that were found with nothing to do at a glance, and are not among the outcomes.
+    """
     by_result: dict[str, list[str]] = {}
     for host, outcome in outcomes.items():
         by_result.setdefault(outcome["result"], []).append(host)
-    counts = [f"{len(by_result[each])} {TITLES[each]}" for each in (*reversed(ORDER), NOTHING) if each in by_result]
-    lines = [f"SUMMARY of {playbook}: {len(outcomes)} clusters: {', '.join(counts)}"]
+    numbers = {each: len(hosts) for each, hosts in by_result.items()}
+    if settled:
+        numbers[NOTHING] = numbers.get(NOTHING, 0) + settled
+    told_counts = [f"{numbers[each]} {TITLES[each]}" for each in (*reversed(ORDER), NOTHING) if each in numbers]
+    lines = [f"SUMMARY of {playbook}: {len(outcomes) + settled} clusters: {', '.join(told_counts)}"]
     told = [(each, host) for each in ORDER for host in sorted(by_result.get(each, []))]
     width = max((len(host) for _each, host in told), default=0)
     title = max((len(TITLES[each]) for each, _host in told), default=0)
@@ -99,9 +105,12 @@ def summary_text(playbook: str, outcomes: t.Mapping[str, Outcome]) -> str:
     return block(lines)
 
 
-def counts(outcomes: t.Mapping[str, Outcome]) -> dict[str, int]:
-    """Return the count of clusters by result, without results that none had."""
-    found: dict[str, int] = {}
+def counts(outcomes: t.Mapping[str, Outcome], settled: int = 0) -> dict[str, int]:
+    """Return the count of clusters by result, without results that none had.
+
+    ``settled`` is as of :func:`summary_text`.
+    """
+    found: dict[str, int] = {NOTHING: settled} if settled else {}
     for outcome in outcomes.values():
         found[outcome["result"].replace(" ", "_")] = found.get(outcome["result"].replace(" ", "_"), 0) + 1
     return found

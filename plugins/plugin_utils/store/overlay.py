@@ -112,6 +112,15 @@ class OverlayStore(Store):
         self._written[(kind_ref, namespace, name)] = None
         return None
 
+    def changes(self) -> t.Sequence[tuple[t.Optional[Object], t.Optional[Object]]]:
+        """Return each object that a write in memory changes, before and after.
+
+        None stands for one that is not there.
+        """
+        there = self._base.get if self._base is not None else lambda *_key: None
+        both = [(there(*key), copy.deepcopy(written)) for key, written in self._written.items()]
+        return [(before, after) for before, after in both if before != after]
+
     @staticmethod
     def _key(obj: Object) -> tuple[KindRef, str, str]:
         return kind_ref_of(obj), str(obj["metadata"]["namespace"]), str(obj["metadata"]["name"])

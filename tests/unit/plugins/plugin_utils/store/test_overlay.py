@@ -55,6 +55,22 @@ def test_writes_are_seen_and_reach_no_file(base: FileStore, tmp_path: Path) -> N
     assert files(tmp_path) == before
 
 
+def test_what_writes_change(base: FileStore) -> None:
+    """Before and after; a write of what is there changes nothing."""
+    overlay = OverlayStore(base, NOW)
+    overlay.modify(KIND, "default", "old", lambda stored: stored["spec"].update(paused=False))
+    assert overlay.changes() == []
+    overlay.modify(KIND, "default", "old", lambda stored: stored["spec"].update(paused=True))
+    new = overlay.create(cluster("new"))
+    (before, after), (nothing, created) = overlay.changes()
+    assert before == base.get(KIND, "default", "old") and after == {**(before or {}), "spec": {"paused": True}}
+    assert nothing is None and created == new
+    overlay.delete(KIND, "default", "old")
+    overlay.delete(KIND, "default", "new")
+    assert overlay.changes() == [(before, None)]
+    assert OverlayStore(None, NOW).changes() == []
+
+
 def test_labels_select(base: FileStore) -> None:
     """Labels select among both stores' objects."""
     overlay = OverlayStore(base, NOW)

@@ -1,0 +1,108 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Selected clusters, and those that a playbook has something to do with."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible import context
+from ansible.plugins.action import ActionBase
+
+from ..module_utils.common import settings
+from ..module_utils.common.legible import block, one_line, readable
+from ..plugin_utils.calls.machine_connection import CLUSTERS_GROUP
+from ..plugin_utils.calls.screen import Screen
+from ..plugin_utils.processes.forked import spread
+from ..plugin_utils.reconcile import run_outcomes
+from ..plugin_utils.reconcile.glance import ENTRY_POINTS, UNCHECKED, Glance
+
+NO_CLUSTER = f"""\
+No cluster is selected, so nothing was done. The playbooks of kubeadm.control_plane run on clusters, the hosts of the group \
+{CLUSTERS_GROUP}, which an inventory file of the plugin kubeadm.control_plane.clusters makes from manifests and store. \
+Give that inventory with -i, and limit with names of clusters, not of machines"""
+# A pattern of hosts that fits none, without a warning.
+NOBODY = f"{CLUSTERS_GROUP}:!{CLUSTERS_GROUP}"
+# Those that sum up what became of each cluster.
+SUMMED_UP = ("reconcile", "health_check")
+SHOWN_HOSTS = 12
+
+
+class ActionModule(ActionBase):
+    """Action plugin of the module kubeadm.control_plane.fleet_info; see its documentation."""
+
+    TRANSFERS_FILES = False
+    _supports_check_mode = True
+    _requires_connection = False
+
+    def run(self, tmp: t.Optional[str] = None, task_vars: t.Optional[dict[str, t.Any]] = None) -> dict[str, t.Any]:
+        """Fail without a cluster; look at several at a glance."""
+        result = dict(super().run(tmp, task_vars))
+        _checked, arguments = self.validate_argument_spec(
+            argument_spec={"playbook": {"type": "str", "default": "", "choices": ["", *ENTRY_POINTS]}}
+        )
+        variables = task_vars or {}
+        known = [str(each) for each in (variables.get("groups") or {}).get(CLUSTERS_GROUP) or ()]
+        selected = {str(each) for each in variables.get("ansible_play_hosts_all") or ()}
+        hosts = [each for each in known if each in selected]
+        if not hosts:
+            return readable(
+                {**result, "failed": True, "msg": f"{NO_CLUSTER} (clusters here: {', '.join(known) or 'none'})."}
+            )
+        settled: dict[str, str] = {}
+        if arguments["playbook"] and len(hosts) > 1:
+            settled = self._glance(arguments["playbook"], hosts, variables["hostvars"])
+            Screen().display(_shown(arguments["playbook"], hosts, settled))
+        left = [each for each in hosts if each not in settled]
+        facts = {
+            "fleet_hosts": CLUSTERS_GROUP if not settled else left or NOBODY,
+            "fleet_settled": len(settled),
+        }
+        told = {"clusters": len(hosts), "settled": sorted(settled), "ansible_facts": facts}
+        return readable({**result, "changed": False, **told})
+
+    def _glance(self, playbook: str, hosts: t.Sequence[str], hostvars: t.Any) -> dict[str, str]:
+        """Return a line for each cluster with nothing to do, by host."""
+        # Neighbours share what is read of their namespace.
+        ordered = sorted(hosts, key=lambda each: (str(hostvars.raw_get(each).get("control_plane_namespace")), each))
+        glance = Glance(
+            self._task, self._connection, self._play_context, self._loader, self._templar, self._shared_loader_obj
+        )
+        glance.begin(hostvars)
+
+        def look(number: int) -> str:
+            return glance.settled(playbook, ordered[number])
+
+        found: dict[str, str] = {}
+        seen = 0
+        for each in spread(look, len(ordered), int(context.CLIARGS.get("forks") or 1), settings.PROGRESS_SECONDS):
+            if each is None:
+                Screen().display(f"  {seen} of {len(ordered)} clusters have been looked at")
+                continue
+            seen += 1
+            if each[1]:
+                found[ordered[each[0]]] = one_line(each[1])
+        return found
+
+
+def _shown(playbook: str, hosts: t.Sequence[str], settled: t.Mapping[str, str]) -> str:
+    """Return what a glance found, as lines."""
+    left = [each for each in hosts if each not in settled]
+    unchecked = [each for each in hosts if settled.get(each) == UNCHECKED]
+    lines = [f"{len(settled)} of {len(hosts)} clusters have nothing to do"]
+    if not left and playbook in SUMMED_UP:
+        lines = [run_outcomes.summary_text(playbook, {}, len(settled))]
+    if playbook == "status":
+        width = max(map(len, settled), default=0)
+        lines += [f"  {host:<{width}}  {text}" for host, text in sorted(settled.items())]
+    if unchecked:
+        lines.append(f"  {UNCHECKED}: {_listed(unchecked)}")
+    if left and settled:
+        lines.append(f"  looked at one by one now: {_listed(left)}")
+    return block(["", *lines])
+
+
+def _listed(hosts: t.Sequence[str]) -> str:
+    more = f" and {len(hosts) - SHOWN_HOSTS} more" if len(hosts) > SHOWN_HOSTS else ""
+    return f"{', '.join(hosts[:SHOWN_HOSTS])}{more}"

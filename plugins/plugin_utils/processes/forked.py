@@ -1,0 +1,94 @@
+# Copyright: (c) 2026, kubeadm.control_plane contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Work on many items, spread over a few forked processes.
+
+No pool of the standard library: its processes outlive a parent that is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import select
+import typing as t
+
+# A write of so many bytes to a pipe is one piece, whoever else writes (pipe(7), PIPE_BUF).
+MOST_BYTES = 4096
+
+Work = t.Callable[[int], str]
+
+
+def spread(work: Work, count: int, processes: int, pause_seconds: float) -> t.Iterator[t.Optional[tuple[int, str]]]:
+    """Yield each item's number and text, as they come.
+
+    None is yielded where nothing came for a while. The first item is worked on in this process, so that the others find what it has
+    read; then each process has neighbouring items. An item is missing where its work raised an error, or where its process ended before.
+
+    Args:
+        work: returns the text of an item, of at most MOST_BYTES.
+        count: how many items there are; they are numbered from 0.
+        processes: at most so many processes beside this one.
+        pause_seconds: after so many seconds without an item, None is yielded.
+    """
+    text = _text(work, 0) if count else None
+    if text is not None:
+        yield 0, text
+    # What was read so far stays shared memory: a collection in each process would write to all of it.
+    gc.freeze()
+    reader, writer = os.pipe()
+    children = []
+    share = -(-(count - 1) // max(1, min(processes, count - 1)))
+    try:
+        for first in range(1, count, max(1, share)):
+            child = os.fork()
+            if child == 0:
+                os.close(reader)
+                _do(work, range(first, min(first + share, count)), writer)
+            children.append(child)
+        os.close(writer)
+        writer = -1
+        yield from _read(reader, pause_seconds)
+    finally:
+        # A process that nobody reads from any more ends with its next item.
+        os.close(reader)
+        if writer >= 0:
+            os.close(writer)
+        for child in children:
+            os.waitpid(child, 0)
+        gc.unfreeze()
+
+
+def _text(work: Work, number: int) -> t.Optional[str]:
+    # Whatever is wrong with one item is not the others' concern.
+    with contextlib.suppress(Exception):
+        return work(number)
+    return None
+
+
+def _do(work: Work, numbers: t.Iterable[int], writer: int) -> t.NoReturn:
+    """Work on the items of one process, and end it."""
+    try:
+        for number in numbers:
+            text = _text(work, number)
+            if text is not None:
+                line = f"{number} {text}".encode("utf-8", "replace").replace(b"\n", b" ")
+                os.write(writer, line[: MOST_BYTES - 1] + b"\n")
+    finally:
+        os._exit(0)
+
+
+def _read(reader: int, pause_seconds: float) -> t.Iterator[t.Optional[tuple[int, str]]]:
+    rest = b""
+    while True:
+        if not select.select([reader], [], [], pause_seconds)[0]:
+            yield None
+            continue
+        found = os.read(reader, 65536)
+        if not found:
+            return
+        *lines, rest = (rest + found).split(b"\n")
+        for line in lines:
+            number, _space, text = line.partition(b" ")
+            yield int(number), text.decode("utf-8", "replace")
