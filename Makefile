@@ -86,6 +86,10 @@ changelog: ready ## Write CHANGELOG.md for the version in galaxy.yml
 bench: ready ## What decisions and fleets cost; plain kubeadm against reconcile on the same machines, as JSON (root; about 25 minutes)
 	@$(TOOLS)/bench.sh
 
+.PHONY: profile
+profile: ready ## Where the time of a creation, a scale-up, a run with nothing to do and a fleet goes (root; 5 minutes); PROFILE="--json"
+	@$(TOOLS)/bench.sh --profile $(PROFILE)
+
 .PHONY: chaos
 chaos: ready ## Random kills, power cuts and partitions, for CHAOS_SECONDS (an hour), from CHAOS_SEED (root)
 	@$(TOOLS)/chaos.sh

@@ -8,6 +8,7 @@
 #   bench.sh --short               no scaling and no rollout
 #   bench.sh --decisions [--json]  only what decisions and plans cost; that needs no root
 #   bench.sh --fleet [options]     only what fleets cost, of up to 1,000 clusters; that needs no root (--help)
+#   bench.sh --profile [options]   where the time of runs goes, as tables; --only-fleet of it needs no root (--help)
 
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -20,6 +21,10 @@ fi
 if [ "${1:-}" = --fleet ]; then
   shift
   exec python "$INSTALLED/tests/bench/fleet.py" "$@"
+fi
+if [ "${1:-}" = --profile ]; then
+  shift
+  exec python "$INSTALLED/tests/bench/run_profile.py" "$@"
 fi
 [ "$(id -u)" -eq 0 ] || die "the benchmark needs root: it makes machines, a network bridge and mounts"
 exec python "$INSTALLED/tests/bench/bench.py" "$@"
