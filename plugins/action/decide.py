@@ -10,7 +10,7 @@ import typing as t
 from ..module_utils.common.values import now_rfc3339
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
-from ..plugin_utils.decision import names, text
+from ..plugin_utils.decision import decision_text, terms
 from ..plugin_utils.decision.decide import decide
 from ..plugin_utils.decision.plan.document import acting_steps, make_plan
 from ..plugin_utils.decision.plan.follow import Position
@@ -18,7 +18,7 @@ from ..plugin_utils.decision.plan.text import plan_text
 from ..plugin_utils.decision.removal import whole_control_plane
 from ..plugin_utils.decision.removal.left_behind import LEFT_BEHIND
 from ..plugin_utils.decision.snapshot.public import public_snapshot
-from ..plugin_utils.decision.snapshot.view import check_snapshot
+from ..plugin_utils.decision.snapshot.typed_snapshot import check_snapshot
 from ..plugin_utils.move import export
 from ..plugin_utils.objects.manifest.cluster import read_cluster
 from ..plugin_utils.observe import certificate_expiry
@@ -130,7 +130,7 @@ class ActionModule(ControlPlaneAction):
                 return seen
             if not seen.acts:
                 self._tidy_up(seen)
-            if seen.action != names.WAIT:
+            if seen.action != terms.WAIT:
                 if not seen.acts or edits == EDITS or not self._edited(seen.objects, this.arguments):
                     return seen
                 edits += 1
@@ -141,11 +141,11 @@ class ActionModule(ControlPlaneAction):
             write_status(seen.objects, seen.decision, seen.snapshot["now"], begins=False)
             if waiting is None:
                 waiting = self.waiting(seen.objects.name, this.arguments["wait_timeout"])
-                self.progress(seen.objects.name, text.describe(seen.decision))
-            if not waiting.again(text.describe(seen.decision), PAUSE_SECONDS):
+                self.progress(seen.objects.name, decision_text.describe(seen.decision))
+            if not waiting.again(decision_text.describe(seen.decision), PAUSE_SECONDS):
                 raise ControlPlaneFailure(
-                    f"waited {waiting.elapsed:.0f} s and it has not come: {text.describe(seen.decision)}. Nothing was changed meanwhile. "
-                    f"{text.way_out(seen.decision)}Look at what it waits for (playbook kubeadm.control_plane.status) and run reconcile again.",
+                    f"waited {waiting.elapsed:.0f} s and it has not come: {decision_text.describe(seen.decision)}. Nothing was changed meanwhile. "
+                    f"{decision_text.way_out(seen.decision)}Look at what it waits for (playbook kubeadm.control_plane.status) and run reconcile again.",
                     decision=_public(seen.decision),
                 )
 
@@ -162,7 +162,7 @@ class ActionModule(ControlPlaneAction):
         decision = decide(snapshot)
         if this.glance and objects.all_machines and not is_settled(decision):
             return None
-        if decision["action"] not in names.ENDINGS and not self.check_mode and add_detached(objects, snapshot):
+        if decision["action"] not in terms.ENDINGS and not self.check_mode and add_detached(objects, snapshot):
             decision = decide(snapshot)
         if (not this.begun or makes_another(decision)) and look_beforehand(
             self, this.arguments, objects, caller, snapshot, whole=self.check_mode
@@ -260,7 +260,7 @@ class ActionModule(ControlPlaneAction):
         Without a step: why there is none.
         """
         objects, decision = seen.objects, seen.decision
-        said = text.describe(decision)
+        said = decision_text.describe(decision)
         if not opening.export_directory(this.arguments["store"]) and opening.keeps_itself(
             objects.store, objects.cluster
         ):
@@ -275,7 +275,7 @@ class ActionModule(ControlPlaneAction):
         step = place.step if place is not None else None
         if this.plan is not None and step is not None:
             decision, ahead = with_fixed_names(this.plan, step, decision)
-            said = f"step {step['step']} of {len(this.plan.document['steps'])}: {text.describe(decision)}"
+            said = f"step {step['step']} of {len(this.plan.document['steps'])}: {decision_text.describe(decision)}"
         self.progress(objects.name, said)
         target = decision.get("target") or {}
         this.journal.intent(
@@ -296,15 +296,15 @@ class ActionModule(ControlPlaneAction):
         """Return why no step follows; fail where that needs somebody."""
         objects, decision = seen.objects, seen.decision
         events.record_decision(objects, decision, said)
-        if seen.action == names.NONE and _is_deleted(decision):
+        if seen.action == terms.NONE and _is_deleted(decision):
             for change in cluster.delete_marked(objects):
                 self.note(change)
-        if seen.action == names.BLOCKED:
+        if seen.action == terms.BLOCKED:
             raise ControlPlaneFailure(f"{objects.title} is blocked: {said}", decision=_public(decision))
         for each in decision["reasons"]:
             if each["reason"] == LEFT_BEHIND:
                 self.progress(objects.name, each["message"])
-        if seen.action == names.POSTPONED or decision["reasons"][0]["reason"] == "Paused":
+        if seen.action == terms.POSTPONED or decision["reasons"][0]["reason"] == "Paused":
             # A run that ends well and did nothing of what the manifest wishes must say so.
             self.progress(objects.name, said)
         return _result(decision, said)
@@ -320,7 +320,7 @@ class ActionModule(ControlPlaneAction):
 
     def _plan_ended(self, seen: Seen, plan: planning.FollowedPlan) -> dict[str, t.Any]:
         said = (
-            f"the plan {plan.file} has no step left. What would follow now is not part of it: {text.describe(seen.decision)}. "
+            f"the plan {plan.file} has no step left. What would follow now is not part of it: {decision_text.describe(seen.decision)}. "
             "Make a new plan for that, or reconcile without one."
         )
         self.progress(seen.objects.name, said)
@@ -332,8 +332,8 @@ class ActionModule(ControlPlaneAction):
         self.display.display("\n" + plan_text(document))
         if plan is not None:
             plan.where(seen.objects, seen.snapshot, seen.decision)
-        said = text.describe(seen.decision)
-        if seen.action == names.BLOCKED:
+        said = decision_text.describe(seen.decision)
+        if seen.action == terms.BLOCKED:
             raise ControlPlaneFailure(f"{seen.objects.title} is blocked: {said}", decision=_public(seen.decision))
         return {
             **_result(seen.decision, said),

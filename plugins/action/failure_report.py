@@ -11,7 +11,7 @@ import typing as t
 from ..module_utils.common.legible import block, lines
 from ..module_utils.common.redact import redact
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
-from ..plugin_utils.decision import names
+from ..plugin_utils.decision import terms
 from ..plugin_utils.objects import advice
 from ..plugin_utils.records import events
 from ..plugin_utils.records.journal_entries import changes_of, close_intents, open_intents_of
@@ -76,7 +76,7 @@ class ActionModule(ControlPlaneAction):
                 if not self.check_mode:
                     close_intents(journal, arguments["run"], "failed", first)
                     self._explain(arguments, last, first)
-                instead = self._another(arguments) if last["action"] in (names.INITIALIZE, names.JOIN) else ""
+                instead = self._another(arguments) if last["action"] in (terms.INITIALIZE, terms.JOIN) else ""
         except StoreError as broken:
             # The store itself may be what failed; its own message is then the error that is shown.
             safe = f"The journal could not be read or written ({broken})."

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import typing as t
 
-from ..plugin_utils.decision import names
+from ..plugin_utils.decision import terms
 from ..plugin_utils.decision.creation import existing_hosts
 from ..plugin_utils.decision.decide import decide
 from ..plugin_utils.decision.outcome import Context
 from ..plugin_utils.decision.plan.steps import machines_ahead
-from ..plugin_utils.decision.snapshot.view import read_snapshot
+from ..plugin_utils.decision.snapshot.typed_snapshot import read_snapshot
 from ..plugin_utils.providers.host_table import hosts_text
 from ..plugin_utils.reconcile.foreseeing import ForeseeingAction
 from ..plugin_utils.records.objects import Object
@@ -79,7 +79,7 @@ def _verdict(snapshot: Object) -> tuple[bool, list[Object]]:
     if ahead:
         return bool(troubles), short or [{"message": f"{said}. What is to be made now can be made"}]
     decision = decide(snapshot)
-    if decision["action"] == names.BLOCKED and not snapshot.get("machines"):
+    if decision["action"] == terms.BLOCKED and not snapshot.get("machines"):
         # Not even the first machine can be made, and not for the hosts.
         return True, decision["blockedOn"]
     spare = short[0]["message"] if short else said

@@ -13,7 +13,7 @@ from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.decision.remediation import unhealthy_machines
 from ..plugin_utils.decision.remediation.health_marks import Evaluation
-from ..plugin_utils.decision.snapshot.view import check_snapshot
+from ..plugin_utils.decision.snapshot.typed_snapshot import check_snapshot
 from ..plugin_utils.objects.conditions import HEALTH_MARKS
 from ..plugin_utils.observe.observation import observe
 from ..plugin_utils.reconcile import planning

@@ -9,8 +9,7 @@ import typing as t
 
 from ..module_utils.common.values import now_rfc3339
 from ..plugin_utils.calls.failure import ControlPlaneFailure
-from ..plugin_utils.decision import names as stable
-from ..plugin_utils.decision import text
+from ..plugin_utils.decision import decision_text, terms
 from ..plugin_utils.decision.plan.document import acting_steps, make_plan
 from ..plugin_utils.decision.plan.text import plan_text
 from ..plugin_utils.decision.snapshot.public import public_snapshot
@@ -58,10 +57,10 @@ class ActionModule(ForeseeingAction):
     @staticmethod
     def _refusal(document: Object) -> dict[str, t.Any]:
         """Return the task's failure where reconcile would fail before its first step."""
-        if document["steps"] or document["end"]["action"] != stable.BLOCKED:
+        if document["steps"] or document["end"]["action"] != terms.BLOCKED:
             return {}
         title = f"{document['namespace']}/{document['cluster']}"
-        return {"failed": True, "msg": f"{title} is blocked: {text.describe(document['end'])}"}
+        return {"failed": True, "msg": f"{title} is blocked: {decision_text.describe(document['end'])}"}
 
     def _observed(self, arguments: dict[str, t.Any], policy: Object) -> Object:
         if not arguments["store"]:
@@ -93,7 +92,7 @@ def plan_result(document: Object) -> dict[str, t.Any]:
         "steps": [brief(step) for step in document["steps"]],
         "end": brief(end),
         "acting": len(acting),
-        "blocked": end["action"] == stable.BLOCKED,
+        "blocked": end["action"] == terms.BLOCKED,
         "specHash": document["specHash"],
         "observedHash": document["observedHash"],
         "msg": f"{len(document['steps'])} steps, then {end['action']}: {end['reasons'][0]['message']}",

@@ -16,7 +16,7 @@ from ..module_utils.common.errors import ManifestError
 from ..module_utils.common.redact import redact
 from ..plugin_utils.calls import role_variables
 from ..plugin_utils.calls.failure import ControlPlaneFailure
-from ..plugin_utils.decision import names
+from ..plugin_utils.decision import terms
 from ..plugin_utils.move import export
 from ..plugin_utils.reconcile import run_outcomes
 from ..plugin_utils.reconcile.applying import MANIFEST_SPEC, ApplyingAction
@@ -184,7 +184,7 @@ class ActionModule(ApplyingAction):
         decided = decision.get("decision") or {}
         paused = any(each.get("reason") == "Paused" for each in decided.get("reasons") or [])
         # A run itself waits for what changes by itself; check mode only tells it.
-        if paused or decided.get("action") in (names.POSTPONED, names.WAIT):
+        if paused or decided.get("action") in (terms.POSTPONED, terms.WAIT):
             return {"result": run_outcomes.WAITS, "message": f"{taken}; {said}" if taken else said}
         if steps:
             return {"result": run_outcomes.CHANGED, "message": taken}

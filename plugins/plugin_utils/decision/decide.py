@@ -12,13 +12,13 @@ from dataclasses import replace
 from typing import Any, Optional
 
 from ..objects import kinds
-from . import names, ownership
+from . import ownership, terms
 from .checks.drift import static_pod_drift
 from .checks.trouble import find_troubles, unreachable
 from .conditions import terminal_failure
 from .conditions.cluster import cluster_conditions
 from .conditions.control_plane import control_plane_conditions, initialized
-from .conditions.status import cluster_status, control_plane_status, machine_status
+from .conditions.status_fields import cluster_status, control_plane_status, machine_status
 from .creation.adoption import adopt
 from .creation.bootstrap import has_failed, under_way
 from .creation.foundation import foundation
@@ -37,7 +37,7 @@ from .rollout.addons import left_alone, outdated_addons, update_addons
 from .rollout.in_place import beside_actions
 from .rollout.scaling import join_begun, roll_or_scale
 from .rollout.uptodate import short_lived_told
-from .snapshot.view import MachineView, View, read_snapshot
+from .snapshot.typed_snapshot import MachineView, View, read_snapshot
 
 Object = dict[str, Any]
 
@@ -72,7 +72,7 @@ def decide_on(view: View) -> Object:
         text = f"a new control plane is made, as was consented to: {view.deleted.title}"
         outcome.reasons.append(reason(deleted_control_plane.CONTROL_PLANE_DELETED, text))
     return {
-        "decisionVersion": names.DECISION_VERSION,
+        "decisionVersion": terms.DECISION_VERSION,
         "action": outcome.action,
         "target": outcome.target,
         "reasons": outcome.reasons,
@@ -108,7 +108,7 @@ def _annotations(view: View) -> Object:
 def _choose(context: Context) -> Outcome:
     view = context.view
     if view.paused:
-        return Outcome(names.NONE, [reason("Paused", f"paused: {', '.join(view.paused)}")])
+        return Outcome(terms.NONE, [reason("Paused", f"paused: {', '.join(view.paused)}")])
     if view.deleting:
         return decide_deletion(context)
     if not view.control_plane:
@@ -236,7 +236,7 @@ def _living(context: Context) -> Outcome:
 
 
 def _failed(context: Context, machine: MachineView) -> Outcome:
-    unsaid = "no reason recorded" if machine.bootstrap == names.FAILED else "nobody saw its end, and it does not answer"
+    unsaid = "no reason recorded" if machine.bootstrap == terms.FAILED else "nobody saw its end, and it does not answer"
     said = machine.bootstrap_message or machine.infrastructure_gone or unsaid
     removal = remove_joiner(context, machine, "BootstrapFailed", f"its bootstrap failed ({said})")
     return retried(context, machine, removal)
@@ -258,7 +258,7 @@ def _with_refusals(outcome: Outcome, refusals: list[Outcome]) -> Outcome:
     """
     if outcome.acts or not refusals:
         return outcome
-    severity = (names.NONE, names.POSTPONED, names.WAIT, names.BLOCKED)
+    severity = (terms.NONE, terms.POSTPONED, terms.WAIT, terms.BLOCKED)
     ordered = sorted([*refusals, outcome], key=lambda each: -severity.index(each.action))
     first = ordered[0]
     told: list[Object] = []
@@ -288,4 +288,4 @@ def _settled(context: Context) -> Outcome:
     if not (context.certificates.get("kubeconfig") or {}).get("present"):
         text = f"Secret {view.name}-kubeconfig is missing, and the CA's key to make it is not here: supply it"
         reasons.append(reason("KubeconfigNotAvailable", text))
-    return Outcome(names.NONE, reasons)
+    return Outcome(terms.NONE, reasons)

@@ -12,13 +12,13 @@ from typing import Any, Optional
 from ...module_utils.common.values import condition_in, parse_time
 from ..objects import kinds
 from ..objects.conditions import HEALTH_CHECK_SUCCEEDED, OWNER_REMEDIATED
-from . import names
+from . import terms
 from .checks.trouble import CERTIFICATES_AVAILABLE, PACE_CHECKS, Trouble
 from .conditions.control_plane import Facts
 from .conditions.machine import machine_conditions
 from .rollout.placement import place_next
 from .rollout.uptodate import Desired, outdated
-from .snapshot.view import MachineView, View, condition_of
+from .snapshot.typed_snapshot import MachineView, View, condition_of
 
 Object = dict[str, Any]
 CERTIFICATES_EXPIRED = "CertificatesExpired"
@@ -44,7 +44,7 @@ class Outcome:
     @property
     def acts(self) -> bool:
         """Whether something is to be done now."""
-        return self.action not in names.ENDINGS
+        return self.action not in terms.ENDINGS
 
 
 class Context:
@@ -86,7 +86,7 @@ class Context:
         """The facts that the control plane's conditions are made of."""
         held_back = (
             []
-            if outcome.action not in (names.WAIT, names.POSTPONED, names.BLOCKED)
+            if outcome.action not in (terms.WAIT, terms.POSTPONED, terms.BLOCKED)
             else [each["message"] for each in outcome.blocked_on]
         )
         secrets = [kinds.secret_name(self.view.name, purpose) for purpose in self.missing]
@@ -142,7 +142,7 @@ def _healthy_again(machine: MachineView) -> bool:
         return False
     checked = condition_of(machine.machine, HEALTH_CHECK_SUCCEEDED).get("status")
     # Without a health check the mark was the annotation's, which is gone; a mark that waits for us is somebody else's to take back.
-    return checked == names.TRUE or (checked is None and remediated.get("reason") != "WaitingForRemediation")
+    return checked == terms.TRUE or (checked is None and remediated.get("reason") != "WaitingForRemediation")
 
 
 def max_surge(view: View) -> int:
@@ -187,7 +187,7 @@ def reason(name: str, message: str) -> Object:
 def block(name: str, message: str, fix: str) -> Outcome:
     """An outcome that needs a person."""
     return Outcome(
-        names.BLOCKED, [reason(name, message)], blocked_on=[{"reason": name, "message": message, "fix": fix}]
+        terms.BLOCKED, [reason(name, message)], blocked_on=[{"reason": name, "message": message, "fix": fix}]
     )
 
 
@@ -201,11 +201,11 @@ def held(troubles: Sequence[Trouble], extra: Sequence[Object] = ()) -> Outcome:
     postponing = [each.document() for each in troubles if each.postpones]
     gates = [each.document() for each in troubles if each.waits and each.check in PACE_CHECKS]
     waiting = [each.document() for each in troubles if each.waits and each.check not in PACE_CHECKS]
-    action = names.WAIT
+    action = terms.WAIT
     if blocking or extra:
-        action = names.BLOCKED
+        action = terms.BLOCKED
     elif postponing and not waiting:
-        action = names.POSTPONED
+        action = terms.POSTPONED
     listed = [*extra, *blocking, *waiting, *postponing, *gates]
     return Outcome(action, [reason(each["reason"], each["message"]) for each in listed[:1]], blocked_on=listed)
 

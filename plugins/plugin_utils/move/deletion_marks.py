@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from ..decision.removal import whole_control_plane
-from ..decision.snapshot.view import condition_of
+from ..decision.snapshot.typed_snapshot import condition_of
 from ..records.objects import CLUSTER, CONTROL_PLANE, Object
 from ..store import opening
 from ..store.base import Store

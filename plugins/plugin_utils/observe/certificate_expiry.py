@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..decision.snapshot.view import MachineView, read_snapshot
+from ..decision.snapshot.typed_snapshot import MachineView, read_snapshot
 from ..objects import kinds
 from ..records.objects import KUBEADM_CONFIG, ClusterObjects, Object
 from .observation import Caller

@@ -17,9 +17,9 @@ from ...module_utils.common import settings
 from ...module_utils.common.values import now_rfc3339, parse_time, read_moment
 from ...module_utils.workload_api.wanted import MAX_OBJECTS
 from ..calls.machine_connection import Answer, Machine
-from ..decision.names import RUNNING
 from ..decision.removal.left_behind import removed_machines
 from ..decision.snapshot.unreached import unreached
+from ..decision.terms import RUNNING
 from ..objects import actions as operator
 from ..objects import origin
 from ..objects.conditions import is_true

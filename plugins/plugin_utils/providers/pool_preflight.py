@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from ..calls.machine_connection import Answer, Machine
 from ..decision.creation.existing_hosts import HOST_POOL_INVALID, hosts_needed
 from ..decision.outcome import Context
-from ..decision.snapshot.view import read_snapshot
+from ..decision.snapshot.typed_snapshot import read_snapshot
 from ..objects import kinds
 from ..observe import external_etcd
 from ..records.objects import ClusterObjects, Object

@@ -9,7 +9,7 @@ import typing as t
 
 from ...module_utils.common.values import now_rfc3339
 from ..calls.failure import ControlPlaneFailure
-from ..decision import names
+from ..decision import terms
 from ..decision.decide import decide
 from ..decision.removal import whole_control_plane
 from ..objects.manifest.cluster import ClusterManifest
@@ -133,7 +133,7 @@ class ApplyingAction(ForeseeingAction):
     def _refuse_new(self, store: Store, manifest: ClusterManifest, arguments: dict[str, t.Any]) -> None:
         """Fail before storing a new cluster whose first machine can't be made."""
         decision = decide(self.observed_as_if(arguments, store, manifest))
-        if decision["action"] == names.BLOCKED:
+        if decision["action"] == terms.BLOCKED:
             lines = [f"  {each['message']} ({each['reason']}). To do: {each['fix']}" for each in decision["blockedOn"]]
             title = f"{arguments['namespace']}/{arguments['cluster']}"
             raise ControlPlaneFailure("\n".join([f"{title} can't be made:", *lines, "Nothing was stored."]))

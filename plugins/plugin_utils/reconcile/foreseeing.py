@@ -13,7 +13,7 @@ import typing as t
 from ...module_utils.common.values import now_rfc3339
 from ..base_classes.control_plane_action import ControlPlaneAction
 from ..calls.failure import ControlPlaneFailure
-from ..decision.snapshot.view import check_snapshot
+from ..decision.snapshot.typed_snapshot import check_snapshot
 from ..objects.manifest.cluster import ClusterManifest, read_cluster
 from ..observe.observation import observe
 from ..records import cluster, stored_wishes

@@ -22,11 +22,11 @@ from ..base_classes.control_plane_action import CLUSTER_SPEC
 from ..calls import role_variables
 from ..calls.failure import ControlPlaneFailure
 from ..calls.machine_connection import REFUSED
-from ..decision.checks.connection import LAST_PROBE_SUCCESS
+from ..decision.checks.api_connection import LAST_PROBE_SUCCESS
 from ..decision.decide import decide
 from ..decision.remediation import unhealthy_machines
 from ..decision.removal.left_behind import LEFT_BEHIND
-from ..decision.snapshot.view import check_snapshot
+from ..decision.snapshot.typed_snapshot import check_snapshot
 from ..objects.manifest.cluster import read_cluster
 from ..observe import certificate_expiry
 from ..observe.observation import observe

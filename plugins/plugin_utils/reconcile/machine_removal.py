@@ -19,7 +19,7 @@ from ...module_utils.common.values import condition_of, now_rfc3339
 from ..base_classes.control_plane_action import Waiting
 from ..calls.failure import ControlPlaneFailure
 from ..calls.machine_connection import Answer
-from ..decision import names
+from ..decision import terms
 from ..decision.removal import hooks
 from ..objects import advice, kinds
 from ..objects.conditions import is_true, set_condition
@@ -103,12 +103,12 @@ class Removal:
             # (docs/reference/cluster_api.md, "Removing etcd members", step 2): the next decision does.
             self._done.append("its drain took a while: what it was decided on is looked at again")
             return {**self._result(False), "node": self._node()}
-        if self._held(kinds.HOOK_PRE_TERMINATE, self._stage() != names.WAITING_FOR_INFRASTRUCTURE):
+        if self._held(kinds.HOOK_PRE_TERMINATE, self._stage() != terms.WAITING_FOR_INFRASTRUCTURE):
             return {**self._result(False), "node": self._node()}
         self.remove_member()
         # What follows, the machine's end, asks nobody: a run that stood still during the drain ends here.
         self._action.check_lock(self._arguments)
-        self._say(names.WAITING_FOR_INFRASTRUCTURE, "")
+        self._say(terms.WAITING_FOR_INFRASTRUCTURE, "")
         return {**self._result(True), "node": self._node()}
 
     def _require_nothing_to_lose(self) -> None:
@@ -142,7 +142,7 @@ class Removal:
         """
         # A kubelet may have registered a Node for a machine that never joined, and nobody has seen it: that is called as the machine.
         state = ((self._machine.get("status") or {}).get("bootstrap") or {}).get("state")
-        node = self._node() or (self._name if state in (names.RUNNING, names.FAILED) else "")
+        node = self._node() or (self._name if state in (terms.RUNNING, terms.FAILED) else "")
         if node and not self._whole_cluster() and self._others():
             self.delete_node(
                 node,
@@ -236,7 +236,7 @@ class Removal:
         detaches = not kinds.is_flagged(self._machine, kinds.ANNOTATION_EXCLUDE_VOLUME_DETACH)
         if node and (drains or detaches):
             self._drain_node(node, drains, detaches)
-        self._say(names.WAITING_FOR_PRE_TERMINATE, "")
+        self._say(terms.WAITING_FOR_PRE_TERMINATE, "")
 
     def _drain_node(self, node: str, drains: bool, detaches: bool) -> None:
         drain = self._seconds("nodeDrainTimeoutSeconds", settings.DRAIN_SECONDS)
@@ -249,7 +249,7 @@ class Removal:
             "volumes_timeout": volumes,
             "wait": settings.WAITING_CALL_SECONDS,
         }
-        self._say(names.DRAINING, f"Draining Node {node}")
+        self._say(terms.DRAINING, f"Draining Node {node}")
         self._progress(f"Node {node} is cordoned, and its pods are asked to go")
         # A timeout of 0 is for ever to Cluster API; a run ends, and the next one goes on waiting.
         bound = drain + volumes + 60 if drain and volumes else self._arguments["timeout"]
@@ -262,7 +262,7 @@ class Removal:
             if answer.result.get("state") != "Running":
                 break
             if not begun:
-                self._say(names.DRAINING, said, nodeDrainStartTime=answer.result.get("started_at"))
+                self._say(terms.DRAINING, said, nodeDrainStartTime=answer.result.get("started_at"))
             if not waiting.again(said, pause_seconds=0.0):
                 self._explain("FailedDrainNode", said, warning=True)
                 raise ControlPlaneFailure(

@@ -12,7 +12,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ..calls.machine_connection import MachineCaller
-from ..decision import names
+from ..decision import terms
 from ..decision.conditions.control_plane import settled
 from ..decision.plan.follow import fixed_name, names_ahead
 from ..records.objects import ClusterObjects, Object
@@ -55,7 +55,7 @@ class Seen:
     @property
     def acts(self) -> bool:
         """Return whether a step follows."""
-        return self.action not in names.ENDINGS
+        return self.action not in terms.ENDINGS
 
 
 def was_settled(objects: ClusterObjects) -> bool:
@@ -71,14 +71,14 @@ def was_settled(objects: ClusterObjects) -> bool:
     states = {(each.get("status") or {}).get("state") for each in objects.infrastructure_machines.values()}
     return (
         status.get("observedGeneration") == objects.control_plane["metadata"].get("generation")
-        and states <= {None, names.RUNNING.lower()}
+        and states <= {None, terms.RUNNING.lower()}
         and settled(status.get("conditions") or ())
     )
 
 
 def is_settled(decision: Object) -> bool:
     """Return whether nothing is to be done, and everything is well."""
-    return decision["action"] == names.NONE and settled(decision["conditions"]["controlPlane"])
+    return decision["action"] == terms.NONE and settled(decision["conditions"]["controlPlane"])
 
 
 def makes_another(decision: Object) -> bool:
@@ -86,7 +86,7 @@ def makes_another(decision: Object) -> bool:
 
     Its possible hosts, released meanwhile or in another failure domain, were not asked yet.
     """
-    return decision["action"] in (names.INITIALIZE, names.JOIN) and not (decision["target"] or {}).get("machine")
+    return decision["action"] in (terms.INITIALIZE, terms.JOIN) and not (decision["target"] or {}).get("machine")
 
 
 def with_fixed_names(plan: planning.FollowedPlan, step: Object, decision: Object) -> tuple[Object, list[str]]:

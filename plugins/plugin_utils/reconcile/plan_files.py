@@ -13,8 +13,8 @@ import os
 import typing as t
 
 from ..calls.failure import ControlPlaneFailure
-from ..decision.plan.check import check_plan
-from ..decision.snapshot.view import Problem, check_snapshot
+from ..decision.plan.validate import check_plan
+from ..decision.snapshot.typed_snapshot import Problem, check_snapshot
 from ..records.objects import Object
 from ..store.file import disk
 

@@ -12,15 +12,15 @@ import os
 import typing as t
 
 from ..calls.failure import ControlPlaneFailure
-from ..decision import names as stable
+from ..decision import terms
+from ..decision.decision_text import verb
 from ..decision.plan.document import changed_spec
 from ..decision.plan.follow import Position, position
 from ..decision.plan.text import headline
-from ..decision.snapshot.fingerprint import fingerprint
 from ..decision.snapshot.public import public_snapshot
 from ..decision.snapshot.spec_hash import spec_parts
-from ..decision.snapshot.view import Problem
-from ..decision.text import verb
+from ..decision.snapshot.state_fingerprint import fingerprint
+from ..decision.snapshot.typed_snapshot import Problem
 from ..objects import kinds
 from ..objects.manifest.cluster import ClusterManifest
 from ..observe.maintenance_window import maintenance
@@ -33,7 +33,7 @@ from ..store.overlay import OverlayStore
 
 POLICY_SPEC: dict[str, t.Any] = {"type": "str", "default": "allow", "choices": ["allow", "ask", "never"]}
 CONSENT_SPEC: dict[str, t.Any] = {"type": "list", "elements": "str", "default": []}
-CONSENTS = (stable.RECOVER_SINGLE_VOTER, stable.GIVE_UP_BOOTSTRAP, stable.INITIALIZE)
+CONSENTS = (terms.RECOVER_SINGLE_VOTER, terms.GIVE_UP_BOOTSTRAP, terms.INITIALIZE)
 _SHOWN = 20
 
 
@@ -48,8 +48,8 @@ def policy(arguments: t.Mapping[str, t.Any], approved: bool) -> Object:
         if action not in CONSENTS or not colon or not name.strip():
             raise ControlPlaneFailure(
                 f"control_plane_consent: {each!r} is nothing that can be consented to; nothing was done. What there is: "
-                f"{stable.RECOVER_SINGLE_VOTER}:MACHINE, where MACHINE is the machine that is lost with it; {stable.GIVE_UP_BOOTSTRAP}:MACHINE, which is off "
-                f"and stays off; and {stable.INITIALIZE}:…, as the run says it that is blocked because a control plane was deleted."
+                f"{terms.RECOVER_SINGLE_VOTER}:MACHINE, where MACHINE is the machine that is lost with it; {terms.GIVE_UP_BOOTSTRAP}:MACHINE, which is off "
+                f"and stays off; and {terms.INITIALIZE}:…, as the run says it that is blocked because a control plane was deleted."
             )
     return {"replace": arguments["replace"], "approved": approved, **({"consent": consent} if consent else {})}
 
@@ -181,7 +181,7 @@ class FollowedPlan:
         """
         check_spec(self.document, wanted_parts(objects), self.file)
         found = position(self.document, snapshot, decision)
-        if found.step is None and not found.ended and decision["action"] not in stable.ENDINGS:
+        if found.step is None and not found.ended and decision["action"] not in terms.ENDINGS:
             raise self._left(objects, found, decision)
         return found
 

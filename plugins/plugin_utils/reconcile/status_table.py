@@ -14,7 +14,7 @@ from ...module_utils.common.legible import block, legible
 from ...module_utils.common.values import clip
 from ..decision.checks.drift import static_pod_drift
 from ..decision.removal.left_behind import LEFT_BEHIND, left_behind
-from ..decision.snapshot.view import read_snapshot
+from ..decision.snapshot.typed_snapshot import read_snapshot
 from ..objects.conditions import (
     API_SERVER_POD_HEALTHY,
     CONTROLLER_MANAGER_POD_HEALTHY,

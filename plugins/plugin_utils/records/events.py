@@ -13,34 +13,34 @@ from __future__ import annotations
 import typing as t
 
 from ...module_utils.common.values import condition_in
-from ..decision import names
+from ..decision import terms
 from .objects import ClusterObjects, Object
 
 CONTROL_PLANE_UNHEALTHY = "ControlPlaneUnhealthy"
 # What begins, in the words of Cluster API's conditions where it has them.
 _BEGUN: t.Mapping[str, str] = {
-    names.CREATE_INFRASTRUCTURE: "Provisioning",
-    names.CREATE_CERTIFICATES: "CreatingCertificates",
-    names.INITIALIZE: "Initializing",
-    names.ADOPT: "Adopting",
-    names.JOIN: "ScalingUp",
-    names.REMOVE: "ScalingDown",
-    names.REMOVE_MEMBER: "RemovingEtcdMember",
-    names.REMOVE_NODE: "DeletingNode",
-    names.UPDATE_ADDONS: "UpdatingAddons",
-    names.RECOVER_SINGLE_VOTER: "RecoveringEtcd",
-    names.DELETE_MACHINES: "Deleting",
-    names.DELETE_INFRASTRUCTURE: "Deleting",
+    terms.CREATE_INFRASTRUCTURE: "Provisioning",
+    terms.CREATE_CERTIFICATES: "CreatingCertificates",
+    terms.INITIALIZE: "Initializing",
+    terms.ADOPT: "Adopting",
+    terms.JOIN: "ScalingUp",
+    terms.REMOVE: "ScalingDown",
+    terms.REMOVE_MEMBER: "RemovingEtcdMember",
+    terms.REMOVE_NODE: "DeletingNode",
+    terms.UPDATE_ADDONS: "UpdatingAddons",
+    terms.RECOVER_SINGLE_VOTER: "RecoveringEtcd",
+    terms.DELETE_MACHINES: "Deleting",
+    terms.DELETE_INFRASTRUCTURE: "Deleting",
 }
 _FAILED: t.Mapping[str, str] = {
-    names.INITIALIZE: "FailedInitialization",
-    names.ADOPT: "AdoptionFailed",
-    names.JOIN: "FailedScaleUp",
-    names.REMOVE: "FailedScaleDown",
-    names.REMOVE_MEMBER: "FailedScaleDown",
-    names.REMOVE_NODE: "FailedScaleDown",
-    names.DELETE_MACHINES: "FailedDelete",
-    names.DELETE_INFRASTRUCTURE: "FailedDelete",
+    terms.INITIALIZE: "FailedInitialization",
+    terms.ADOPT: "AdoptionFailed",
+    terms.JOIN: "FailedScaleUp",
+    terms.REMOVE: "FailedScaleDown",
+    terms.REMOVE_MEMBER: "FailedScaleDown",
+    terms.REMOVE_NODE: "FailedScaleDown",
+    terms.DELETE_MACHINES: "FailedDelete",
+    terms.DELETE_INFRASTRUCTURE: "FailedDelete",
 }
 # Why machines come and go, the strongest first.
 _REPLACES = ("Remediating", "RollingOut")
@@ -52,14 +52,14 @@ def record_decision(objects: ClusterObjects, decision: Object, said: str) -> Non
     A cluster with nothing to do needs no explanation.
     """
     action = decision["action"]
-    if action in (names.NONE, names.WAIT):
+    if action in (terms.NONE, terms.WAIT):
         return
     reason = _BEGUN.get(action) or _why_held(decision)
-    if action in (names.JOIN, names.REMOVE):
+    if action in (terms.JOIN, terms.REMOVE):
         found = (decision.get("conditions") or {}).get("controlPlane") or []
-        reason = next((each for each in _REPLACES if condition_in(found, each).get("status") == names.TRUE), reason)
+        reason = next((each for each in _REPLACES if condition_in(found, each).get("status") == terms.TRUE), reason)
     for obj in _about(objects, (decision.get("target") or {}).get("machine")):
-        objects.store.record(obj, reason, said, warning=action == names.BLOCKED)
+        objects.store.record(obj, reason, said, warning=action == terms.BLOCKED)
 
 
 def record_failure(objects: ClusterObjects, intent: t.Mapping[str, t.Any], error: str) -> None:

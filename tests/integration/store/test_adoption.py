@@ -16,7 +16,9 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption imp
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.writer import Writer, is_adopted
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer, Machine
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.view import check_snapshot
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (
+    check_snapshot,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.cluster import read_cluster
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe.observation import observe
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import ClusterObjects

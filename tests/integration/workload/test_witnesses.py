@@ -17,7 +17,9 @@ from filled_api import places
 from observed import Machines, Node, objects_of
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.observe.collect import Looks, collect
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.view import check_snapshot
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (
+    check_snapshot,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe.observation import observe
 
 

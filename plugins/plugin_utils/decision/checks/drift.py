@@ -12,7 +12,7 @@ from typing import Any
 
 from ....module_utils.common.values import clip
 from ..outcome import reason
-from ..snapshot.view import View
+from ..snapshot.typed_snapshot import View
 
 Object = dict[str, Any]
 _WORDS = {

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from ....module_utils.common.values import clip, host_of, shortened
-from ..snapshot.view import View
+from ..snapshot.typed_snapshot import View
 
 Object = dict[str, Any]
 _SHOWN = 7

@@ -25,7 +25,7 @@ from ..remediation.retry import replacement_owed
 from ..removal.leadership import candidates, leads
 from ..rollout import gates
 from ..rollout.skew import VERSION_SKEW, version_troubles
-from ..snapshot.view import MachineView, View
+from ..snapshot.typed_snapshot import MachineView, View
 from . import trouble
 from .second_witness import VIEWS_AGREE, views_trouble
 from .trouble import Trouble

@@ -15,8 +15,8 @@ from typing import Any, Optional
 from ....module_utils.common.quorum import MemberState, member_states
 from ....module_utils.common.values import clip
 from ...objects.conditions import ETCD_CLUSTER_HEALTHY
-from .. import names
-from ..snapshot.view import MachineView, View
+from .. import terms
+from ..snapshot.typed_snapshot import MachineView, View
 from .trouble import Trouble
 
 Object = dict[str, Any]
@@ -55,11 +55,11 @@ def views_trouble(view: View, machine: Optional[MachineView]) -> Optional[Troubl
 
 
 def _states(members: list[MemberState]) -> dict[str, str]:
-    return {member.id: names.TRUE if member.counts else names.FALSE for member in members}
+    return {member.id: terms.TRUE if member.counts else terms.FALSE for member in members}
 
 
 def _difference(own: dict[str, str], theirs: dict[str, str]) -> str:
-    said = {None: "not listed", names.TRUE: "healthy", names.FALSE: "not healthy"}
+    said = {None: "not listed", terms.TRUE: "healthy", terms.FALSE: "not healthy"}
     parts = [
         f"member {identity} is {said[own.get(identity)]} to one and {said[theirs.get(identity)]} to the other"
         for identity in sorted(set(own) | set(theirs))

@@ -26,12 +26,12 @@ from ...objects.conditions import (
     ETCD_MEMBER_HEALTHY,
     ETCD_POD_HEALTHY,
 )
-from .. import names
+from .. import terms
 from ..conditions.control_plane import strangers, stray_lasts
 from ..conditions.machine import registration, taint_title
-from ..snapshot.view import MachineView, View
-from . import certificates as on_disk
-from .nodes import silent_since, unmanaged_nodes
+from ..snapshot.typed_snapshot import MachineView, View
+from . import expired_certificates as on_disk
+from .nodes_without_machine import silent_since, unmanaged_nodes
 from .outage import votes, way_out
 
 Object = dict[str, Any]
@@ -116,7 +116,7 @@ def unreachable(view: View) -> Trouble:
         text = f"{on_disk.said_of(ended)}, so that no machine's API server answers, and nothing is known and nothing changed"
         return Trouble(WORKLOAD_REACHABLE, MACHINE_CERTIFICATES_EXPIRED, text, on_disk.way_out(ended, False), False)
     # Unknown where no machine has joined: a control plane that was, and of which nobody can be asked any more.
-    held = [view.held(view.cluster, "RemoteConnectionProbe", status) for status in (names.FALSE, names.UNKNOWN)]
+    held = [view.held(view.cluster, "RemoteConnectionProbe", status) for status in (terms.FALSE, terms.UNKNOWN)]
     waits = view.settling or max((each for each in held if each is not None), default=0) < settings.PATIENCE
     said = clip(view.workload.get("message")) or "no machine answered"
     etcd = votes(view)
@@ -137,7 +137,7 @@ def _endpoint(view: View) -> list[Trouble]:
     if view.endpoint_answers is True:
         return []
     kind = "ControlPlaneEndpointReachable"
-    status = names.FALSE if view.endpoint_answers is False else names.UNKNOWN
+    status = terms.FALSE if view.endpoint_answers is False else terms.UNKNOWN
     held = view.held(view.cluster, kind, status)
     said = clip((view.workload.get("endpoint") or {}).get("message")) or "no reason given"
     return [
@@ -241,11 +241,11 @@ def _components(view: View, machine: MachineView, conditions: list[Object]) -> l
     judged = COMPONENT_CONDITIONS + ((ETCD_POD_HEALTHY,) if view.managed_etcd else ())
     for kind in judged:
         each = condition_in(conditions, kind)
-        if each["status"] == names.TRUE:
+        if each["status"] == terms.TRUE:
             continue
-        component = next(name for name, condition, _title in names.COMPONENTS if condition == kind)
+        component = next(name for name, condition, _title in terms.COMPONENTS if condition == kind)
         if each["reason"] == "Provisioning":
-            held = view.held(machine.machine, kind, names.FALSE)
+            held = view.held(machine.machine, kind, terms.FALSE)
             waits = held is None or held < settings.NODE_STARTUP_SECONDS
         else:
             waits = view.settling or not view.lasting(machine.machine, kind)
@@ -298,7 +298,7 @@ def _etcd(
         alarmed = machine.member is not None and machine.member.id in {
             alarm.get("memberID") for alarm in view.etcd.get("alarms") or ()
         }
-        if each["status"] != names.TRUE and machine.node is not None and not alarmed:
+        if each["status"] != terms.TRUE and machine.node is not None and not alarmed:
             own = view.settling or not view.lasting(machine.machine, ETCD_MEMBER_HEALTHY)
             text = f"etcd member of machine {machine.name}: {each['message'] or each['reason']}"
             fix = (
@@ -364,7 +364,7 @@ def _unmanaged_nodes(view: View) -> list[Trouble]:
 
 def _node_ready(view: View, machine: MachineView) -> list[Trouble]:
     node = machine.node
-    if node is None or node.get("ready") == names.TRUE:
+    if node is None or node.get("ready") == terms.TRUE:
         return []
     created = parse_time(node.get("creationTimestamp"))
     waits = created is not None and view.now - created < settings.NODE_READY_PATIENCE

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import Any, Optional
 
 from ....module_utils.common.values import clip, condition_in
-from .. import names
+from .. import terms
 from ..removal.deleted_control_plane import CONTROL_PLANE_DELETED
-from ..snapshot.view import View
+from ..snapshot.typed_snapshot import View
 from .control_plane import NOT_ESTABLISHED
 from .machine import condition, paused_condition
 
@@ -37,10 +37,10 @@ def cluster_conditions(view: View, control_plane: list[Object]) -> list[Object]:
     available = condition_in(control_plane, "Available")
     initial = condition_in(control_plane, "Initialized")
     infrastructure = (
-        condition("InfrastructureReady", names.TRUE, "Ready")
+        condition("InfrastructureReady", terms.TRUE, "Ready")
         if view.infrastructure_ready
         else condition(
-            "InfrastructureReady", names.FALSE, "NotReady", "The cluster's infrastructure is not provisioned"
+            "InfrastructureReady", terms.FALSE, "NotReady", "The cluster's infrastructure is not provisioned"
         )
     )
     found = [
@@ -68,13 +68,13 @@ def _goes(view: View) -> bool:
 def _deleting(view: View, control_plane: Object) -> Object:
     """How far the Cluster's deletion has come, in the reasons of Cluster API's core; its control plane's own tells it."""
     if not _goes(view):
-        return condition("Deleting", names.FALSE, "NotDeleting")
+        return condition("Deleting", terms.FALSE, "NotDeleting")
     reason, text = control_plane["reason"], control_plane["message"]
     if reason == "WaitingForMachineDeletion":
         reason = "WaitingForControlPlaneDeletion"
     elif reason == "DeletionCompleted" and view.raw.get("infrastructureCluster") is not None:
         reason, text = "WaitingForInfrastructureDeletion", "* The cluster's infrastructure still exists"
-    return condition("Deleting", names.TRUE, reason, text)
+    return condition("Deleting", terms.TRUE, reason, text)
 
 
 def _deleted(view: View, kind: str) -> Optional[Object]:
@@ -90,40 +90,40 @@ def _deleted(view: View, kind: str) -> Optional[Object]:
         return None
     name = view.deleted.name if view.deleted is not None else metadata.get("name")
     text = f"KubeadmControlPlane {clip(name, 80)} has been deleted while the cluster still exists"
-    return condition(kind, names.FALSE, CONTROL_PLANE_DELETED, text)
+    return condition(kind, terms.FALSE, CONTROL_PLANE_DELETED, text)
 
 
 def _cluster_available(view: View, found: Sequence[Object]) -> Object:
     """Whether the cluster can be worked with, as Cluster API's core sums it up; workers are not ours to count."""
     kind = "Available"
     if _goes(view):
-        return condition(kind, names.FALSE, "NotAvailable", "* Deleting: Cluster metadata.deletionTimestamp is set")
+        return condition(kind, terms.FALSE, "NotAvailable", "* Deleting: Cluster metadata.deletionTimestamp is set")
     failing = [
         each
         for each in (condition_in(found, needed) for needed in _NEEDED_FOR_AVAILABLE)
-        if each["status"] != names.TRUE
+        if each["status"] != terms.TRUE
     ]
     text = "\n".join(f"* {each['type']}: {each['message'] or each['reason']}" for each in failing)
-    if any(each["status"] == names.FALSE for each in failing):
-        return condition(kind, names.FALSE, "NotAvailable", text)
-    return condition(kind, names.UNKNOWN, "AvailableUnknown", text) if failing else condition(kind, names.TRUE, kind)
+    if any(each["status"] == terms.FALSE for each in failing):
+        return condition(kind, terms.FALSE, "NotAvailable", text)
+    return condition(kind, terms.UNKNOWN, "AvailableUnknown", text) if failing else condition(kind, terms.TRUE, kind)
 
 
 def _probe(view: View) -> Object:
     if view.reachable:
-        return condition("RemoteConnectionProbe", names.TRUE, "ProbeSucceeded")
+        return condition("RemoteConnectionProbe", terms.TRUE, "ProbeSucceeded")
     if not any(machine.joined for machine in view.known):
-        return condition("RemoteConnectionProbe", names.UNKNOWN, "NotEstablished", NOT_ESTABLISHED)
+        return condition("RemoteConnectionProbe", terms.UNKNOWN, "NotEstablished", NOT_ESTABLISHED)
     # No detail: a text that differs from try to try would make every pass a change.
-    return condition("RemoteConnectionProbe", names.FALSE, "ProbeFailed", "No machine's API server answered")
+    return condition("RemoteConnectionProbe", terms.FALSE, "ProbeFailed", "No machine's API server answered")
 
 
 def _endpoint(view: View) -> Object:
     kind = "ControlPlaneEndpointReachable"
     if view.endpoint_answers is None:
-        return condition(kind, names.UNKNOWN, "NotAsked", "The endpoint could not be asked")
+        return condition(kind, terms.UNKNOWN, "NotAsked", "The endpoint could not be asked")
     if view.endpoint_answers:
-        return condition(kind, names.TRUE, "Reachable")
+        return condition(kind, terms.TRUE, "Reachable")
     return condition(
-        kind, names.FALSE, "NotReachable", f"No API answers at {view.endpoint or 'an endpoint that is not set'}"
+        kind, terms.FALSE, "NotReachable", f"No API answers at {view.endpoint or 'an endpoint that is not set'}"
     )

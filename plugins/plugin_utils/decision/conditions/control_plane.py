@@ -24,12 +24,12 @@ from ...objects.conditions import (
     HEALTH_CHECK_SUCCEEDED,
     OWNER_REMEDIATED,
 )
-from .. import names
-from ..checks.nodes import unmanaged_nodes
+from .. import terms
+from ..checks.nodes_without_machine import unmanaged_nodes
 from ..creation.bootstrap import may_own
 from ..removal.deleted_control_plane import latched
 from ..rollout.uptodate import Outdated
-from ..snapshot.view import MachineView, View, condition_of
+from ..snapshot.typed_snapshot import MachineView, View, condition_of
 from .machine import INSPECTION_FAILED, condition, health_conditions, is_true, kept, paused_condition
 
 Object = dict[str, Any]
@@ -65,7 +65,7 @@ def initialized(view: View) -> bool:
     if view.latched:
         return True
     only = view.machines[0] if len(view.machines) == 1 else None
-    if only is not None and not only.joined and (only.deleting or only.bootstrap == names.FAILED):
+    if only is not None and not only.joined and (only.deleting or only.bootstrap == terms.FAILED):
         return False
     return view.initialized is True
 
@@ -74,14 +74,14 @@ def control_plane_conditions(view: View, facts: Facts) -> list[Object]:
     """All conditions of the KubeadmControlPlane, in a fixed order."""
     is_initialized = initialized(view)
     conditions = [
-        condition("Initialized", names.TRUE, "Initialized")
+        condition("Initialized", terms.TRUE, "Initialized")
         if is_initialized
-        else condition("Initialized", names.FALSE, "NotInitialized", "kubeadm init has not completed"),
+        else condition("Initialized", terms.FALSE, "NotInitialized", "kubeadm init has not completed"),
         condition(
-            "CertificatesAvailable", names.FALSE, "NotAvailable", f"Missing: {', '.join(facts.missing_certificates)}"
+            "CertificatesAvailable", terms.FALSE, "NotAvailable", f"Missing: {', '.join(facts.missing_certificates)}"
         )
         if facts.missing_certificates
-        else condition("CertificatesAvailable", names.TRUE, "Available"),
+        else condition("CertificatesAvailable", terms.TRUE, "Available"),
     ]
     if view.managed_etcd:
         conditions += [_etcd_cluster(view, facts, is_initialized), _etcd_available(view, is_initialized)]
@@ -107,11 +107,11 @@ def control_plane_conditions(view: View, facts: Facts) -> list[Object]:
 def settled(conditions: Sequence[Object]) -> bool:
     """Whether conditions of a KubeadmControlPlane say that nothing is under way and every machine is well."""
     found = {each["type"]: each["status"] for each in conditions}
-    well = found.get(ETCD_CLUSTER_HEALTHY, names.TRUE) == found.get("MachinesReady") == names.TRUE
+    well = found.get(ETCD_CLUSTER_HEALTHY, terms.TRUE) == found.get("MachinesReady") == terms.TRUE
     return (
         well
-        and found.get("MachinesUpToDate") == names.TRUE
-        and {found.get(each) for each in _UNDER_WAY} == {names.FALSE}
+        and found.get("MachinesUpToDate") == terms.TRUE
+        and {found.get(each) for each in _UNDER_WAY} == {terms.FALSE}
     )
 
 
@@ -121,15 +121,15 @@ def _merge(view: View, facts: Facts, kinds: Sequence[str], titles: Mapping[str, 
     Source: docs/reference/cluster_api.md, "Conditions".
     """
     texts: dict[str, list[str]] = {}
-    worst = names.TRUE
+    worst = terms.TRUE
     for machine in view.machines:
         failing = [
-            each for each in facts.machines[machine.name] if each["type"] in kinds and each["status"] != names.TRUE
+            each for each in facts.machines[machine.name] if each["type"] in kinds and each["status"] != terms.TRUE
         ]
         if machine.machine["spec"].get("providerID") is None and machine.node is None:
-            failing = [each for each in failing if each["status"] == names.FALSE]
+            failing = [each for each in failing if each["status"] == terms.FALSE]
         for each in failing:
-            worst = names.FALSE if each["status"] == names.FALSE else (worst if worst == names.FALSE else names.UNKNOWN)
+            worst = terms.FALSE if each["status"] == terms.FALSE else (worst if worst == terms.FALSE else terms.UNKNOWN)
         same = {each["message"] for each in failing}
         if len(failing) >= 3 and len(same) == 1:
             texts.setdefault(f"Control plane components: {same.pop()}", []).append(machine.name)
@@ -151,7 +151,7 @@ def _bullets(texts: Mapping[str, Sequence[str]]) -> str:
 
 def _connection(view: View, kind: str, is_initialized: bool) -> Any:
     if not is_initialized and not view.reachable:
-        return condition(kind, names.UNKNOWN, INSPECTION_FAILED, "Waiting for the control plane to be initialized")
+        return condition(kind, terms.UNKNOWN, INSPECTION_FAILED, "Waiting for the control plane to be initialized")
     if view.reachable:
         return None
     return kept(view, view.control_plane, kind, NOT_ESTABLISHED)
@@ -162,7 +162,7 @@ def _etcd_cluster(view: View, facts: Facts, is_initialized: bool) -> Object:
     if not view.etcd_known:
         found: Object = _connection(view, kind, is_initialized) or condition(
             kind,
-            names.UNKNOWN,
+            terms.UNKNOWN,
             INSPECTION_FAILED,
             f"etcd gave no member list: {clip(view.etcd.get('message')) or 'no reason given'}",
         )
@@ -175,12 +175,12 @@ def _etcd_cluster(view: View, facts: Facts, is_initialized: bool) -> Object:
     )
     lines = [text] if text else []
     for member in strangers(view):
-        worst = names.FALSE
+        worst = terms.FALSE
         lines.append(f"* Etcd {member.describe()} has no corresponding Machine")
     if view.etcd.get("memberListAgrees") is False:
-        worst = names.FALSE
+        worst = terms.FALSE
         lines.append("* Etcd members do not report the same list of members")
-    reason = {names.TRUE: "Healthy", names.FALSE: "NotHealthy"}.get(worst, "HealthUnknown")
+    reason = {terms.TRUE: "Healthy", terms.FALSE: "NotHealthy"}.get(worst, "HealthUnknown")
     return condition(kind, worst, reason, "\n".join(lines))
 
 
@@ -192,14 +192,14 @@ def _etcd_available(view: View, is_initialized: bool) -> Object:
     kind = "EtcdClusterAvailable"
     if not view.etcd_known:
         found: Object = _connection(view, kind, is_initialized) or condition(
-            kind, names.UNKNOWN, INSPECTION_FAILED, "etcd gave no member list"
+            kind, terms.UNKNOWN, INSPECTION_FAILED, "etcd gave no member list"
         )
         return found
     figures = quorum.figures(view.members)
     text = f"{figures.healthy} of {figures.voters} voters are healthy, {figures.quorum} are needed"
     if figures.has_quorum:
-        return condition(kind, names.TRUE, "Available", "" if figures.healthy == figures.voters else text)
-    return condition(kind, names.FALSE, "NotAvailable", text)
+        return condition(kind, terms.TRUE, "Available", "" if figures.healthy == figures.voters else text)
+    return condition(kind, terms.FALSE, "NotAvailable", text)
 
 
 def strangers(view: View) -> list[quorum.MemberState]:
@@ -231,9 +231,9 @@ def _components(view: View, facts: Facts, is_initialized: bool) -> Object:
     worst, text = _merge(view, facts, kinds, {})
     lines = [text] if text else []
     for node in unmanaged_nodes(view):
-        worst = names.FALSE
+        worst = terms.FALSE
         lines.append(f"* Control plane Node {clip(node['name'], 80)} has no corresponding Machine")
-    reason = {names.TRUE: "Healthy", names.FALSE: "NotHealthy"}.get(worst, "HealthUnknown")
+    reason = {terms.TRUE: "Healthy", terms.FALSE: "NotHealthy"}.get(worst, "HealthUnknown")
     return condition(kind, worst, reason, "\n".join(lines))
 
 
@@ -241,7 +241,7 @@ def _available(view: View, facts: Facts, conditions: list[Object]) -> Object:
     kind = "Available"
 
     def no(text: str) -> Object:
-        return condition(kind, names.FALSE, "NotAvailable", text)
+        return condition(kind, terms.FALSE, "NotAvailable", text)
 
     if view.deleting:
         return no("Control plane metadata.deletionTimestamp is set")
@@ -250,10 +250,10 @@ def _available(view: View, facts: Facts, conditions: list[Object]) -> Object:
     if not is_true(conditions, "CertificatesAvailable"):
         return no("Control plane certificates are not available")
     if view.managed_etcd and not view.etcd_known:
-        held = view.held(view.control_plane, "Initialized", names.TRUE)
+        held = view.held(view.control_plane, "Initialized", terms.TRUE)
         if held is None or held < settings.ETCD_LIST_GRACE:
             return no("Waiting for etcd to report the list of members")
-        return condition(kind, names.UNKNOWN, INSPECTION_FAILED, "Failed to get etcd members")
+        return condition(kind, terms.UNKNOWN, INSPECTION_FAILED, "Failed to get etcd members")
     if view.managed_etcd:
         figures = quorum.figures(view.members)
         if not figures.has_quorum:
@@ -272,56 +272,56 @@ def _available(view: View, facts: Facts, conditions: list[Object]) -> Object:
         and any(_older(view, machine, each) for each in facts.machines[machine.name] if each["type"] in kinds)
     ]
     text = f"* {len(healthy)} of {len(view.machines)} Machines have healthy control plane components; not healthy: {', '.join(lasting)}"
-    return condition(kind, names.TRUE, "Available", text if lasting else "")
+    return condition(kind, terms.TRUE, "Available", text if lasting else "")
 
 
 def _older(view: View, machine: MachineView, computed: Object) -> bool:
     held = view.held(machine.machine, computed["type"], computed["status"])
-    return computed["status"] != names.TRUE and held is not None and held >= settings.SURFACING_DELAY
+    return computed["status"] != terms.TRUE and held is not None and held >= settings.SURFACING_DELAY
 
 
 def _aggregate(kind: str, source: str, machines: Sequence[MachineView], facts: Facts) -> Object:
     if not machines:
-        return condition(kind, names.TRUE, "NoReplicas")
+        return condition(kind, terms.TRUE, "NoReplicas")
     texts: dict[str, list[str]] = {}
-    worst = names.TRUE
+    worst = terms.TRUE
     for machine in machines:
         each = condition_in(facts.machines[machine.name], source)
-        if each["status"] != names.TRUE:
-            worst = names.FALSE if names.FALSE in (worst, each["status"]) else names.UNKNOWN
+        if each["status"] != terms.TRUE:
+            worst = terms.FALSE if terms.FALSE in (worst, each["status"]) else terms.UNKNOWN
             # A one-line text reads the same in the bullets of both levels.
             texts.setdefault(each["message"].replace("\n* ", "; ").lstrip("* ") or each["reason"], []).append(
                 machine.name
             )
-    reason = {names.TRUE: source, names.FALSE: f"Not{source}"}.get(worst, f"{source}Unknown")
+    reason = {terms.TRUE: source, terms.FALSE: f"Not{source}"}.get(worst, f"{source}Unknown")
     return condition(kind, worst, reason, _bullets(texts))
 
 
 def _rolling_out(view: View, facts: Facts) -> Object:
     old = [machine for machine in view.live if facts.outdated[machine.name]]
     if not old:
-        return condition("RollingOut", names.FALSE, "NotRollingOut")
+        return condition("RollingOut", terms.FALSE, "NotRollingOut")
     texts = sorted(
         {(each.reason != "VersionDiffers", each.message) for machine in old for each in facts.outdated[machine.name]}
     )
     lines = [f"Rolling out {len(old)} not up-to-date replicas", *(f"* {text}" for _order, text in texts)]
-    return condition("RollingOut", names.TRUE, "RollingOut", "\n".join(lines))
+    return condition("RollingOut", terms.TRUE, "RollingOut", "\n".join(lines))
 
 
 def _scaling(view: View, facts: Facts) -> list[Object]:
     if view.spec.get("replicas") is None:
         text = "Waiting for spec.replicas set"
-        return [condition(kind, names.UNKNOWN, "WaitingForReplicasSet", text) for kind in ("ScalingUp", "ScalingDown")]
+        return [condition(kind, terms.UNKNOWN, "WaitingForReplicasSet", text) for kind in ("ScalingUp", "ScalingDown")]
     desired, existing = (0 if view.deleting else view.replicas), len(view.machines)
     missing = _missing_template(view)
     said = f"Scaling up would be blocked because {missing}" if missing and not view.deleting else ""
-    up = condition("ScalingUp", names.FALSE, "NotScalingUp", said)
+    up = condition("ScalingUp", terms.FALSE, "NotScalingUp", said)
     if existing < desired and not view.deleting:
         first = f"Scaling up from {existing} to {desired} replicas"
         up = condition(
-            "ScalingUp", names.TRUE, "ScalingUp", _blocked(first, [missing] if missing else facts.scaling_blocked)
+            "ScalingUp", terms.TRUE, "ScalingUp", _blocked(first, [missing] if missing else facts.scaling_blocked)
         )
-    down = condition("ScalingDown", names.FALSE, "NotScalingDown")
+    down = condition("ScalingDown", terms.FALSE, "NotScalingDown")
     if existing > desired:
         lines = [_blocked(f"Scaling down from {existing} to {desired} replicas", facts.scaling_blocked)]
         stale = [
@@ -333,7 +333,7 @@ def _scaling(view: View, facts: Facts) -> list[Object]:
         ]
         if stale:
             lines.append(f"* Machine{'s' if len(stale) > 1 else ''} {', '.join(stale)} in deletion since more than 15m")
-        down = condition("ScalingDown", names.TRUE, "ScalingDown", "\n".join(lines))
+        down = condition("ScalingDown", terms.TRUE, "ScalingDown", "\n".join(lines))
     return [up, down]
 
 
@@ -356,27 +356,27 @@ def _remediating(view: View, facts: Facts) -> Object:
     marked = [
         each.name
         for each in view.machines
-        if condition_of(each.machine, OWNER_REMEDIATED).get("status") == names.FALSE
+        if condition_of(each.machine, OWNER_REMEDIATED).get("status") == terms.FALSE
         and each.name not in facts.healthy_again
     ]
     if marked:
         text = f"* Machine{'s' if len(marked) > 1 else ''} {', '.join(marked)}: to be remediated"
-        return condition("Remediating", names.TRUE, "Remediating", text)
+        return condition("Remediating", terms.TRUE, "Remediating", text)
     sick = [
         each.name
         for each in view.machines
-        if condition_of(each.machine, HEALTH_CHECK_SUCCEEDED).get("status") == names.FALSE
+        if condition_of(each.machine, HEALTH_CHECK_SUCCEEDED).get("status") == terms.FALSE
     ]
     text = (
         f"Machine{'s' if len(sick) > 1 else ''} {', '.join(sick)} not healthy (not to be remediated by KubeadmControlPlane)"
         if sick
         else ""
     )
-    return condition("Remediating", names.FALSE, "NotRemediating", text)
+    return condition("Remediating", terms.FALSE, "NotRemediating", text)
 
 
 def _deleting(view: View, facts: Facts) -> Object:
     if not view.deleting:
-        return condition("Deleting", names.FALSE, "NotDeleting")
+        return condition("Deleting", terms.FALSE, "NotDeleting")
     reason, text = facts.deletion
-    return condition("Deleting", names.TRUE, reason or "WaitingForMachineDeletion", text)
+    return condition("Deleting", terms.TRUE, reason or "WaitingForMachineDeletion", text)

@@ -16,21 +16,21 @@ from ....module_utils.common import kubernetes_facts
 from ....module_utils.common.values import clip
 from ...objects import kinds
 from ...objects.conditions import COMPONENT_CONDITIONS, ETCD_CONDITIONS, ETCD_MEMBER_HEALTHY, HEALTH_CHECK_SUCCEEDED
-from .. import names
-from ..checks.connection import connection_down
+from .. import terms
+from ..checks.api_connection import connection_down
 from ..rollout.uptodate import Outdated
-from ..snapshot.view import MachineView, View, annotations_of, condition_of
+from ..snapshot.typed_snapshot import MachineView, View, annotations_of, condition_of
 
 Object = dict[str, Any]
 INSPECTION_FAILED = "InspectionFailed"
 _SECONDS = re.compile(r"[0-9]{1,6}")
 _NODE_REASONS = {
     "NodeHealthy": {
-        names.TRUE: "NodeHealthy",
-        names.FALSE: "NodeNotHealthy",
-        names.UNKNOWN: "NodeHealthyUnknown",
+        terms.TRUE: "NodeHealthy",
+        terms.FALSE: "NodeNotHealthy",
+        terms.UNKNOWN: "NodeHealthyUnknown",
     },
-    "NodeReady": {names.TRUE: "NodeReady", names.FALSE: "NodeNotReady", names.UNKNOWN: "NodeReadyUnknown"},
+    "NodeReady": {terms.TRUE: "NodeReady", terms.FALSE: "NodeNotReady", terms.UNKNOWN: "NodeReadyUnknown"},
 }
 # What a Node is not healthy with, ready or not (Cluster API's NodeHealthy; NodeReady leaves them out).
 _PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure")
@@ -45,7 +45,7 @@ def condition(kind: str, status: str, reason: str, message: str = "") -> Object:
 def is_true(conditions: Iterable[Object], *kinds: str) -> bool:
     """Whether all of these types are exactly True: False, Unknown and missing all fail."""
     states = {each["type"]: each["status"] for each in conditions}
-    return all(states.get(kind) == names.TRUE for kind in kinds)
+    return all(states.get(kind) == terms.TRUE for kind in kinds)
 
 
 def health_conditions(view: View) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ def health_conditions(view: View) -> tuple[str, ...]:
 def machine_conditions(view: View, machine: MachineView, outdated: Sequence[Outdated]) -> list[Object]:
     """All conditions of one machine, in a fixed order."""
     found: list[Object] = []
-    for component, kind, title in names.COMPONENTS:
+    for component, kind, title in terms.COMPONENTS:
         if component != "etcd" or view.managed_etcd:
             found.append(_judge(view, machine, kind) or _pod(machine, component, kind, title))
     if view.managed_etcd:
@@ -101,9 +101,9 @@ def _gates_of_others(machine: MachineView, computed: Sequence[Object]) -> list[O
         if not kind or kind in known:
             continue
         stored = condition_of(machine.machine, kind)
-        status = stored.get("status", names.UNKNOWN)
+        status = stored.get("status", terms.UNKNOWN)
         if gate.get("polarity") == "Negative":
-            status = {names.TRUE: names.FALSE, names.FALSE: names.TRUE}.get(status, names.UNKNOWN)
+            status = {terms.TRUE: terms.FALSE, terms.FALSE: terms.TRUE}.get(status, terms.UNKNOWN)
         text = clip(stored.get("message")) if stored else f"Condition {clip(kind, 80)} not yet reported"
         found.append(condition(kind, status, str(stored.get("reason", "NotYetReported")), text))
     return found
@@ -115,24 +115,24 @@ def _judge(view: View, machine: MachineView, kind: str) -> Optional[Object]:
     Source: docs/reference/cluster_api.md, "Conditions".
     """
     if machine.deleting:
-        return condition(kind, names.FALSE, "Deleting", "Machine is deleting")
+        return condition(kind, terms.FALSE, "Deleting", "Machine is deleting")
     if not view.reachable:
         return _kept(view, machine, kind)
     if machine.impostor:
         text = f"Node {clip(machine.impostor)} has another machine ID than this machine: it is another host"
-        return condition(kind, names.UNKNOWN, INSPECTION_FAILED, text)
+        return condition(kind, terms.UNKNOWN, INSPECTION_FAILED, text)
     if machine.node is None:
         text = (
             f"Node {clip(machine.node_name)} does not exist" if machine.node_lost else "Waiting for the machine's Node"
         )
-        return condition(kind, names.UNKNOWN, INSPECTION_FAILED, text)
+        return condition(kind, terms.UNKNOWN, INSPECTION_FAILED, text)
     for taint in machine.node.get("taints") or ():
         if taint.get("key") == _UNREACHABLE_TAINT and taint.get("effect") == "NoExecute":
-            return condition(kind, names.UNKNOWN, INSPECTION_FAILED, f"Node {clip(machine.node_name)} is unreachable")
-    if machine.node.get("ready") == names.UNKNOWN:
+            return condition(kind, terms.UNKNOWN, INSPECTION_FAILED, f"Node {clip(machine.node_name)} is unreachable")
+    if machine.node.get("ready") == terms.UNKNOWN:
         return condition(
             kind,
-            names.UNKNOWN,
+            terms.UNKNOWN,
             INSPECTION_FAILED,
             "Node's Ready condition is Unknown: what is known of its Pods is stale",
         )
@@ -146,11 +146,11 @@ def kept(view: View, obj: Object, kind: str, without: str) -> Object:
     """
     down = connection_down(view)
     if down is not None:
-        return condition(kind, names.UNKNOWN, down["reason"], down["message"])
+        return condition(kind, terms.UNKNOWN, down["reason"], down["message"])
     stored = condition_of(obj, kind)
     if stored:
         return condition(kind, stored["status"], str(stored.get("reason", "")), str(stored.get("message", "")))
-    return condition(kind, names.UNKNOWN, INSPECTION_FAILED, without)
+    return condition(kind, terms.UNKNOWN, INSPECTION_FAILED, without)
 
 
 def _kept(view: View, machine: MachineView, kind: str) -> Object:
@@ -161,48 +161,48 @@ def _kept(view: View, machine: MachineView, kind: str) -> Object:
 def _pod(machine: MachineView, component: str, kind: str, title: str) -> Object:
     pod = machine.pods.get(component)
     if not pod:
-        return condition(kind, names.FALSE, "DoesNotExist", f"Pod {component}-{clip(machine.node_name)} does not exist")
+        return condition(kind, terms.FALSE, "DoesNotExist", f"Pod {component}-{clip(machine.node_name)} does not exist")
     # The component's own answer is a nearer witness than what the kubelet has written of its pod so far.
     if pod.get("answers") is True:
-        return condition(kind, names.TRUE, "Running")
+        return condition(kind, terms.TRUE, "Running")
     phase, waiting = pod.get("phase"), clip(pod.get("waitingReason"), 80)
     if phase == "Pending":
         return condition(
             kind,
-            names.FALSE,
+            terms.FALSE,
             "Provisioning",
             "Waiting to be scheduled or to start" + (f": {waiting}" if waiting else ""),
         )
     if phase in ("Succeeded", "Failed"):
-        return condition(kind, names.FALSE, "Failed", f"The {title}'s Pod ended ({phase})")
+        return condition(kind, terms.FALSE, "Failed", f"The {title}'s Pod ended ({phase})")
     if phase != "Running":
-        return condition(kind, names.UNKNOWN, INSPECTION_FAILED, "The Pod's phase is unknown")
+        return condition(kind, terms.UNKNOWN, INSPECTION_FAILED, "The Pod's phase is unknown")
     if pod.get("ready") is True:
-        return condition(kind, names.TRUE, "Running")
+        return condition(kind, terms.TRUE, "Running")
     code = pod.get("lastExitCode")
     if waiting:
         if code:
-            return condition(kind, names.FALSE, "Failed", f"The {title} exited with {code} and waits: {waiting}")
-        return condition(kind, names.FALSE, "Provisioning", f"Waiting: {waiting}")
+            return condition(kind, terms.FALSE, "Failed", f"The {title} exited with {code} and waits: {waiting}")
+        return condition(kind, terms.FALSE, "Provisioning", f"Waiting: {waiting}")
     if pod.get("terminated"):
-        return condition(kind, names.FALSE, "Failed", f"The {title} exited with {code}")
-    return condition(kind, names.FALSE, "Provisioning", "Waiting for startup or readiness probes")
+        return condition(kind, terms.FALSE, "Failed", f"The {title} exited with {code}")
+    return condition(kind, terms.FALSE, "Provisioning", "Waiting for startup or readiness probes")
 
 
 def _member(view: View, machine: MachineView) -> Object:
     kind = ETCD_MEMBER_HEALTHY
     if machine.deleting:
-        return condition(kind, names.FALSE, "Deleting", "Machine is deleting")
+        return condition(kind, terms.FALSE, "Deleting", "Machine is deleting")
     if not view.etcd_known:
         if not view.reachable:
             return _kept(view, machine, kind)
         text = "etcd gave no member list" + (f": {clip(view.etcd.get('message'))}" if view.etcd.get("message") else "")
-        return condition(kind, names.UNKNOWN, INSPECTION_FAILED, text)
+        return condition(kind, terms.UNKNOWN, INSPECTION_FAILED, text)
     member = machine.member
     if member is None:
         if machine.node is None:
-            return condition(kind, names.UNKNOWN, INSPECTION_FAILED, "Waiting for the machine's Node")
-        return condition(kind, names.FALSE, "NotHealthy", f"Etcd has no member {clip(machine.node_name)}")
+            return condition(kind, terms.UNKNOWN, INSPECTION_FAILED, "Waiting for the machine's Node")
+        return condition(kind, terms.FALSE, "NotHealthy", f"Etcd has no member {clip(machine.node_name)}")
     alarms = sorted(
         {
             clip(str(each.get("alarm")), 40)
@@ -211,18 +211,18 @@ def _member(view: View, machine: MachineView) -> Object:
         }
     )
     if alarms:
-        return condition(kind, names.FALSE, "NotHealthy", f"Etcd member reports alarms: {', '.join(alarms)}")
+        return condition(kind, terms.FALSE, "NotHealthy", f"Etcd member reports alarms: {', '.join(alarms)}")
     if not member.name:
-        return condition(kind, names.FALSE, "NotHealthy", f"Etcd member {member.id} was added and never started")
+        return condition(kind, terms.FALSE, "NotHealthy", f"Etcd member {member.id} was added and never started")
     if member.learner:
-        return condition(kind, names.FALSE, "NotHealthy", "Etcd member is a learner: it does not vote yet")
+        return condition(kind, terms.FALSE, "NotHealthy", "Etcd member is a learner: it does not vote yet")
     if member.healthy:
-        return condition(kind, names.TRUE, "Healthy")
+        return condition(kind, terms.TRUE, "Healthy")
     status = (view.etcd.get("statuses") or {}).get(member.id)
     if status is None:
-        return condition(kind, names.UNKNOWN, INSPECTION_FAILED, "The etcd member's own status is not known")
+        return condition(kind, terms.UNKNOWN, INSPECTION_FAILED, "The etcd member's own status is not known")
     text = clip(status.get("message")) or clip("; ".join(map(str, status.get("errors") or ())))
-    return condition(kind, names.FALSE, "NotHealthy", f"Etcd member is not healthy: {text or 'no reason given'}")
+    return condition(kind, terms.FALSE, "NotHealthy", f"Etcd member is not healthy: {text or 'no reason given'}")
 
 
 def registration(view: View, machine: MachineView) -> Object:
@@ -243,7 +243,7 @@ def _labels_and_taints(view: View, machine: MachineView) -> Object:
             kubernetes_facts.default_taint_keys(machine.version),
         )
     except ValueError:
-        return condition(kind, names.UNKNOWN, INSPECTION_FAILED, f"{machine.version!r} is not a Kubernetes version")
+        return condition(kind, terms.UNKNOWN, INSPECTION_FAILED, f"{machine.version!r} is not a Kubernetes version")
     missing = [f"label {label}" for label in labels if label not in (node.get("labels") or {})]
     present = node.get("taints") or ()
     asked = registration(view, machine).get("taints")
@@ -254,8 +254,8 @@ def _labels_and_taints(view: View, machine: MachineView) -> Object:
             f"taint {taint_title(taint)}" for taint in asked if not any(_same_taint(taint, each) for each in present)
         ]
     if missing:
-        return condition(kind, names.FALSE, "NotSet", f"Node lacks {', '.join(missing)}, which kubeadm sets")
-    return condition(kind, names.TRUE, "Set")
+        return condition(kind, terms.FALSE, "NotSet", f"Node lacks {', '.join(missing)}, which kubeadm sets")
+    return condition(kind, terms.TRUE, "Set")
 
 
 def taint_title(taint: Object) -> str:
@@ -271,52 +271,52 @@ def _same_taint(one: Object, other: Object) -> bool:
 
 def _up_to_date(machine: MachineView, outdated: Sequence[Outdated]) -> Object:
     if outdated:
-        return condition("UpToDate", names.FALSE, "NotUpToDate", "\n".join(f"* {each.message}" for each in outdated))
+        return condition("UpToDate", terms.FALSE, "NotUpToDate", "\n".join(f"* {each.message}" for each in outdated))
     kubelet = (machine.node or {}).get("kubeletVersion")
     if kubelet and machine.version and kubelet != machine.version:
         return condition(
-            "UpToDate", names.FALSE, "Updating", f"Node runs kubelet {clip(kubelet, 40)}, {machine.version} wanted"
+            "UpToDate", terms.FALSE, "Updating", f"Node runs kubelet {clip(kubelet, 40)}, {machine.version} wanted"
         )
-    return condition("UpToDate", names.TRUE, "UpToDate")
+    return condition("UpToDate", terms.TRUE, "UpToDate")
 
 
 def _machine_api(view: View, machine: MachineView) -> list[Object]:
     gone = machine.infrastructure_gone
     if gone:
-        infrastructure = condition("InfrastructureReady", names.FALSE, "NotReady", f"The provider says: {gone}")
+        infrastructure = condition("InfrastructureReady", terms.FALSE, "NotReady", f"The provider says: {gone}")
     elif machine.provisioned:
-        infrastructure = condition("InfrastructureReady", names.TRUE, "Ready")
+        infrastructure = condition("InfrastructureReady", terms.TRUE, "Ready")
     else:
         infrastructure = condition(
-            "InfrastructureReady", names.FALSE, "NotReady", "Waiting for the machine's infrastructure"
+            "InfrastructureReady", terms.FALSE, "NotReady", "Waiting for the machine's infrastructure"
         )
-    if machine.bootstrap == names.SUCCEEDED:
-        bootstrap = condition("BootstrapConfigReady", names.TRUE, "Ready")
-    elif machine.bootstrap == names.FAILED:
+    if machine.bootstrap == terms.SUCCEEDED:
+        bootstrap = condition("BootstrapConfigReady", terms.TRUE, "Ready")
+    elif machine.bootstrap == terms.FAILED:
         text = f"kubeadm failed: {machine.bootstrap_message or 'no reason recorded'}"
-        bootstrap = condition("BootstrapConfigReady", names.FALSE, "NotReady", text)
+        bootstrap = condition("BootstrapConfigReady", terms.FALSE, "NotReady", text)
     else:
-        text = "kubeadm is at work" if machine.bootstrap == names.RUNNING else "Waiting for kubeadm to be started"
-        bootstrap = condition("BootstrapConfigReady", names.FALSE, "NotReady", text)
+        text = "kubeadm is at work" if machine.bootstrap == terms.RUNNING else "Waiting for kubeadm to be started"
+        bootstrap = condition("BootstrapConfigReady", terms.FALSE, "NotReady", text)
     return [infrastructure, bootstrap, *(_node(view, machine, kind) for kind in _NODE_REASONS)]
 
 
 def _deleting(machine: MachineView) -> Object:
     """That the machine goes; how far its deletion has come is what the removal itself has recorded, and what it goes on from."""
     if not machine.deleting:
-        return condition("Deleting", names.FALSE, "NotDeleting")
+        return condition("Deleting", terms.FALSE, "NotDeleting")
     stored = condition_of(machine.machine, "Deleting")
-    if stored.get("status") == names.TRUE and stored.get("reason"):
-        return condition("Deleting", names.TRUE, clip(stored["reason"]), clip(stored.get("message"), 1024))
-    return condition("Deleting", names.TRUE, "Deleting", "Machine metadata.deletionTimestamp is set")
+    if stored.get("status") == terms.TRUE and stored.get("reason"):
+        return condition("Deleting", terms.TRUE, clip(stored["reason"]), clip(stored.get("message"), 1024))
+    return condition("Deleting", terms.TRUE, "Deleting", "Machine metadata.deletionTimestamp is set")
 
 
 def paused_condition(view: View) -> Object:
     """Whether one of the switches says that nothing is to be done, to whatever belongs to the cluster."""
     found = view.paused
     if found:
-        return condition("Paused", names.TRUE, "Paused", ", ".join(found))
-    return condition("Paused", names.FALSE, "NotPaused")
+        return condition("Paused", terms.TRUE, "Paused", ", ".join(found))
+    return condition("Paused", terms.FALSE, "NotPaused")
 
 
 def _node(view: View, machine: MachineView, kind: str) -> Object:
@@ -328,14 +328,14 @@ def _node(view: View, machine: MachineView, kind: str) -> Object:
         return _without_node(machine, kind)
     ready, why = machine.node.get("ready"), clip(machine.node.get("readyReason"), 80) or "no reason given"
     troubles = []
-    if ready == names.FALSE:
-        troubles.append((names.FALSE, f"Node is not Ready ({why})"))
-    elif ready != names.TRUE:
-        troubles.append((names.UNKNOWN, f"Node's Ready condition is Unknown ({why})"))
+    if ready == terms.FALSE:
+        troubles.append((terms.FALSE, f"Node is not Ready ({why})"))
+    elif ready != terms.TRUE:
+        troubles.append((terms.UNKNOWN, f"Node's Ready condition is Unknown ({why})"))
     if kind == "NodeHealthy":
         troubles += _pressures(machine.node)
     states = {status for status, _text in troubles}
-    worst = next((each for each in (names.FALSE, names.UNKNOWN) if each in states), names.TRUE)
+    worst = next((each for each in (terms.FALSE, terms.UNKNOWN) if each in states), terms.TRUE)
     return condition(kind, worst, reasons[worst], "; ".join(text for _status, text in troubles))
 
 
@@ -348,33 +348,33 @@ def _pressures(node: Object) -> list[tuple[str, str]]:
     found = []
     for each in node.get("conditions") or ():
         kind, why = each["type"], clip(each.get("reason"), 80) or "no reason given"
-        if kind in _PRESSURES and each["status"] == names.TRUE:
-            found.append((names.FALSE, f"Node has {kind} ({why})"))
-        elif kind in _PRESSURES and each["status"] == names.UNKNOWN and node.get("ready") != names.UNKNOWN:
-            found.append((names.UNKNOWN, f"Node's condition {kind} is Unknown ({why})"))
+        if kind in _PRESSURES and each["status"] == terms.TRUE:
+            found.append((terms.FALSE, f"Node has {kind} ({why})"))
+        elif kind in _PRESSURES and each["status"] == terms.UNKNOWN and node.get("ready") != terms.UNKNOWN:
+            found.append((terms.UNKNOWN, f"Node's condition {kind} is Unknown ({why})"))
     return found
 
 
 def _without_node(machine: MachineView, kind: str) -> Object:
     if machine.impostor or machine.node_lost:
         text = f"Node {clip(machine.node_name)} of this machine does not exist"
-        return condition(kind, names.FALSE, "NodeDeleted", text)
+        return condition(kind, terms.FALSE, "NodeDeleted", text)
     if machine.deleting:
-        return condition(kind, names.UNKNOWN, "NodeDoesNotExist", "Node does not exist")
-    return condition(kind, names.UNKNOWN, INSPECTION_FAILED, "Waiting for the machine's Node")
+        return condition(kind, terms.UNKNOWN, "NodeDoesNotExist", "Node does not exist")
+    return condition(kind, terms.UNKNOWN, INSPECTION_FAILED, "Waiting for the machine's Node")
 
 
 def _ready(machine: MachineView, conditions: list[Object], gates: Sequence[str]) -> Object:
     if machine.deleting:
-        return condition("Ready", names.FALSE, "NotReady", "Machine is deleting")
+        return condition("Ready", terms.FALSE, "NotReady", "Machine is deleting")
     by_kind = {each["type"]: each for each in conditions}
-    failing = [by_kind[gate] for gate in gates if gate in by_kind and by_kind[gate]["status"] != names.TRUE]
+    failing = [by_kind[gate] for gate in gates if gate in by_kind and by_kind[gate]["status"] != terms.TRUE]
     if not failing:
-        return condition("Ready", names.TRUE, "Ready")
+        return condition("Ready", terms.TRUE, "Ready")
     text = "\n".join(f"* {each['type']}: {each['message'] or each['reason']}" for each in failing)
-    if any(each["status"] == names.FALSE for each in failing):
-        return condition("Ready", names.FALSE, "NotReady", text)
-    return condition("Ready", names.UNKNOWN, "ReadyUnknown", text)
+    if any(each["status"] == terms.FALSE for each in failing):
+        return condition("Ready", terms.FALSE, "NotReady", text)
+    return condition("Ready", terms.UNKNOWN, "ReadyUnknown", text)
 
 
 def min_ready_seconds(view: View) -> Optional[int]:
@@ -388,13 +388,13 @@ def min_ready_seconds(view: View) -> Optional[int]:
 
 
 def _available(view: View, machine: MachineView, ready: Object) -> Object:
-    if ready["status"] != names.TRUE:
-        return condition("Available", names.FALSE, "NotReady", "")
+    if ready["status"] != terms.TRUE:
+        return condition("Available", terms.FALSE, "NotReady", "")
     wanted = min_ready_seconds(view)
-    held = view.held(machine.machine, "Ready", names.TRUE)
+    held = view.held(machine.machine, "Ready", terms.TRUE)
     if wanted is None:
         text = f"The annotation {kinds.ANNOTATION_MIN_READY_SECONDS} of the control plane is no number of seconds"
-        return condition("Available", names.UNKNOWN, "InternalError", text)
+        return condition("Available", terms.UNKNOWN, "InternalError", text)
     if wanted and (held is None or held < wanted):
-        return condition("Available", names.FALSE, "WaitingForMinReadySeconds", f"Not Ready for {wanted} s yet")
-    return condition("Available", names.TRUE, "Available")
+        return condition("Available", terms.FALSE, "WaitingForMinReadySeconds", f"Not Ready for {wanted} s yet")
+    return condition("Available", terms.TRUE, "Available")

@@ -16,7 +16,7 @@ from typing import Any
 
 from ....module_utils.common.values import clip, condition_in, format_time
 from ...objects.conditions import HEALTH_MARKS
-from .. import names
+from .. import terms
 
 Object = dict[str, Any]
 
@@ -120,10 +120,10 @@ def _translated(table: Mapping[str, tuple[str, str, str, str]], current: Sequenc
 
 
 def _condition(kind: str, status: str, failed: str, unknown: str, severity: str, message: str) -> Object:
-    if status == names.TRUE:
+    if status == terms.TRUE:
         return {"type": kind, "status": status}
-    made: Object = {"type": kind, "status": status, "reason": failed if status == names.FALSE else unknown}
-    if status == names.FALSE:
+    made: Object = {"type": kind, "status": status, "reason": failed if status == terms.FALSE else unknown}
+    if status == terms.FALSE:
         made["severity"] = severity
     return {**made, "message": message} if message else made
 
@@ -131,24 +131,24 @@ def _condition(kind: str, status: str, failed: str, unknown: str, severity: str,
 def _resized(current: Sequence[Object]) -> Object:
     for kind in ("ScalingUp", "ScalingDown"):
         found = condition_in(current, kind)
-        if found.get("status") == names.TRUE:
-            return _condition("Resized", names.FALSE, kind, kind, WARNING, found["message"])
-    return {"type": "Resized", "status": names.TRUE}
+        if found.get("status") == terms.TRUE:
+            return _condition("Resized", terms.FALSE, kind, kind, WARNING, found["message"])
+    return {"type": "Resized", "status": terms.TRUE}
 
 
 def _created() -> Object:
     # A machine's objects are written by a run that ends when it can't: there is no state between for anybody to see.
-    return {"type": "MachinesCreated", "status": names.TRUE}
+    return {"type": "MachinesCreated", "status": terms.TRUE}
 
 
 def _whole(stored: Object, conditions: list[Object], now: int, summed: Sequence[str] = ()) -> list[Object]:
     """The conditions with their summary and their times, the summary first, the others by type."""
     counted = [each for each in conditions if not summed or each["type"] in summed]
-    worst = [each for each in counted if each["status"] == names.FALSE] or [
-        each for each in counted if each["status"] != names.TRUE
+    worst = [each for each in counted if each["status"] == terms.FALSE] or [
+        each for each in counted if each["status"] != terms.TRUE
     ]
     order = {ERROR: 0, WARNING: 1, INFO: 2}
-    first = min(worst, key=lambda each: order.get(each.get("severity", ""), 3), default={"status": names.TRUE})
+    first = min(worst, key=lambda each: order.get(each.get("severity", ""), 3), default={"status": terms.TRUE})
     summary = {**first, "type": READY}
     older = ((stored.get("status") or {}).get("deprecated") or {}).get("v1beta1") or {}
     before = {each.get("type"): each for each in older.get("conditions") or ()}

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
-from .. import names
-from ..snapshot.view import View
+from .. import terms
+from ..snapshot.typed_snapshot import View
 from .control_plane import initialized
 
 Object = dict[str, Any]
@@ -43,7 +43,7 @@ _LOST = frozenset({"CannotBeRemediated", "ControlPlaneLost", "ControlPlaneDelete
 
 def failure(view: View, action: str, blocked_on: Sequence[Mapping[str, Any]]) -> Optional[tuple[str, str]]:
     """The contract's reason and a message where a decision says that nothing can go on, else None."""
-    if action != names.BLOCKED:
+    if action != terms.BLOCKED:
         return None
     for each in blocked_on:
         found, message = str(each.get("reason", "")), str(each.get("message", ""))

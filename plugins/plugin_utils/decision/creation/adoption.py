@@ -13,9 +13,9 @@ from typing import Any, Optional
 from ....module_utils.common.kubernetes_versions import read_version
 from ....module_utils.common.values import controller_of
 from ...objects import advice, kinds
-from .. import names, ownership
+from .. import ownership, terms
 from ..outcome import Context, Outcome, block, reason, target
-from ..snapshot.view import View
+from ..snapshot.typed_snapshot import View
 
 Object = dict[str, Any]
 MIXED_MANAGEMENT = "MixedManagement"
@@ -57,7 +57,7 @@ def adopt(context: Context) -> Optional[Outcome]:
             return block("AdoptionFailed", text, "Set spec.version to what runs, adopt, then upgrade.")
     listed = [machine.name for machine in free]
     outcome = Outcome(
-        names.ADOPT, [reason("Adopting", f"machines without a controller are taken over: {', '.join(listed)}")]
+        terms.ADOPT, [reason("Adopting", f"machines without a controller are taken over: {', '.join(listed)}")]
     )
     outcome.target = {**target(None), "machines": listed}
     return outcome

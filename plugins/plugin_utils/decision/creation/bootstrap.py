@@ -12,15 +12,15 @@ from __future__ import annotations
 from ....module_utils.common.quorum import MemberState
 from ...objects import kinds
 from ...objects.conditions import HEALTH_MARKS
-from .. import names
-from ..snapshot.view import MachineView, View, condition_of
+from .. import terms
+from ..snapshot.typed_snapshot import MachineView, View, condition_of
 
 
 def marked(machine: MachineView) -> bool:
     """Whether somebody marked a machine to be remediated: a health check, or a user."""
     if kinds.is_flagged(machine.machine, kinds.ANNOTATION_REMEDIATE_MACHINE):
         return True
-    return all(condition_of(machine.machine, kind).get("status") == names.FALSE for kind in HEALTH_MARKS)
+    return all(condition_of(machine.machine, kind).get("status") == terms.FALSE for kind in HEALTH_MARKS)
 
 
 def asked_to_go(machine: MachineView) -> bool:
@@ -30,12 +30,12 @@ def asked_to_go(machine: MachineView) -> bool:
 
 def consent(machine: str) -> str:
     """Return the consent by which a user says that a machine is off for good, though nobody saw its kubeadm end."""
-    return f"{names.GIVE_UP_BOOTSTRAP}:{machine}"
+    return f"{terms.GIVE_UP_BOOTSTRAP}:{machine}"
 
 
 def may_run(view: View, machine: MachineView) -> bool:
     """Whether kubeadm may still run on a machine on which it was started: nothing tells that it does not."""
-    if machine.bootstrap != names.RUNNING or _is_off(view, machine):
+    if machine.bootstrap != terms.RUNNING or _is_off(view, machine):
         return False
     return not (machine.silent and view.now >= machine.ends_at)
 
@@ -45,14 +45,14 @@ def under_way(view: View, machine: MachineView) -> bool:
 
     Also where kubeadm can't run any more, and the machine neither answers nor is to go: each run asks it, until it tells its result.
     """
-    if machine.bootstrap != names.RUNNING or _is_off(view, machine):
+    if machine.bootstrap != terms.RUNNING or _is_off(view, machine):
         return False
     return may_run(view, machine) or not asked_to_go(machine)
 
 
 def has_failed(view: View, machine: MachineView) -> bool:
     """Whether a machine's bootstrap failed, or counts as failed because kubeadm can't run there any more and it is to go."""
-    return machine.bootstrap == names.FAILED or (machine.bootstrap == names.RUNNING and not under_way(view, machine))
+    return machine.bootstrap == terms.FAILED or (machine.bootstrap == terms.RUNNING and not under_way(view, machine))
 
 
 def may_own(view: View, machine: MachineView) -> bool:

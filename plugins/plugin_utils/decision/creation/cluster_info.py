@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ....module_utils.common.values import clip
-from ..snapshot.view import View, read_snapshot
+from ..snapshot.typed_snapshot import View, read_snapshot
 
 Object = dict[str, Any]
 PREREQUISITE = "clusterInfo"

@@ -16,7 +16,7 @@ from ..checks.trouble import Trouble
 from ..conditions.control_plane import initialized
 from ..outcome import Context, max_surge
 from ..rollout.placement import place_next
-from ..snapshot.view import MachineView, View, annotations_of
+from ..snapshot.typed_snapshot import MachineView, View, annotations_of
 
 Object = dict[str, Any]
 HOSTS_AVAILABLE = "HostsAvailable"

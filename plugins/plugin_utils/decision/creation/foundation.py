@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from .. import names
+from .. import terms
 from ..checks.preflight import FAIL, check
 from ..outcome import CERTIFICATES_EXPIRED, Context, Outcome, block, held, reason
 from .existing_hosts import HOSTS_AVAILABLE, hosts_checked
@@ -60,12 +60,12 @@ def _infrastructure(context: Context) -> Optional[Outcome]:
         )
     if not view.infrastructure_ready:
         return Outcome(
-            names.CREATE_INFRASTRUCTURE,
+            terms.CREATE_INFRASTRUCTURE,
             [reason("InfrastructureNotReady", "the cluster's infrastructure is not provisioned")],
         )
     if not view.endpoint:
         return Outcome(
-            names.CREATE_INFRASTRUCTURE, [reason("WaitingForEndpoint", "the control plane has no endpoint yet")]
+            terms.CREATE_INFRASTRUCTURE, [reason("WaitingForEndpoint", "the control plane has no endpoint yet")]
         )
     return None
 
@@ -76,7 +76,7 @@ def _certificates(context: Context) -> Optional[Outcome]:
         return unusable
     if _untouched(context) and context.missing:
         text = f"certificate authorities and keys are missing: {', '.join(context.missing)}"
-        return Outcome(names.CREATE_CERTIFICATES, [reason("CertificatesNotAvailable", text)])
+        return Outcome(terms.CREATE_CERTIFICATES, [reason("CertificatesNotAvailable", text)])
     kubeconfig = context.certificates.get("kubeconfig") or {}
     if (
         not kubeconfig.get("present")
@@ -84,7 +84,7 @@ def _certificates(context: Context) -> Optional[Outcome]:
         and (context.certificates.get("ca") or {}).get("hasKey")
     ):
         return Outcome(
-            names.CREATE_CERTIFICATES,
+            terms.CREATE_CERTIFICATES,
             [reason("KubeconfigNotAvailable", f"Secret {context.view.name}-kubeconfig is missing")],
         )
     return None

@@ -15,13 +15,13 @@ from typing import Optional
 from ....module_utils.common import kubernetes_facts, quorum, settings
 from ....module_utils.common.values import clip, format_time
 from ...objects import advice, kinds
-from .. import names
+from .. import terms
 from ..checks.preflight import FAIL, PASS, check, preflight
 from ..conditions.control_plane import initialized
 from ..outcome import Context, Outcome, block, held, max_surge, reason, target
 from ..removal import deleted_control_plane
 from ..rollout.gates import Step
-from ..snapshot.view import MachineView, View
+from ..snapshot.typed_snapshot import MachineView, View
 from .bootstrap import asked_to_go, consent
 from .cluster_info import prerequisites
 from .existing_hosts import HOSTS_AVAILABLE, hosts_checked
@@ -65,7 +65,7 @@ def initialize(context: Context, machine: Optional[MachineView]) -> Outcome:
     view = context.view
     checks = [check("CertificatesAvailable", PASS, "all certificate authorities and keys are there")]
     checks.append(check("EndpointExists", PASS, f"the control plane endpoint is {view.endpoint}"))
-    running = machine is not None and machine.bootstrap == names.RUNNING
+    running = machine is not None and machine.bootstrap == terms.RUNNING
     if (
         not running
         and view.endpoint_answers is not False
@@ -86,7 +86,7 @@ def initialize(context: Context, machine: Optional[MachineView]) -> Outcome:
             outcome.preflight = checks
             return outcome
     text = f"0 of {view.replicas} replicas" + (": go on with the first machine" if machine else "")
-    outcome = Outcome(names.INITIALIZE, [reason("NotInitialized", text)], preflight=checks)
+    outcome = Outcome(terms.INITIALIZE, [reason("NotInitialized", text)], preflight=checks)
     if view.managed_etcd:
         verdict = quorum.check_add([])
         outcome.quorum = verdict.certificate(
@@ -115,9 +115,9 @@ def _endpoint_unknown(view: View, checks: list[dict[str, object]]) -> Outcome:
     reason_name, text, fix = endpoint_unknown(view.endpoint, said)
     outcome = block(reason_name, text, fix)
     outcome.preflight = [*checks, check("NoControlPlaneAnswers", FAIL, text)]
-    lasted = view.held(view.cluster, "ControlPlaneEndpointReachable", names.UNKNOWN)
+    lasted = view.held(view.cluster, "ControlPlaneEndpointReachable", terms.UNKNOWN)
     if lasted is None or lasted < settings.PATIENCE:
-        outcome.action = names.WAIT
+        outcome.action = terms.WAIT
     return outcome
 
 
@@ -133,9 +133,9 @@ def join(
     `name` and `why` are the reason's; `step` is what the gates read.
     """
     view = context.view
-    if machine is not None and machine.bootstrap == names.RUNNING:
+    if machine is not None and machine.bootstrap == terms.RUNNING:
         # What runs on the machine runs anyway: waiting for it and taking its result is the only safe thing to do.
-        outcome = Outcome(names.JOIN, [reason("ScalingUp", f"{_counts(view)}: kubeadm join is under way")])
+        outcome = Outcome(terms.JOIN, [reason("ScalingUp", f"{_counts(view)}: kubeadm join is under way")])
         _place(context, outcome, machine)
         return outcome
     result = preflight(context, adding=True, step=step, machine=machine, fresh=True)
@@ -151,7 +151,7 @@ def join(
         if missing is not None:
             return missing
         text = _counts(view) + (": go on with a machine that was begun" if machine else f": {why}" if why else "")
-        outcome = Outcome(names.JOIN, [reason(name, text)], prerequisites=prerequisites(view))
+        outcome = Outcome(terms.JOIN, [reason(name, text)], prerequisites=prerequisites(view))
         _place(context, outcome, machine)
     outcome.preflight, outcome.quorum = result.checks, certificate
     return outcome

@@ -12,7 +12,7 @@ from ..conditions.control_plane import initialized
 from ..outcome import Context, Outcome
 from ..remediation.replacement import retried
 from ..removal.one_machine import proven_uninitialized, remove_unstarted
-from ..snapshot.view import MachineView
+from ..snapshot.typed_snapshot import MachineView
 from .bootstrap import marked
 
 

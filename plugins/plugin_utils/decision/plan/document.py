@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping
 from itertools import takewhile
 from typing import Any, Optional
 
-from .. import names as stable
+from .. import terms
 from ..decide import decide
-from ..snapshot.fingerprint import fingerprint, state_of_view
 from ..snapshot.spec_hash import spec_parts
+from ..snapshot.state_fingerprint import fingerprint, state_of_view
 from .steps import Names, walk
 
 Object = dict[str, Any]
@@ -32,17 +32,17 @@ def make_plan(snapshot: Object, created_at: str, names: Optional[Names] = None) 
     waits for it has `needsApproval` true. `created_at` is RFC 3339; `names` as for plan().
     """
     policy = snapshot.get("policy") or {}
-    asks = policy.get("replace") == stable.REPLACE_ASK
+    asks = policy.get("replace") == terms.REPLACE_ASK
     approved = {**snapshot, "policy": {**policy, "approved": True}} if asks else snapshot
     steps: list[Object] = []
     for number, (view, decision) in enumerate(walk(approved, names=names), start=1):
         state = state_of_view(view, decision)
-        fields = _END_FIELDS if decision["action"] in stable.ENDINGS else _STEP_FIELDS
+        fields = _END_FIELDS if decision["action"] in terms.ENDINGS else _STEP_FIELDS
         steps.append(
             {
                 "step": number,
                 **{field: decision.get(field) for field in fields},
-                "needsApproval": asks and decision["action"] not in stable.ENDINGS and _waits_for_consent(view.raw),
+                "needsApproval": asks and decision["action"] not in terms.ENDINGS and _waits_for_consent(view.raw),
                 "expects": {"fingerprint": fingerprint(state), "state": state},
             }
         )
@@ -59,7 +59,7 @@ def make_plan(snapshot: Object, created_at: str, names: Optional[Names] = None) 
         "spec": parts,
         "observedHash": first["fingerprint"],
         "observed": first["state"],
-        "policy": {"replace": policy.get("replace") or stable.REPLACE_ALLOW},
+        "policy": {"replace": policy.get("replace") or terms.REPLACE_ALLOW},
         "wanted": _wanted(snapshot),
         "steps": steps,
         "end": end,

@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
-from .. import names
-from ..snapshot.fingerprint import difference, distance, fingerprint, state_of
+from .. import terms
+from ..snapshot.state_fingerprint import difference, distance, fingerprint, state_of
 from .predict import predict
 
 Object = dict[str, Any]
 # Steps that a killed run leaves half done without a machine that shows it.
-_REPEATABLE = (names.CREATE_INFRASTRUCTURE, names.CREATE_CERTIFICATES, names.UPDATE_ADDONS)
+_REPEATABLE = (terms.CREATE_INFRASTRUCTURE, terms.CREATE_CERTIFICATES, terms.UPDATE_ADDONS)
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,12 @@ from typing import Any
 from ....module_utils.common import kubernetes_facts
 from ....module_utils.common.values import format_time, parse_time
 from ...objects import kinds
-from .. import names
+from .. import terms
 from ..creation import cluster_info, existing_hosts
 from ..outcome import AUTHORITIES
 from ..removal.one_machine import only_candidate
 from ..rollout.addons import outdated_addons
-from ..snapshot.view import read_snapshot
+from ..snapshot.typed_snapshot import read_snapshot
 from .predict_adoption import with_rebuilt_spec
 from .predict_etcd import seen_by_witnesses, with_member, without_member
 from .predict_removal import member_removed, node_removed, nothing_left, removed
@@ -39,23 +39,23 @@ def predict(snapshot: Object, decision: Object) -> Object:
     """
     action = decision["action"]
     predictions = {
-        names.CREATE_INFRASTRUCTURE: _infrastructure,
-        names.CREATE_CERTIFICATES: _certificates,
-        names.INITIALIZE: _bootstrapped,
-        names.JOIN: _bootstrapped,
-        names.ADOPT: _adopted,
-        names.REMOVE: removed,
-        names.REMOVE_MEMBER: member_removed,
-        names.REMOVE_NODE: node_removed,
-        names.UPDATE_ADDONS: _addons_updated,
-        names.RECOVER_SINGLE_VOTER: _recovered,
-        names.DELETE_MACHINES: _machines_deleted,
-        names.DELETE_INFRASTRUCTURE: _infrastructure_deleted,
+        terms.CREATE_INFRASTRUCTURE: _infrastructure,
+        terms.CREATE_CERTIFICATES: _certificates,
+        terms.INITIALIZE: _bootstrapped,
+        terms.JOIN: _bootstrapped,
+        terms.ADOPT: _adopted,
+        terms.REMOVE: removed,
+        terms.REMOVE_MEMBER: member_removed,
+        terms.REMOVE_NODE: node_removed,
+        terms.UPDATE_ADDONS: _addons_updated,
+        terms.RECOVER_SINGLE_VOTER: _recovered,
+        terms.DELETE_MACHINES: _machines_deleted,
+        terms.DELETE_INFRASTRUCTURE: _infrastructure_deleted,
     }
     if action not in predictions:
         return snapshot
     after = predictions[action](_recorded(dict(snapshot), decision), decision)
-    return cluster_info.corrected(after) if action in (names.JOIN, names.REMOVE) else after
+    return cluster_info.corrected(after) if action in (terms.JOIN, terms.REMOVE) else after
 
 
 def _recorded(snapshot: Object, decision: Object) -> Object:
@@ -138,10 +138,10 @@ def _bootstrapped(snapshot: Object, decision: Object) -> Object:
     name = machine["metadata"]["name"]
     status = dict(machine.get("status") or {})
     status["nodeRef"] = {"name": name}
-    status["bootstrap"] = {"state": names.SUCCEEDED, "message": "", "startedAt": snapshot["now"]}
+    status["bootstrap"] = {"state": terms.SUCCEEDED, "message": "", "startedAt": snapshot["now"]}
     status["initialization"] = {"infrastructureProvisioned": True, "bootstrapDataSecretCreated": True}
     # The run waits until it is; a plan that goes on has waited.
-    ready = {"type": "Ready", "status": names.TRUE, "reason": "Ready", "message": "", "lastTransitionTime": LONG_AGO}
+    ready = {"type": "Ready", "status": terms.TRUE, "reason": "Ready", "message": "", "lastTransitionTime": LONG_AGO}
     status["conditions"] = [each for each in status.get("conditions") or [] if each["type"] != "Ready"] + [ready]
     machine["status"] = status
     entry["machine"] = machine
@@ -173,7 +173,7 @@ def _new_entry(snapshot: Object, decision: Object) -> Object:
         number += 1
     name = decision["target"].get("name") or f"{control_plane['metadata']['name']}-new-{number}"
     config = dict((control_plane.get("spec") or {}).get("kubeadmConfigSpec") or {})
-    if decision["action"] == names.INITIALIZE:
+    if decision["action"] == terms.INITIALIZE:
         config.pop("joinConfiguration", None)
     else:
         config.pop("initConfiguration", None)
@@ -299,7 +299,7 @@ def _with_node(snapshot: Object, machine: Object, begun: str) -> Object:
     }
     workload["nodes"] = [each for each in workload.get("nodes") or [] if each["name"] != name] + [node]
     components = [
-        component for component, _kind, _title in names.COMPONENTS if component != "etcd" or _managed(snapshot)
+        component for component, _kind, _title in terms.COMPONENTS if component != "etcd" or _managed(snapshot)
     ]
     workload["pods"] = {
         **(workload.get("pods") or {}),
@@ -337,10 +337,10 @@ def _recovered(snapshot: Object, decision: Object) -> Object:
 def _given_up(machine: Object) -> Object:
     status = machine.get("status") or {}
     bootstrap = status.get("bootstrap") or {}
-    if bootstrap.get("state") == names.SUCCEEDED:
+    if bootstrap.get("state") == terms.SUCCEEDED:
         annotations = {**(machine["metadata"].get("annotations") or {}), kinds.ANNOTATION_REMEDIATE_MACHINE: ""}
         return {**machine, "metadata": {**machine["metadata"], "annotations": annotations}}
-    return {**machine, "status": {**status, "bootstrap": {**bootstrap, "state": names.FAILED}}}
+    return {**machine, "status": {**status, "bootstrap": {**bootstrap, "state": terms.FAILED}}}
 
 
 def _managed(snapshot: Object) -> bool:

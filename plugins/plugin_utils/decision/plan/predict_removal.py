@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...objects import kinds
-from .. import names
+from .. import terms
 from ..creation import existing_hosts
 from ..removal.hooks import hooks
 from ..snapshot.unreached import unreached
@@ -35,7 +35,7 @@ def removed(snapshot: Object, decision: Object) -> Object:
     }
     workload = dict(snapshot["workload"])
     if workload.get("via") == target["machine"]:
-        left = [entry for entry in snapshot["machines"] if _state(entry) == names.SUCCEEDED]
+        left = [entry for entry in snapshot["machines"] if _state(entry) == terms.SUCCEEDED]
         if not left:
             snapshot["workload"] = nothing_left()
             return snapshot
@@ -55,7 +55,7 @@ def _held(snapshot: Object, held: Object) -> Object:
     deleting = {"deletionTimestamp": held["machine"]["metadata"].get("deletionTimestamp") or snapshot["now"]}
     machine = {**held["machine"], "metadata": {**held["machine"]["metadata"], **deleting}}
     if not hooks(machine, kinds.HOOK_PRE_DRAIN):
-        stage = {"type": "Deleting", "status": names.TRUE, "reason": names.WAITING_FOR_PRE_TERMINATE}
+        stage = {"type": "Deleting", "status": terms.TRUE, "reason": terms.WAITING_FOR_PRE_TERMINATE}
         status = machine.get("status") or {}
         machine["status"] = {**status, "conditions": [*(status.get("conditions") or []), stage]}
     snapshot["machines"] = [{**entry, "machine": machine} if entry is held else entry for entry in snapshot["machines"]]
@@ -102,7 +102,7 @@ def _other_witnesses(snapshot: Object, workload: Object) -> list[Object]:
     joined = [
         entry["machine"]["metadata"]["name"]
         for entry in snapshot["machines"]
-        if _state(entry) == names.SUCCEEDED and not entry["machine"]["metadata"].get("deletionTimestamp")
+        if _state(entry) == terms.SUCCEEDED and not entry["machine"]["metadata"].get("deletionTimestamp")
     ]
     left = [each for each in asked if each["machine"] in joined and each["machine"] != workload.get("via")]
     heard = next((each for each in asked if each.get("reachable") is True), None)

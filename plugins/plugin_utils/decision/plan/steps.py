@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from typing import Any, Callable, Optional
 
 from ....module_utils.common import settings
-from .. import names as stable
+from .. import terms
 from ..creation.existing_hosts import has_host
 from ..decide import decide_on
-from ..snapshot.fingerprint import fingerprint, state_of_view
-from ..snapshot.view import View, read_snapshot
+from ..snapshot.state_fingerprint import fingerprint, state_of_view
+from ..snapshot.typed_snapshot import View, read_snapshot
 from .predict import predict
 
 __all__ = ["Names", "machines_ahead", "plan", "predict", "walk"]
@@ -51,7 +51,7 @@ def walk(
     current = read_snapshot(snapshot)
     for number in range(1, limit + 1):
         decision = decide_on(current)
-        if decision["action"] in stable.ENDINGS:
+        if decision["action"] in terms.ENDINGS:
             yield current, decision
             return
         if number == limit:
@@ -72,9 +72,9 @@ def machines_ahead(snapshot: Object) -> list[Object]:
     found, removed = [], []
     for view, decision in walk({**snapshot, "policy": policy}):
         name = (decision["target"] or {}).get("machine")
-        if decision["action"] == stable.REMOVE:
+        if decision["action"] == terms.REMOVE:
             removed.append(name)
-        elif decision["action"] in (stable.INITIALIZE, stable.JOIN) and not any(
+        elif decision["action"] in (terms.INITIALIZE, terms.JOIN) and not any(
             each.name == name and has_host(each) for each in view.machines
         ):
             found.append({**decision, "after": list(removed)})
@@ -83,7 +83,7 @@ def machines_ahead(snapshot: Object) -> list[Object]:
 
 def _named(decision: Object, names: Optional[Names]) -> Object:
     target = decision.get("target") or {}
-    if names is None or decision["action"] not in (stable.INITIALIZE, stable.JOIN) or target.get("machine"):
+    if names is None or decision["action"] not in (terms.INITIALIZE, terms.JOIN) or target.get("machine"):
         return decision
     return {**decision, "target": {**target, "name": names(str(target.get("failureDomain") or ""))}}
 
@@ -97,7 +97,7 @@ def _too_long(decision: Object, limit: int) -> Object:
     }
     return {
         **decision,
-        "action": stable.BLOCKED,
+        "action": terms.BLOCKED,
         "target": None,
         "reasons": [{"reason": "PlanTooLong", "message": text}],
         "blockedOn": [fault],

@@ -14,8 +14,8 @@ from typing import Any, Optional
 
 from ....module_utils.common.legible import block
 from ....module_utils.common.values import clip, shortened
-from .. import names
-from ..text import verb
+from .. import terms
+from ..decision_text import verb
 
 Object = dict[str, Any]
 WIDTH = 110
@@ -25,9 +25,9 @@ _INDENT = " " * 6
 _LONGEST = 1200
 
 _ENDINGS: Mapping[str, str] = {
-    names.WAIT: "It waits here for what changes by itself:",
-    names.POSTPONED: "The rest is postponed:",
-    names.BLOCKED: "BLOCKED, a person must act:",
+    terms.WAIT: "It waits here for what changes by itself:",
+    terms.POSTPONED: "The rest is postponed:",
+    terms.BLOCKED: "BLOCKED, a person must act:",
 }
 
 
@@ -132,7 +132,7 @@ def _figures(figures: Object) -> str:
 
 def _end(document: Object) -> Iterator[str]:
     end, steps = document["end"], document["steps"]
-    if end["action"] == names.NONE:
+    if end["action"] == terms.NONE:
         said = "; ".join(clip(each["message"]) for each in end["reasons"])
         yield from _wrapped(f"Then nothing is left to do: {said}." if steps else f"Nothing to do: {said}.", "  ")
         return

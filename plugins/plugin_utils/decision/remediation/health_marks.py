@@ -14,8 +14,8 @@ from typing import Any, Optional
 
 from ...objects import kinds
 from ...objects.conditions import HEALTH_CHECK_SUCCEEDED, OWNER_REMEDIATED, condition
-from .. import names
-from ..snapshot.view import MachineView, View, annotations_of, condition_of, read_snapshot
+from .. import terms
+from ..snapshot.typed_snapshot import MachineView, View, annotations_of, condition_of, read_snapshot
 from .retry import read_record
 from .unhealthy_machines import DELETING, HEALTHY, UNHEALTHY, Finding, Result, check, worst
 
@@ -87,16 +87,16 @@ def _verdict(view: View, machine: MachineView, found: Finding, results: list[Res
     sick = [each for each in results if machine.name in each.findings and each.findings[machine.name] == found]
     covering = tuple(each.name for each in results if machine.name in each.findings)
     if found.state == HEALTHY:
-        _set(machine, condition(HEALTH_CHECK_SUCCEEDED, names.TRUE, HEALTH_CHECK_SUCCEEDED), marks)
+        _set(machine, condition(HEALTH_CHECK_SUCCEEDED, terms.TRUE, HEALTH_CHECK_SUCCEEDED), marks)
         return Verdict(found, covering, False, "")
-    waits = condition_of(machine.machine, OWNER_REMEDIATED).get("status") == names.FALSE
+    waits = condition_of(machine.machine, OWNER_REMEDIATED).get("status") == terms.FALSE
     if found.state != UNHEALTHY:
         return Verdict(found, covering, _is_marked(machine) and found.state != DELETING, "")
-    _set(machine, condition(HEALTH_CHECK_SUCCEEDED, names.FALSE, found.reason, found.message), marks)
+    _set(machine, condition(HEALTH_CHECK_SUCCEEDED, terms.FALSE, found.reason, found.message), marks)
     unhealthy = [each for each in results if _state(each, machine) == UNHEALTHY]
     if any(each.allowed for each in unhealthy):
         if not waits:
-            marks.set.append(condition(OWNER_REMEDIATED, names.FALSE, WAITING, "Waiting for remediation"))
+            marks.set.append(condition(OWNER_REMEDIATED, terms.FALSE, WAITING, "Waiting for remediation"))
         return Verdict(found, tuple(each.name for each in sick), True, "marked for remediation")
     refusal = next((each.message for each in unhealthy if each.message), "")
     if waits and not _stands(view, machine):
@@ -125,7 +125,7 @@ def _uncovered(view: View, machine: MachineView, marks: Marks) -> None:
     ):
         return
     marks.remove.append(HEALTH_CHECK_SUCCEEDED)
-    waits = condition_of(machine.machine, OWNER_REMEDIATED).get("status") == names.FALSE
+    waits = condition_of(machine.machine, OWNER_REMEDIATED).get("status") == terms.FALSE
     if waits and not _stands(view, machine):
         marks.remove.append(OWNER_REMEDIATED)
 
@@ -142,6 +142,6 @@ def _begun(view: View, machine: MachineView) -> bool:
 
 def _is_marked(machine: MachineView) -> bool:
     return all(
-        condition_of(machine.machine, kind).get("status") == names.FALSE
+        condition_of(machine.machine, kind).get("status") == terms.FALSE
         for kind in (HEALTH_CHECK_SUCCEEDED, OWNER_REMEDIATED)
     )

@@ -12,7 +12,7 @@ from ....module_utils.common import settings
 from ....module_utils.common.values import clip
 from ...objects.conditions import ETCD_MEMBER_HEALTHY
 from ..creation.bootstrap import may_run
-from ..snapshot.view import MachineView, View
+from ..snapshot.typed_snapshot import MachineView, View
 
 
 def beyond_repair(view: View, machine: MachineView) -> str:

@@ -25,7 +25,7 @@ from ...objects.conditions import (
     HEALTH_CHECK_SUCCEEDED,
     OWNER_REMEDIATED,
 )
-from .. import names
+from .. import terms
 from ..checks.preflight import FAIL, PASS, SKIP, check, topology_trouble
 from ..checks.second_witness import VIEWS_AGREE, views_trouble
 from ..checks.trouble import OTHER_NAME, Trouble
@@ -34,7 +34,7 @@ from ..creation.bootstrap import marked, voters_of_nobody
 from ..outcome import Context, Outcome, first_that_acts, reason, target
 from ..removal.leadership import hand_over
 from ..rollout.gates import REPLACEMENT_POLICY, replacement_policy
-from ..snapshot.view import MachineView, View, annotations_of, condition_of
+from ..snapshot.typed_snapshot import MachineView, View, annotations_of, condition_of
 from .repair import beyond_repair
 from .retry import Record, in_progress, read_record, to_be_remediated, try_again
 
@@ -67,13 +67,13 @@ def _remedy(context: Context, picked: MachineView, record: Optional[Record]) -> 
     view = context.view
     if record is not None and not _must_go_first(view, picked):
         text = f"waiting for the replacement of machine {clip(record.machine, 80)}: one remediation at a time"
-        return _refuse(context, picked, DEFERRED, text, "", names.WAIT)
+        return _refuse(context, picked, DEFERRED, text, "", terms.WAIT)
     topology = topology_trouble(view)
     if topology is not None:
-        return _refuse(context, picked, DEFERRED, topology.message, topology.fix, names.BLOCKED)
+        return _refuse(context, picked, DEFERRED, topology.message, topology.fix, terms.BLOCKED)
     fresh, refusal = try_again(view, picked)
     if refusal is not None:
-        action = names.POSTPONED if refusal.reason == DEFERRED else names.BLOCKED
+        action = terms.POSTPONED if refusal.reason == DEFERRED else terms.BLOCKED
         return _refuse(context, picked, refusal.reason, refusal.message, refusal.fix, action)
     return _judge(context, picked, fresh)
 
@@ -110,14 +110,14 @@ def _rank(context: Context) -> Any:
 
 def _refuse(context: Context, machine: MachineView, name: str, text: str, fix: str, action: str) -> Outcome:
     message = f"machine {machine.name} is not remediated: {text}"
-    said = name if name in (CANNOT, DEFERRED) else (DEFERRED if action != names.BLOCKED else CANNOT)
+    said = name if name in (CANNOT, DEFERRED) else (DEFERRED if action != terms.BLOCKED else CANNOT)
     _say(context, machine, said, text)
     entry = {"reason": name, "message": message, "fix": fix}
     return Outcome(action, [reason(name, message)], blocked_on=[entry])
 
 
 def _say(context: Context, machine: MachineView, name: str, text: str) -> None:
-    context.machines[machine.name].append(condition(OWNER_REMEDIATED, names.FALSE, name, text))
+    context.machines[machine.name].append(condition(OWNER_REMEDIATED, terms.FALSE, name, text))
 
 
 def _judge(context: Context, machine: MachineView, record: Record) -> Outcome:
@@ -132,13 +132,13 @@ def _judge(context: Context, machine: MachineView, record: Record) -> Outcome:
     for name, found, text in _gates(context, machine, verdict):
         checks.append(check(name, FAIL if found else (PASS if text else SKIP), found.message if found else text))
         if found is not None and outcome is None:
-            action = names.WAIT if found.waits else names.POSTPONED if found.postpones else names.BLOCKED
+            action = terms.WAIT if found.waits else terms.POSTPONED if found.postpones else terms.BLOCKED
             outcome = _refuse(context, machine, found.reason, found.message, found.fix, action)
     why = f"machine {machine.name} {_found(view, machine)}: it is removed, then replaced"
     if outcome is None:
         _say(context, machine, "MachineDeleting", "Machine is deleting")
         identity = machine.member.id if machine.member is not None else None
-        outcome = Outcome(names.REMOVE, [reason(UNHEALTHY, why)], target(machine, member=identity))
+        outcome = Outcome(terms.REMOVE, [reason(UNHEALTHY, why)], target(machine, member=identity))
         outcome.remediation = record.document()
         outcome.leadership = hand_over(view, machine, context.machines, {each.name for each in context.old})
     outcome.preflight = checks
@@ -263,14 +263,14 @@ def retried(context: Context, machine: MachineView, removal: Outcome) -> Outcome
 
     Returns the removal with its record, or what refuses it.
     """
-    if removal.action != names.REMOVE or machine.deleting:
+    if removal.action != terms.REMOVE or machine.deleting:
         return removal
     record, refusal = try_again(context.view, machine)
     known = read_record(annotations_of(context.view.control_plane).get(kinds.ANNOTATION_REMEDIATION_IN_PROGRESS))
     if known is not None and known.machine == machine.name:
         record, refusal = known, None
     if refusal is not None:
-        action = names.POSTPONED if refusal.reason == DEFERRED else names.BLOCKED
+        action = terms.POSTPONED if refusal.reason == DEFERRED else terms.BLOCKED
         return _refuse(context, machine, refusal.reason, refusal.message, refusal.fix, action)
     removal.remediation = record.document()
     return removal

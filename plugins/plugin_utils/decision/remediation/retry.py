@@ -17,7 +17,7 @@ from ....module_utils.common.values import clip, parse_time
 from ...objects import kinds
 from ..creation.bootstrap import has_failed, marked
 from ..outcome import max_surge
-from ..snapshot.view import MachineView, View, annotations_of
+from ..snapshot.typed_snapshot import MachineView, View, annotations_of
 from .repair import beyond_repair
 
 Object = dict[str, Any]

@@ -16,13 +16,13 @@ from typing import Any, Optional
 from ....module_utils.common import quorum, settings
 from ....module_utils.common.values import clip, host_of
 from ...documents.names import typed_name
-from .. import names
+from .. import terms
 from ..checks.preflight import FAIL, PASS, check
 from ..creation.bootstrap import under_way
 from ..creation.growth import go_on
 from ..outcome import Context, Outcome, block, reason, target
 from ..removal.one_machine import only_candidate
-from ..snapshot.view import MachineView, View
+from ..snapshot.typed_snapshot import MachineView, View
 
 Object = dict[str, Any]
 QUORUM_LOST = "QuorumLostAtSecondVoter"
@@ -50,7 +50,7 @@ class LostVoter:
     @property
     def consent(self) -> str:
         """What a person says to lose that machine."""
-        return f"{names.RECOVER_SINGLE_VOTER}:{self.machine.name}"
+        return f"{terms.RECOVER_SINGLE_VOTER}:{self.machine.name}"
 
 
 def lost_second_voter(view: View) -> Optional[LostVoter]:
@@ -133,7 +133,7 @@ def _unfinished(view: View) -> Optional[Outcome]:
         return block(RECORD_UNREADABLE, text, fix)
     lost = clip(record.get("lost"), 80)
     text = f"the recovery of etcd on machine {machine.name} from the loss of {lost or 'its second voter'} was begun"
-    outcome = Outcome(names.RECOVER_SINGLE_VOTER, [reason(RECOVERING, text)])
+    outcome = Outcome(terms.RECOVER_SINGLE_VOTER, [reason(RECOVERING, text)])
     outcome.target = {**target(machine, resume=True, member=record.get("memberID")), "lost": record.get("lost") or None}
     return outcome
 
@@ -144,21 +144,21 @@ def _judge(view: View, found: LostVoter) -> Outcome:
     asked = check(CONSENT, PASS if consented else FAIL, found.consent if consented else f"not given: {found.consent}")
     if not _lasted(view, settings.PATIENCE):
         return _waits(_what(found), "It is looked at for a minute before it counts as lost.", asked)
-    if not gone and view.settling and found.machine.bootstrap == names.FAILED:
+    if not gone and view.settling and found.machine.bootstrap == terms.FAILED:
         return _waits(_what(found), f"{found.machine.name} still runs: its etcd may come up yet.", asked)
     if not consented:
         outcome = block(QUORUM_LOST, _what(found), _fix(found))
         outcome.preflight = [asked]
         return outcome
     text = f"etcd on {found.survivor.name} goes on alone, without machine {found.machine.name}, as was consented to"
-    outcome = Outcome(names.RECOVER_SINGLE_VOTER, [reason(QUORUM_LOST, text)], preflight=[asked])
+    outcome = Outcome(terms.RECOVER_SINGLE_VOTER, [reason(QUORUM_LOST, text)], preflight=[asked])
     outcome.target = {**target(found.survivor, member=found.member), "lost": found.machine.name}
     return outcome
 
 
 def _waits(text: str, fix: str, asked: Object) -> Outcome:
     outcome = block(QUORUM_LOST, text, fix)
-    outcome.action, outcome.preflight = names.WAIT, [asked]
+    outcome.action, outcome.preflight = terms.WAIT, [asked]
     return outcome
 
 
@@ -167,7 +167,7 @@ def _consented(view: View, found: LostVoter) -> bool:
 
 
 def _lasted(view: View, seconds: int) -> bool:
-    held = [view.held(view.cluster, "RemoteConnectionProbe", status) for status in (names.FALSE, names.UNKNOWN)]
+    held = [view.held(view.cluster, "RemoteConnectionProbe", status) for status in (terms.FALSE, terms.UNKNOWN)]
     return max((each for each in held if each is not None), default=0) >= seconds
 
 
@@ -176,7 +176,7 @@ def _what(found: LostVoter) -> str:
     machine = found.machine
     if machine.infrastructure_gone:
         why = f"its provider says: {clip(machine.infrastructure_gone, 80)}"
-    elif machine.bootstrap == names.FAILED:
+    elif machine.bootstrap == terms.FAILED:
         why = f"its bootstrap failed: {clip(machine.bootstrap_message) or 'no reason recorded'}"
     else:
         why = "its bootstrap has not ended"
@@ -195,7 +195,7 @@ def _fix(found: LostVoter) -> str:
     )
     return (
         f"Bring {lost} back (power, network) and reconcile: if its etcd starts, nothing is lost. If it is gone for good, reconcile with "
-        f"-e control_plane_consent={names.RECOVER_SINGLE_VOTER}:{lost}: a snapshot is kept, etcd on {survivor} goes on alone, and {lost} is lost and "
+        f"-e control_plane_consent={terms.RECOVER_SINGLE_VOTER}:{lost}: a snapshot is kept, etcd on {survivor} goes on alone, and {lost} is lost and "
         f"replaced; {held}."
     )
 

@@ -20,9 +20,9 @@ from ....module_utils.common.values import clip, condition_in, format_time, pars
 from ...documents.scalars import format_duration
 from ...objects import kinds, machine_health_check
 from ...objects.conditions import HEALTH_CHECK_SUCCEEDED
-from .. import names
+from .. import terms
 from ..conditions.control_plane import initialized
-from ..snapshot.view import MachineView, View, condition_of
+from ..snapshot.typed_snapshot import MachineView, View, condition_of
 
 Object = dict[str, Any]
 
@@ -92,7 +92,7 @@ def check(document: Object, view: View) -> Result:
         result.message = why[1]
         result.findings = {each.name: Finding(each.name, UNKNOWN, why[0], why[1]) for each in targets}
         if why[0] == PAUSED:
-            result.conditions = [{"type": PAUSED, "status": names.TRUE, "reason": PAUSED, "message": why[1]}]
+            result.conditions = [{"type": PAUSED, "status": terms.TRUE, "reason": PAUSED, "message": why[1]}]
         return result
     series = _Series(document, view)
     result.findings = {each.name: _judge(spec.get("checks") or {}, view, each, series) for each in targets}
@@ -181,7 +181,7 @@ def _startup(checks: Object, view: View, machine: MachineView) -> Iterator[Findi
     for obj, kind in stored:
         condition = condition_of(obj, kind)
         began = parse_time(condition.get("lastTransitionTime"))
-        if condition.get("status") == names.TRUE and began is not None:
+        if condition.get("status") == terms.TRUE and began is not None:
             since.append(began)
     text = f"Health check failed: Node failed to report startup in {format_duration(limit)}"
     waiting = f"it has no Node yet; at most {format_duration(limit)} are given"
@@ -288,10 +288,10 @@ def _limits(result: Result, spec: Object, document: Object, series: _Series) -> 
         "observations": series.document(),
     }
     reason = "RemediationAllowed" if result.allowed else "TooManyUnhealthy"
-    status = names.TRUE if result.allowed else names.FALSE
+    status = terms.TRUE if result.allowed else terms.FALSE
     result.conditions = [
         {"type": "RemediationAllowed", "status": status, "reason": reason, "message": result.message},
-        {"type": PAUSED, "status": names.FALSE, "reason": "NotPaused", "message": ""},
+        {"type": PAUSED, "status": terms.FALSE, "reason": "NotPaused", "message": ""},
     ]
 
 

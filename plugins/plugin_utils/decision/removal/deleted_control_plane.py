@@ -19,7 +19,7 @@ from ....module_utils.common.bounded_yaml import read_json
 from ....module_utils.common.values import clip
 from ...documents.names import typed_name
 from ...objects import kinds
-from .. import names
+from .. import terms
 
 Object = dict[str, Any]
 # Cluster API's reason for the Cluster's conditions.
@@ -46,7 +46,7 @@ class Deleted:
 
     def consent(self, namespace: str, cluster: str) -> str:
         """What a person says to have a new control plane; it fits this deletion and no later one."""
-        return f"{names.INITIALIZE}:{namespace}/{cluster}:{_CONSENT}:{self.uid[:_SHORT]}"
+        return f"{terms.INITIALIZE}:{namespace}/{cluster}:{_CONSENT}:{self.uid[:_SHORT]}"
 
 
 def record(control_plane: Mapping[str, Any], now: str) -> str:

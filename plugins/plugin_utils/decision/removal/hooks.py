@@ -12,9 +12,9 @@ from typing import Any, Optional
 
 from ....module_utils.common.values import clip
 from ...objects import advice, kinds
-from .. import names
+from .. import terms
 from ..outcome import Outcome, block
-from ..snapshot.view import MachineView, annotations_of, condition_of
+from ..snapshot.typed_snapshot import MachineView, annotations_of, condition_of
 
 Object = dict[str, Any]
 WAITING = {kinds.HOOK_PRE_DRAIN: "WaitingForPreDrainHook", kinds.HOOK_PRE_TERMINATE: "WaitingForPreTerminateHook"}
@@ -28,14 +28,14 @@ def hooks(machine: Object, prefix: str) -> list[str]:
 
 def drained(machine: Object) -> bool:
     """Whether a Machine's deletion is past its drain: what a run records in its condition Deleting."""
-    return condition_of(machine, "Deleting").get("reason") in names.DELETION_AFTER_DRAIN
+    return condition_of(machine, "Deleting").get("reason") in terms.DELETION_AFTER_DRAIN
 
 
 def held_by_hooks(machine: MachineView) -> Optional[Outcome]:
     """Waiting for the hooks that a machine's deletion has come to; None where there are none."""
     prefix = kinds.HOOK_PRE_TERMINATE if drained(machine.machine) else kinds.HOOK_PRE_DRAIN
     found = hooks(machine.machine, prefix)
-    if not found or condition_of(machine.machine, "Deleting").get("reason") == names.WAITING_FOR_INFRASTRUCTURE:
+    if not found or condition_of(machine.machine, "Deleting").get("reason") == terms.WAITING_FOR_INFRASTRUCTURE:
         return None
     return _waiting(machine, found, WAITING[prefix])
 
@@ -58,5 +58,5 @@ def _waiting(machine: MachineView, found: list[str], name: str) -> Outcome:
         f"({advice.edit(kinds.MACHINE, machine.name)})."
     )
     outcome = block(name, text, fix)
-    outcome.action = names.WAIT
+    outcome.action = terms.WAIT
     return outcome

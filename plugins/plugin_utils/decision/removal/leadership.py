@@ -9,9 +9,9 @@ from collections.abc import Collection, Mapping
 from typing import Any, Optional
 
 from ...objects.conditions import ETCD_MEMBER_HEALTHY, HEALTH_CHECK_SUCCEEDED
-from .. import names
+from .. import terms
 from ..conditions.machine import is_true
-from ..snapshot.view import MachineView, View, condition_of
+from ..snapshot.typed_snapshot import MachineView, View, condition_of
 
 Object = dict[str, Any]
 
@@ -39,7 +39,7 @@ def candidates(
     def rank(each: MachineView) -> tuple[bool, bool, bool, int, str]:
         return (
             not is_true(machines[each.name], ETCD_MEMBER_HEALTHY),
-            condition_of(each.machine, HEALTH_CHECK_SUCCEEDED).get("status") == names.FALSE,
+            condition_of(each.machine, HEALTH_CHECK_SUCCEEDED).get("status") == terms.FALSE,
             each.name in outdated,
             -each.created,
             each.name,

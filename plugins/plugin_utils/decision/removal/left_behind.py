@@ -14,10 +14,10 @@ from typing import Any, Optional
 from ....module_utils.common import settings
 from ....module_utils.common.values import clip, format_time
 from ...objects import kinds
-from ..checks.nodes import silent_since
+from ..checks.nodes_without_machine import silent_since
 from ..outcome import Outcome, reason
 from ..remediation.retry import read_record
-from ..snapshot.view import View, annotations_of
+from ..snapshot.typed_snapshot import View, annotations_of
 from .stray import removal
 
 Object = dict[str, Any]

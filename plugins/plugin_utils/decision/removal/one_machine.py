@@ -14,13 +14,13 @@ from ....module_utils.common import quorum, settings
 from ....module_utils.common.values import clip
 from ...documents.names import typed_name
 from ...objects.conditions import CONTROL_PLANE_COMPONENTS_HEALTHY, ETCD_CLUSTER_HEALTHY
-from .. import names
+from .. import terms
 from ..checks import trouble
 from ..conditions.control_plane import initialized
 from ..conditions.machine import health_conditions, is_true
 from ..creation.bootstrap import voters_of_nobody
 from ..outcome import Context, Outcome, block, held, reason, target
-from ..snapshot.view import MachineView, View
+from ..snapshot.typed_snapshot import MachineView, View
 from .hooks import held_by_hooks
 from .leadership import hand_over
 
@@ -47,7 +47,7 @@ def proven_uninitialized(view: View) -> bool:
 def remove_unstarted(machine: MachineView, why: str) -> Outcome:
     """Remove a machine on which kubeadm was never started: it carries neither a Node nor a member."""
     text = f"it was never bootstrapped and {why}: nothing is lost with it"
-    return Outcome(names.REMOVE, [reason("NeverBootstrapped", text)], target(machine, resume=machine.deleting))
+    return Outcome(terms.REMOVE, [reason("NeverBootstrapped", text)], target(machine, resume=machine.deleting))
 
 
 def remove_failed_first(context: Context, machine: MachineView) -> Outcome:
@@ -56,7 +56,7 @@ def remove_failed_first(context: Context, machine: MachineView) -> Outcome:
     said = machine.bootstrap_message or machine.infrastructure_gone or "no reason recorded"
     if proven_uninitialized(view):
         text = f"its bootstrap failed before a control plane existed ({said}): nothing is lost with it"
-        return Outcome(names.REMOVE, [reason("BootstrapFailed", text)], target(machine, resume=machine.deleting))
+        return Outcome(terms.REMOVE, [reason("BootstrapFailed", text)], target(machine, resume=machine.deleting))
     if view.endpoint_answers or view.initialized or view.latched:
         text = f"the bootstrap of machine {machine.name} failed ({said}), but a control plane exists: its data may be the only copy"
         name = CANNOT_BE_REMEDIATED
@@ -68,9 +68,9 @@ def remove_failed_first(context: Context, machine: MachineView) -> Outcome:
         "with the playbook delete and reconcile again."
     )
     outcome = block(name, text, fix)
-    lasted = view.held(view.cluster, "ControlPlaneEndpointReachable", names.UNKNOWN)
+    lasted = view.held(view.cluster, "ControlPlaneEndpointReachable", terms.UNKNOWN)
     if name == "InitializationUnknown" and (lasted is None or lasted < settings.PATIENCE):
-        outcome.action = names.WAIT
+        outcome.action = terms.WAIT
     return outcome
 
 
@@ -93,7 +93,7 @@ def remove_joiner(context: Context, machine: MachineView, name: str, why: str) -
         text = f"removing machine {machine.name} ({why}) is refused: no other machine has all control plane components healthy"
         return _refused(text, waits and bool(others), _HELP_OTHERS if others else _TAKE_BACK)
     if not view.managed_etcd:
-        return Outcome(names.REMOVE, [reason(name, why)], target(machine, resume=machine.deleting))
+        return Outcome(terms.REMOVE, [reason(name, why)], target(machine, resume=machine.deleting))
     return _with_etcd(context, machine, name, why)
 
 
@@ -123,7 +123,7 @@ def _with_etcd(context: Context, machine: MachineView, name: str, why: str) -> O
         outcome = _refused(f"removing machine {machine.name} ({why}) is refused: {verdict.why}", waits and not last)
     else:
         outcome = Outcome(
-            names.REMOVE, [reason(name, why)], target(machine, resume=machine.deleting, member=identity or None)
+            terms.REMOVE, [reason(name, why)], target(machine, resume=machine.deleting, member=identity or None)
         )
         outcome.leadership = hand_over(view, machine, context.machines, {each.name for each in context.old})
     outcome.quorum = certificate
@@ -159,7 +159,7 @@ def _needed(view: View) -> tuple[str, ...]:
 def _refused(text: str, waits: bool, fix: str = _HELP_OTHERS) -> Outcome:
     outcome = block(CANNOT_BE_REMEDIATED, text, fix)
     if waits:
-        outcome.action = names.WAIT
+        outcome.action = terms.WAIT
     return outcome
 
 

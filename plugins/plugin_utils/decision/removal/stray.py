@@ -14,12 +14,12 @@ from typing import Any, Optional
 from ....module_utils.common import quorum, settings
 from ....module_utils.common.values import clip
 from ...documents.names import is_dns_subdomain
-from .. import names
-from ..checks.nodes import is_control_plane_node, silent_since, unmanaged_nodes
+from .. import terms
+from ..checks.nodes_without_machine import is_control_plane_node, silent_since, unmanaged_nodes
 from ..conditions.control_plane import strangers, stray_lasts
 from ..conditions.machine import health_conditions, is_true
 from ..outcome import Context, Outcome, block, first_that_acts, reason, target
-from ..snapshot.view import View
+from ..snapshot.typed_snapshot import View
 from .leadership import candidates
 
 Object = dict[str, Any]
@@ -51,7 +51,7 @@ def _remove(context: Context, member: quorum.MemberState, has_node: bool) -> Out
         outcome = block(
             "StrayMember", text, f"It is removed when it is still there {settings.PATIENCE} s after it was first seen."
         )
-        outcome.action = names.WAIT
+        outcome.action = terms.WAIT
         return outcome
     verdict = quorum.check_remove(view.members, member.id, view.leader.id if view.leader else None)
     why = _refusal(context, member, verdict)
@@ -62,7 +62,7 @@ def _remove(context: Context, member: quorum.MemberState, has_node: bool) -> Out
         # What no Node can be named is in none of kubeadm's records either.
         node = {"node": member.name} if is_dns_subdomain(member.name) else {}
         outcome = Outcome(
-            names.REMOVE_MEMBER,
+            terms.REMOVE_MEMBER,
             [reason("StrayMember", text)],
             {**target(None, member=member.id), **node},
         )
@@ -99,7 +99,7 @@ def removal(view: View, node: Object, whose: str) -> Optional[Outcome]:
     if since is None or view.now - since < settings.CONNECTION_GRACE:
         return None
     text = f"Node {clip(node['name'], 80)} {whose}, and its kubelet has been silent for {view.now - since} s"
-    return Outcome(names.REMOVE_NODE, [reason("StrayNode", text)], {**target(None), "node": node["name"]})
+    return Outcome(terms.REMOVE_NODE, [reason("StrayNode", text)], {**target(None), "node": node["name"]})
 
 
 def _refusal(context: Context, member: quorum.MemberState, verdict: quorum.Verdict) -> str:

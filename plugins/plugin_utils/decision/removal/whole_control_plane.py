@@ -12,11 +12,11 @@ from typing import Optional
 
 from ....module_utils.common.values import clip, shortened
 from ...objects import advice, kinds
-from .. import names, ownership
+from .. import ownership, terms
 from ..checks.trouble import unreachable
 from ..creation.adoption import MIXED_MANAGEMENT
 from ..outcome import Context, Outcome, block, reason, target
-from ..snapshot.view import View, condition_of
+from ..snapshot.typed_snapshot import View, condition_of
 from .hooks import deletion_held_by_hooks
 
 WAITING_FOR_WORKERS = "WaitingForWorkersDeletion"
@@ -62,7 +62,7 @@ def decide_deletion(context: Context) -> Outcome:
             return waiting
         listed = [machine.name for machine in view.machines] + [str(each["metadata"]["name"]) for each in prepared]
         text = f"delete all machines, in parallel: {', '.join(listed)}"
-        outcome = Outcome(names.DELETE_MACHINES, [reason(WAITING_FOR_MACHINES, text)])
+        outcome = Outcome(terms.DELETE_MACHINES, [reason(WAITING_FOR_MACHINES, text)])
         outcome.target = {**target(None), "machines": listed}
         outcome.deletion = (WAITING_FOR_MACHINES, f"* Control plane Machines: {', '.join(listed)}")
         return outcome
@@ -73,13 +73,13 @@ def decide_deletion(context: Context) -> Outcome:
         )
         if view.others:
             text += f". What isn't its own stays, too: {ownership.controlled(each.machine for each in view.others)}"
-        outcome = Outcome(names.NONE, [reason(COMPLETED, text)])
+        outcome = Outcome(terms.NONE, [reason(COMPLETED, text)])
     elif view.raw.get("infrastructureCluster") is not None:
         outcome = Outcome(
-            names.DELETE_INFRASTRUCTURE, [reason(COMPLETED, "no machine is left: delete the cluster's infrastructure")]
+            terms.DELETE_INFRASTRUCTURE, [reason(COMPLETED, "no machine is left: delete the cluster's infrastructure")]
         )
     else:
-        outcome = Outcome(names.NONE, [reason(COMPLETED, "deleted: no machine and no infrastructure is left")])
+        outcome = Outcome(terms.NONE, [reason(COMPLETED, "deleted: no machine and no infrastructure is left")])
     outcome.deletion = (COMPLETED, "Deletion completed")
     return outcome
 
@@ -133,7 +133,7 @@ def _workers(view: View) -> Optional[Outcome]:
         outcome.deletion = (WAITING_FOR_WORKERS, f"* Worker Nodes: {shown}")
         return outcome
     begun = condition_of(view.control_plane, "Deleting").get("reason") in (WAITING_FOR_MACHINES, COMPLETED)
-    started = view.latched or any(machine.joined or machine.bootstrap == names.RUNNING for machine in view.machines)
+    started = view.latched or any(machine.joined or machine.bootstrap == terms.RUNNING for machine in view.machines)
     if begun or not started:
         # Either workers were looked for before the first machine went, or there never was an API that they could have joined.
         return None
@@ -141,6 +141,6 @@ def _workers(view: View) -> Optional[Outcome]:
     text = f"whether worker Nodes still belong to the cluster can't be told: {trouble.message}"
     fix = "Bring one machine's API back, or agree to leave workers behind: run delete with -e control_plane_ignore_worker_nodes=true."
     outcome = block("WorkersUnknown", text, fix)
-    outcome.action = names.WAIT if trouble.waits else names.BLOCKED
+    outcome.action = terms.WAIT if trouble.waits else terms.BLOCKED
     outcome.deletion = (WAITING_FOR_WORKERS, "* Worker Nodes: not known, no API server answers")
     return outcome

@@ -14,9 +14,9 @@ from typing import Any, Optional
 from ....module_utils.common.values import clip
 from ...kubeadm import addons, coredns_releases, images
 from ...objects import advice, kinds
-from .. import names
+from .. import terms
 from ..outcome import Outcome, block, reason, target
-from ..snapshot.view import View
+from ..snapshot.typed_snapshot import View
 
 Object = dict[str, Any]
 # As the snapshot calls them.
@@ -44,7 +44,7 @@ class Addon:
     @property
     def title(self) -> str:
         """Its name for people."""
-        return names.ADDON_TITLES[self.name]
+        return terms.ADDON_TITLES[self.name]
 
 
 def outdated_addons(view: View) -> list[Addon]:
@@ -65,7 +65,7 @@ def update_addons(view: View) -> Optional[Outcome]:
     due = [each for each in found if not each.problem]
     if due:
         text = "; ".join(_due(each) for each in due)
-        outcome = Outcome(names.UPDATE_ADDONS, [reason(OUTDATED, text)])
+        outcome = Outcome(terms.UPDATE_ADDONS, [reason(OUTDATED, text)])
         outcome.target = {**target(None), "addons": [each.name for each in due]}
         outcome.reasons += left_alone(found)
         return outcome

@@ -14,11 +14,11 @@ from typing import Any, Optional
 
 from ....module_utils.common.values import clip
 from ...objects import advice, kinds
-from .. import names
+from .. import terms
 from ..checks.trouble import MIN_READY_SECONDS, READINESS_GATES, Trouble
 from ..conditions.machine import min_ready_seconds
 from ..remediation.retry import replacement_owed
-from ..snapshot.view import MachineView, View
+from ..snapshot.typed_snapshot import MachineView, View
 
 Object = dict[str, Any]
 MAINTENANCE_WINDOW = "MaintenanceWindow"
@@ -60,7 +60,7 @@ def _min_ready(view: View, step: Step, victim: Optional[MachineView]) -> tuple[l
         return [Trouble(MIN_READY_SECONDS, "MinReadySecondsInvalid", text, fix, False)], ""
     early = []
     for machine in view.live:
-        held = view.held(machine.machine, "Ready", names.TRUE)
+        held = view.held(machine.machine, "Ready", terms.TRUE)
         if machine is not victim and machine.joined and (held is None or held < wanted):
             early.append(machine.name)
     if not early:
@@ -74,9 +74,9 @@ def _readiness(view: View) -> tuple[list[Trouble], str]:
     gates = view.raw.get("readinessGates") or []
     found = []
     for gate in gates:
-        if gate.get("status") != names.TRUE:
+        if gate.get("status") != terms.TRUE:
             name, said = clip(gate.get("name"), 80), clip(gate.get("message"))
-            state = "is not met" if gate.get("status") == names.FALSE else "can't be told"
+            state = "is not met" if gate.get("status") == terms.FALSE else "can't be told"
             text = f"readiness gate {name} {state}" + (f": {said}" if said else "")
             fix = f"Look at the object that the gate names (annotation {kinds.ANNOTATION_READINESS_GATES})."
             found.append(Trouble(READINESS_GATES, "ReadinessGateNotMet", text, fix, True))
@@ -104,12 +104,12 @@ def _window(view: View) -> tuple[list[Trouble], str]:
 def replacement_policy(view: View) -> tuple[list[Trouble], str]:
     """What the policy for replacements says: what is wrong, and what is said where nothing is."""
     policy = view.raw.get("policy") or {}
-    wish = policy.get("replace") or names.REPLACE_ALLOW
-    if wish == names.REPLACE_ALLOW:
+    wish = policy.get("replace") or terms.REPLACE_ALLOW
+    if wish == terms.REPLACE_ALLOW:
         return [], "replacements are allowed"
-    if wish == names.REPLACE_ASK and policy.get("approved") is True:
+    if wish == terms.REPLACE_ASK and policy.get("approved") is True:
         return [], "this replacement was approved with the plan"
-    if wish == names.REPLACE_ASK:
+    if wish == terms.REPLACE_ASK:
         text = "a machine would be replaced, and that wants your consent (control_plane_replace is ask)"
         fix = "Run plan with -e control_plane_plan_file=FILE, read it, then reconcile with the same file."
         return [Trouble(REPLACEMENT_POLICY, "ReplacementNotApproved", text, fix, False, postpones=True)], ""

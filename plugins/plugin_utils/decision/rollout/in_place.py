@@ -12,9 +12,9 @@ from typing import Any
 
 from ...documents.names import typed_name
 from ...objects import kinds
-from .. import names
+from .. import terms
 from ..outcome import Outcome, block, reason
-from ..snapshot.view import View
+from ..snapshot.typed_snapshot import View
 from .scaling import ROLLING_OUT, SCALING_DOWN
 
 ACTION_UNFINISHED = "ActionUnfinished"
@@ -75,8 +75,8 @@ def rotation_completed(cluster: str, rotation: Mapping[str, Any], machines: int)
 
 def _takes_out(outcome: Outcome) -> bool:
     """Whether something goes that has failed or was to go already, with nothing made in its place."""
-    if outcome.action != names.REMOVE:
-        return outcome.action in (names.REMOVE_MEMBER, names.REMOVE_NODE, names.RECOVER_SINGLE_VOTER)
+    if outcome.action != terms.REMOVE:
+        return outcome.action in (terms.REMOVE_MEMBER, terms.REMOVE_NODE, terms.RECOVER_SINGLE_VOTER)
     return not any(each["reason"] in (ROLLING_OUT, SCALING_DOWN) for each in outcome.reasons)
 
 

@@ -14,12 +14,12 @@ from ....module_utils.common import kubernetes_facts
 from ....module_utils.common.kubernetes_versions import parse
 from ....module_utils.common.values import clip
 from ...objects.bootstrap_data import health_check_seconds
-from .. import names
+from .. import terms
 from ..checks.preflight import preflight
 from ..creation.growth import join
 from ..outcome import Context, Outcome, block, held, max_surge, reason, target
 from ..removal.leadership import hand_over
-from ..snapshot.view import MachineView, View
+from ..snapshot.typed_snapshot import MachineView, View
 from .gates import Step
 from .selection import select
 
@@ -97,7 +97,7 @@ def _remove(context: Context, name: str, why: str, step: Step) -> Outcome:
         outcome = held(result.failed)
     else:
         identity = victim.member.id if victim.member is not None else None
-        outcome = Outcome(names.REMOVE, [reason(name, why)], target(victim, member=identity))
+        outcome = Outcome(terms.REMOVE, [reason(name, why)], target(victim, member=identity))
         outcome.leadership = hand_over(view, victim, context.machines, old)
     outcome.preflight = result.checks
     if result.verdict is not None:

@@ -10,9 +10,9 @@ from typing import Any
 
 from ....module_utils.common.values import condition_in
 from ...objects import kinds
-from .. import names
+from .. import terms
 from ..conditions.machine import health_conditions
-from ..snapshot.view import MachineView, View
+from ..snapshot.typed_snapshot import MachineView, View
 
 Object = dict[str, Any]
 
@@ -37,7 +37,7 @@ def _level(view: View, machines: Mapping[str, list[Object]], outdated: Collectio
         # Only False is a reason to prefer a machine; Unknown and missing are none
         # (docs/reference/cluster_api.md, "Selection of a machine").
         return any(
-            condition_in(machines[machine.name], kind).get("status") == names.FALSE for kind in health_conditions(view)
+            condition_in(machines[machine.name], kind).get("status") == terms.FALSE for kind in health_conditions(view)
         )
 
     levels = (

@@ -16,7 +16,7 @@ from ....module_utils.common.values import clip
 from ...kubeadm import etcd_releases
 from ...objects import advice, kinds
 from ..checks.trouble import Trouble
-from ..snapshot.view import View
+from ..snapshot.typed_snapshot import View
 
 VERSION_SKEW = "VersionSkew"
 

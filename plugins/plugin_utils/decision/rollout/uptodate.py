@@ -18,7 +18,7 @@ from ....module_utils.common.kubernetes_versions import with_v
 from ....module_utils.common.values import format_time, parse_time
 from ...objects import equivalence, kinds
 from ...objects.equivalence import ABSENT
-from ..snapshot.view import MachineView, View, annotations_of
+from ..snapshot.typed_snapshot import MachineView, View, annotations_of
 
 Object = dict[str, Any]
 DAY = 86400

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from .. import names
+from .. import terms
 from .json_shape import Boolean, HexID, Integer, OneOf, Sequence, Shape, Struct, Table, Text, Time
 
-THREE = (names.TRUE, names.FALSE, names.UNKNOWN)
+THREE = (terms.TRUE, terms.FALSE, terms.UNKNOWN)
 TEXTS = Table(Text())
 
 METADATA = Struct(
@@ -105,7 +105,7 @@ MACHINE = _object(
         "addresses": ADDRESSES,
         "bootstrap": Struct(
             {
-                "state": OneOf("", names.RUNNING, names.SUCCEEDED, names.FAILED),
+                "state": OneOf("", terms.RUNNING, terms.SUCCEEDED, terms.FAILED),
                 "message": Text(),
                 "startedAt": Time(),
                 "endsAt": Time("When the machine itself has ended it, whoever waits for it."),

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from .. import names
+from .. import terms
 from .json_shape import Boolean, HexID, Integer, Number, OneOf, Sequence, Struct, Table, Text, Time
 from .object_shape import (
     CLUSTER,
@@ -172,7 +172,7 @@ WORKLOAD = Struct(
         "clockSkewSeconds": Number("Optional: the largest difference between the clocks that were compared."),
         "kubeadmConfig": Struct({"clusterConfiguration": Text(), "clusterStatus": Text()}),
         "nodes": Sequence(NODE),
-        "pods": Table(Struct({component: POD for component, _condition, _title in names.COMPONENTS})),
+        "pods": Table(Struct({component: POD for component, _condition, _title in terms.COMPONENTS})),
         "etcd": ETCD,
         "witnesses": Sequence(WITNESS),
         "storedMembers": Sequence(
@@ -219,7 +219,7 @@ WORKLOAD = Struct(
 
 SNAPSHOT = Struct(
     {
-        "snapshotVersion!": OneOf(names.SNAPSHOT_VERSION),
+        "snapshotVersion!": OneOf(terms.SNAPSHOT_VERSION),
         "now!": Time(),
         "observedAt": Time("The controller's clock when this observation began."),
         "lastAction": Struct(
@@ -239,7 +239,7 @@ SNAPSHOT = Struct(
         ),
         "policy": Struct(
             {
-                "replace": OneOf(names.REPLACE_ALLOW, names.REPLACE_ASK, names.REPLACE_NEVER),
+                "replace": OneOf(terms.REPLACE_ALLOW, terms.REPLACE_ASK, terms.REPLACE_NEVER),
                 "approved": Boolean("This run carries out a plan that a person has seen."),
                 "consent": Sequence(Text(1)),
             },

@@ -10,7 +10,7 @@ from typing import Any
 from ...objects import kinds
 from ...objects.fingerprint import normalise
 from ...objects.user_annotations import NOTES
-from .fingerprint import fingerprint
+from .state_fingerprint import fingerprint
 
 Object = dict[str, Any]
 _OBJECTS = ("cluster", "controlPlane", "infrastructureCluster", "machineTemplate")

@@ -25,7 +25,9 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.adoption.wri
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.failure import ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer, Machine
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.view import check_snapshot
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (
+    check_snapshot,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.manifest.cluster import (
     ClusterManifest,
     read_cluster,

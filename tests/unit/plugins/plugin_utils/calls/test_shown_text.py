@@ -21,11 +21,13 @@ from random_snapshots import snapshots, texts_in, with_an_odd_field
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common import legible
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decision_text import describe, way_out
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.document import make_plan
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.text import plan_text
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.public import public_snapshot
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.view import check_snapshot
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.text import describe, way_out
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (
+    check_snapshot,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.conditions import set_condition
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import overview, text
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.run_outcomes import FAILED, summary_text

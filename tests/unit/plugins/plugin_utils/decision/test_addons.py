@@ -12,15 +12,15 @@ from builders import NOW, Builder, healthy
 from rules import runs, upgrade
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decision_text import describe
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.document import make_plan
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.follow import position
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.predict import predict
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.steps import plan
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.fingerprint import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.state_fingerprint import (
     fingerprint,
     state_of,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.text import describe
 
 OLD_PROXY = "k8s.gcr.io/kube-proxy:v1.19.7"
 PROXY = "k8s.gcr.io/kube-proxy:v1.20.2"

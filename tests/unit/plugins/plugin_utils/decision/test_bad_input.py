@@ -17,9 +17,11 @@ from random_snapshots import snapshots, with_an_odd_field
 from rules import dead, upgrade, witness
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decision_text import describe
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.steps import plan
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.view import check_snapshot
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.text import describe
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (
+    check_snapshot,
+)
 
 ODDITIES: list[tuple[str, Change]] = [
     ("version", lambda b: b.wants(version="latest")),

@@ -14,7 +14,7 @@ from builders import healthy
 from hypothesis import given, settings
 from random_snapshots import snapshots
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision import decide, names
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision import decide, terms
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import kinds
 
 SOURCES = Path(decide.__file__).parent
@@ -91,7 +91,7 @@ def checks() -> set[str]:
 
 
 def test_actions_and_consents_are_explained() -> None:
-    assert table("Actions") == set(names.ACTIONS)
+    assert table("Actions") == set(terms.ACTIONS)
     consents = (
         kinds.ANNOTATION_IGNORE_WORKER_NODES,
         kinds.ANNOTATION_ENDPOINT_UNUSED,

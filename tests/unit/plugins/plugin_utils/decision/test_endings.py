@@ -12,7 +12,7 @@ from builders import Builder, healthy, member_id
 from rules import MIN_READY, in_progress, lasting, ready_for, replaces, says, upgrade
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.text import describe, way_out
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decision_text import describe, way_out
 
 
 def closed(builder: Builder, opens: Optional[str] = "2026-02-07T02:00:00Z") -> Builder:

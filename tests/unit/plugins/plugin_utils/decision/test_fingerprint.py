@@ -16,13 +16,13 @@ from rules import external, in_progress, outdate, seen, surge, upgrade, witness
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.steps import plan
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.fingerprint import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.spec_hash import (
+    spec_parts,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.state_fingerprint import (
     difference,
     fingerprint,
     state_of,
-)
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.spec_hash import (
-    spec_parts,
 )
 
 Object = dict[str, Any]

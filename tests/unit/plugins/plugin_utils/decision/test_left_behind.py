@@ -14,7 +14,9 @@ from rules import REMEDIATION_FOR, reasons, says, short
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.steps import plan
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.removal.left_behind import removed_machines
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.view import check_snapshot
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (
+    check_snapshot,
+)
 
 RECORD = '{"machine": "gone", "timestamp": "2026-01-31T11:00:00Z", "retryCount": 0}'
 

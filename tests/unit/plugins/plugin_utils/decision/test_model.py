@@ -36,7 +36,9 @@ from model.world import (
 )
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.steps import plan
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.view import check_snapshot
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (
+    check_snapshot,
+)
 
 FOLDER = Path(mutants.__file__).parent / "counterexamples"
 STATES = 10_000

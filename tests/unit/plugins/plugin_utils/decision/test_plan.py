@@ -11,12 +11,12 @@ import pytest
 from builders import Builder, cluster, healthy, member_id
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decision_text import describe
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.steps import plan, predict
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.fingerprint import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.state_fingerprint import (
     fingerprint,
     state_of,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.text import describe
 
 
 def actions(builder: Builder) -> list[str]:

@@ -16,18 +16,18 @@ from builders import NOW, Builder, cluster, healthy
 from rules import external, outdate, runs, seen, upgrade
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.check import check_plan
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.document import (
     acting_steps,
     changed_spec,
     make_plan,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.fingerprint import (
-    fingerprint,
-    state_of,
-)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.validate import check_plan
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.spec_hash import (
     spec_parts,
+)
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.state_fingerprint import (
+    fingerprint,
+    state_of,
 )
 
 Object = dict[str, Any]

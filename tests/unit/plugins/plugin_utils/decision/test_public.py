@@ -19,7 +19,9 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.sna
     digest,
     public_snapshot,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.view import check_snapshot
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (
+    check_snapshot,
+)
 
 TOKEN = "abcdef.0123456789abcdef"
 HEX = "0123456789abcdef" * 4

@@ -18,7 +18,9 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.pla
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.removal.one_machine import (
     proven_uninitialized,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.view import read_snapshot
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (
+    read_snapshot,
+)
 
 
 def failed(builder: Builder, name: str) -> Builder:

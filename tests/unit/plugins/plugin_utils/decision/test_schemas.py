@@ -17,7 +17,9 @@ from rules import external, in_progress, lasting, replaces, runs, surge, upgrade
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.predict import predict
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.steps import plan
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.view import check_snapshot
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (
+    check_snapshot,
+)
 
 REFERENCE = Path(__file__).parents[5] / "docs" / "reference"
 

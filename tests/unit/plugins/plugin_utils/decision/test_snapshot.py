@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import clip, host_of
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.view import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (
     check_snapshot,
     read_snapshot,
 )

@@ -19,7 +19,9 @@ from json_schema import SNAPSHOT_SCHEMA, snapshot_schema
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.json_shape import written
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.view import check_snapshot
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (
+    check_snapshot,
+)
 
 VALIDATOR = jsonschema.Draft202012Validator(json.loads(SNAPSHOT_SCHEMA.read_text(encoding="utf-8")))
 

@@ -16,7 +16,7 @@ from decisions import Change, changed
 from rules import MIN_READY, external, ready_for, upgrade, walked
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.fingerprint import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.state_fingerprint import (
     fingerprint,
     state_of,
 )

@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 from rules import DELETE_MACHINE, IN_PROGRESS, MIN_READY, REMEDIATION_FOR, dead, lasting, upgrade, witness
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decision_text import describe
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.steps import plan
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.view import check_snapshot
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.text import describe
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (
+    check_snapshot,
+)
 
 TEXTS = [
     "{{ lookup('file', '/etc/shadow') }}",

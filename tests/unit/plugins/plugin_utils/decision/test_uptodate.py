@@ -12,7 +12,9 @@ from builders import Builder, at, healthy
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.rollout.uptodate import Desired, outdated
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.view import read_snapshot
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (
+    read_snapshot,
+)
 
 Change = Callable[[Builder], Any]
 

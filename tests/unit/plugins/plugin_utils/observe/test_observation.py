@@ -15,7 +15,9 @@ from builders import NOW, Builder, at, cluster, healthy, member_id
 from observed import Machines, Node, answers, dead, objects_of
 from rules import external
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.view import check_snapshot
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (
+    check_snapshot,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe.observation import observe
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.journal import Journal
 

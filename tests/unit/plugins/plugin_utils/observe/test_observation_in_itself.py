@@ -13,7 +13,9 @@ import pytest
 from builders import NOW, Builder, healthy
 from observed import Machines, objects_of
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.view import check_snapshot
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (
+    check_snapshot,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe.observation import observe
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import ClusterObjects
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.overlay import OverlayStore

@@ -15,7 +15,9 @@ from observed import objects_of
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer, Machine
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.document import make_plan
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.plan.steps import machines_ahead
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.view import check_snapshot
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.snapshot.typed_snapshot import (
+    check_snapshot,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.providers import pool_preflight
 
 Object = dict[str, t.Any]

@@ -14,7 +14,7 @@ from explained_store import ExplainedStore
 from rules import upgrade
 from stored_cluster import stored_cluster
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision import text
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision import decision_text
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.decide import decide
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import events
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import CONTROL_PLANE, ClusterObjects
@@ -34,7 +34,7 @@ class Kept:
 
     def decided(self, builder: Builder) -> list[tuple[str, str, bool, str, str]]:
         decision = decide(builder.build())
-        events.record_decision(self.objects(), decision, text.describe(decision))
+        events.record_decision(self.objects(), decision, decision_text.describe(decision))
         return self.store.told
 
 
@@ -58,7 +58,7 @@ def test_what_begins(kept: Kept, make: Any, reason: str, about: list[str]) -> No
     """On the control plane, and on the machine where there is one yet; the message is the run's own line."""
     builder = make()
     told = kept.decided(builder)
-    line = text.describe(decide(builder.build()))
+    line = decision_text.describe(decide(builder.build()))
     assert [(name, warning, why, message) for _kind, name, warning, why, message in told] == [
         (each, False, reason, line) for each in about
     ]

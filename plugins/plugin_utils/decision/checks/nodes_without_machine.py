@@ -12,8 +12,8 @@ from typing import Any, Optional
 
 from ....module_utils.common import kubernetes_facts as kubeadm_facts
 from ....module_utils.common.values import condition_in, parse_time
-from .. import names
-from ..snapshot.view import View
+from .. import terms
+from ..snapshot.typed_snapshot import View
 
 Object = dict[str, Any]
 
@@ -36,7 +36,7 @@ def silent_since(node: Object) -> Optional[int]:
     In seconds since the epoch, by the cluster's own clock; None where it reports or the time is not known.
     """
     ready = condition_in(node.get("conditions"), "Ready")
-    return parse_time(ready.get("lastTransitionTime")) if ready.get("status") == names.UNKNOWN else None
+    return parse_time(ready.get("lastTransitionTime")) if ready.get("status") == terms.UNKNOWN else None
 
 
 def is_control_plane_node(node: Object) -> bool:

@@ -17,11 +17,11 @@ from ....module_utils.common.kubernetes_versions import parse
 from ....module_utils.common.values import format_time
 from ...objects import kinds
 from ...objects.conditions import API_SERVER_POD_HEALTHY
-from .. import names
-from ..checks.connection import LAST_PROBE_SUCCESS, last_probe_success
+from .. import terms
+from ..checks.api_connection import LAST_PROBE_SUCCESS, last_probe_success
 from ..remediation.retry import last_remediation
 from ..rollout.uptodate import expiry_of
-from ..snapshot.view import MachineView, View
+from ..snapshot.typed_snapshot import MachineView, View
 from . import older_contract
 from .control_plane import STRAY_MEMBERS, Facts, initialized, strangers, stray_since
 from .machine import is_true
@@ -155,7 +155,7 @@ def _phase(machine: MachineView, infrastructure_provisioned: bool) -> str:
     """As Cluster API's core tells it: a machine that had its Node once runs, also while nobody can be asked for the Node."""
     if machine.deleting:
         return "Deleting"
-    if machine.bootstrap == names.FAILED:
+    if machine.bootstrap == terms.FAILED:
         return "Failed"
     recorded = ((machine.machine.get("status") or {}).get("nodeRef") or {}).get("name")
     if infrastructure_provisioned and (machine.node is not None or recorded):

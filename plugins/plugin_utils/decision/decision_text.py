@@ -9,7 +9,7 @@ from typing import Any
 
 from ...module_utils.common.legible import one_line
 from ...module_utils.common.values import clip
-from . import names
+from . import terms
 
 Object = dict[str, Any]
 
@@ -20,10 +20,10 @@ def describe(decision: Object) -> str:
     "join a new machine in failure domain b: 2 of 3 replicas; etcd 2 voters, quorum 2 → 3 voters, quorum 2".
     """
     action = decision["action"]
-    if action in (names.WAIT, names.POSTPONED, names.BLOCKED):
+    if action in (terms.WAIT, terms.POSTPONED, terms.BLOCKED):
         return _held(decision)
     said = "; ".join(each["message"] for each in decision.get("reasons") or ())
-    if action == names.NONE:
+    if action == terms.NONE:
         return _one_line(f"nothing to do: {said}" if said else "nothing to do")
     line = f"{verb(decision)}: {said}" if said else verb(decision)
     return _one_line(line + etcd_change(decision))
@@ -32,7 +32,7 @@ def describe(decision: Object) -> str:
 def etcd_change(decision: Object) -> str:
     """What the step does to etcd's quorum, beginning with "; "; "" where it does nothing to it."""
     quorum = decision.get("quorum")
-    if not quorum or decision["action"] not in (names.INITIALIZE, names.JOIN, names.REMOVE, names.RECOVER_SINGLE_VOTER):
+    if not quorum or decision["action"] not in (terms.INITIALIZE, terms.JOIN, terms.REMOVE, terms.RECOVER_SINGLE_VOTER):
         return ""
     before, after = quorum["before"], quorum["after"]
     if before == after:
@@ -55,18 +55,18 @@ def verb(decision: Object) -> str:
     on = f"machine {machine}" if machine else "a new machine"
     resume = bool(target.get("resume"))
     verbs = {
-        names.CREATE_INFRASTRUCTURE: "create the cluster's infrastructure and endpoint",
-        names.CREATE_CERTIFICATES: "create certificate authorities, keys and the kubeconfig",
-        names.INITIALIZE: f"{'go on initializing' if resume else 'initialize the control plane on'} {on}{where}",
-        names.JOIN: f"{'go on joining' if resume else 'join'} {on}{where}",
-        names.REMOVE: f"{'go on removing' if resume else 'remove'} {on}{where}",
-        names.REMOVE_MEMBER: f"remove etcd member {clip(str(target.get('memberID')), 40)}",
-        names.REMOVE_NODE: f"delete Node {clip(str(target.get('node')), 80)}",
-        names.UPDATE_ADDONS: f"update {' and '.join(names.ADDON_TITLES.get(each, 'an add-on') for each in target.get('addons') or ())}",
-        names.RECOVER_SINGLE_VOTER: f"{'go on recovering' if resume else 'recover'} etcd on {on} as the only voter",
-        names.ADOPT: f"adopt {', '.join(target.get('machines') or ())}",
-        names.DELETE_MACHINES: "delete the control plane",
-        names.DELETE_INFRASTRUCTURE: "delete the infrastructure",
+        terms.CREATE_INFRASTRUCTURE: "create the cluster's infrastructure and endpoint",
+        terms.CREATE_CERTIFICATES: "create certificate authorities, keys and the kubeconfig",
+        terms.INITIALIZE: f"{'go on initializing' if resume else 'initialize the control plane on'} {on}{where}",
+        terms.JOIN: f"{'go on joining' if resume else 'join'} {on}{where}",
+        terms.REMOVE: f"{'go on removing' if resume else 'remove'} {on}{where}",
+        terms.REMOVE_MEMBER: f"remove etcd member {clip(str(target.get('memberID')), 40)}",
+        terms.REMOVE_NODE: f"delete Node {clip(str(target.get('node')), 80)}",
+        terms.UPDATE_ADDONS: f"update {' and '.join(terms.ADDON_TITLES.get(each, 'an add-on') for each in target.get('addons') or ())}",
+        terms.RECOVER_SINGLE_VOTER: f"{'go on recovering' if resume else 'recover'} etcd on {on} as the only voter",
+        terms.ADOPT: f"adopt {', '.join(target.get('machines') or ())}",
+        terms.DELETE_MACHINES: "delete the control plane",
+        terms.DELETE_INFRASTRUCTURE: "delete the infrastructure",
     }
     return verbs[decision["action"]]
 
@@ -74,9 +74,9 @@ def verb(decision: Object) -> str:
 def _held(decision: Object) -> str:
     first, *rest = decision["blockedOn"]
     text = first["message"] + (f" (and {len(rest)} more)" if rest else "")
-    if decision["action"] == names.WAIT:
+    if decision["action"] == terms.WAIT:
         return _one_line(f"waiting: {text}")
-    if decision["action"] == names.POSTPONED:
+    if decision["action"] == terms.POSTPONED:
         text = f"postponed: {text}"
     return _one_line(text + (f". To do: {first['fix']}" if first.get("fix") else ""))
 

@@ -20,7 +20,7 @@ from ....module_utils.common.quorum import MemberState
 from ....module_utils.common.values import clip, controller_of, parse_time
 from ...objects import kinds
 from ...objects.conditions import HEALTH_MARKS
-from .. import names, ownership
+from .. import ownership, terms
 from ..conditions.control_plane import initialized, strangers
 from ..conditions.machine import health_conditions
 from ..decide import decide_on
@@ -28,7 +28,7 @@ from ..outcome import AUTHORITIES
 from ..remediation.retry import read_record
 from ..rollout.addons import outdated_addons
 from ..rollout.uptodate import Desired, outdated
-from .view import MachineView, View, annotations_of, condition_of, read_snapshot
+from .typed_snapshot import MachineView, View, annotations_of, condition_of, read_snapshot
 
 Object = dict[str, Any]
 _MARKING_ANNOTATIONS = (
@@ -163,9 +163,9 @@ def _machine(view: View, desired: Desired, machine: MachineView, decision: Objec
         "infrastructure": "gone" if machine.infrastructure_gone else provided,
         "node": _node(view, machine),
         "notHealthy": {
-            kind: statuses.get(kind, names.UNKNOWN)
+            kind: statuses.get(kind, terms.UNKNOWN)
             for kind in health_conditions(view)
-            if statuses.get(kind) != names.TRUE
+            if statuses.get(kind) != terms.TRUE
         },
         "member": _member(view, machine.member),
         "outdated": sorted({each.reason for each in outdated(view, desired, machine)}),
@@ -200,7 +200,7 @@ def _marks(machine: MachineView, decision: Object) -> list[str]:
     marks = [
         kind
         for kind in HEALTH_MARKS
-        if kind not in removed and condition_of(machine.machine, kind).get("status") == names.FALSE
+        if kind not in removed and condition_of(machine.machine, kind).get("status") == terms.FALSE
     ]
     return marks + [key for key in _MARKING_ANNOTATIONS if key in annotations_of(machine.machine)]
 

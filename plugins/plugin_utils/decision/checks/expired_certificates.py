@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from ....module_utils.common.values import clip, parse_time, shortened
 from ...documents.names import typed_name
-from ..snapshot.view import View
+from ..snapshot.typed_snapshot import View
 
 _SHOWN = 3
 ACTION = 'kubeadm.control_plane.action -e \'{"operator_spec": {"renewCertificates": {}}}\''

@@ -11,7 +11,7 @@ from typing import Any, Optional
 
 from ....module_utils.common import settings
 from ....module_utils.common.values import clip, parse_time
-from .. import names
+from .. import terms
 from .json_shape import Path, shown, written
 from .shape import SNAPSHOT
 
@@ -44,9 +44,9 @@ def check_snapshot(document: Any) -> list[Problem]:
             problems.append(Problem(written(path), message))
 
     version = document.get("snapshotVersion") if isinstance(document, dict) else None
-    if version is not None and version != names.SNAPSHOT_VERSION:
+    if version is not None and version != terms.SNAPSHOT_VERSION:
         # Whatever else another version's document holds, it is not for this code to judge.
-        return [Problem("snapshotVersion", f"is {shown(version)}; this code reads {names.SNAPSHOT_VERSION!r} only")]
+        return [Problem("snapshotVersion", f"is {shown(version)}; this code reads {terms.SNAPSHOT_VERSION!r} only")]
     if document is None:
         return [Problem("$", "a snapshot is a mapping, not nothing")]
     SNAPSHOT.check(document, None, say)

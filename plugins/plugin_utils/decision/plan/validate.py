@@ -12,14 +12,14 @@ import re
 from typing import Any, Callable
 
 from ....module_utils.common.values import clip, parse_time
-from .. import names
-from ..snapshot.check import Problem
-from ..snapshot.fingerprint import fingerprint
+from .. import terms
+from ..snapshot.state_fingerprint import fingerprint
+from ..snapshot.validate import Problem
 from .document import PLAN_VERSION
 
 Object = dict[str, Any]
 _HASH = re.compile(r"sha256:[0-9a-f]{64}")
-_ACTING = tuple(action for action in names.ACTIONS if action not in names.ENDINGS)
+_ACTING = tuple(action for action in terms.ACTIONS if action not in terms.ENDINGS)
 
 
 def check_plan(document: Any) -> list[Problem]:
@@ -70,7 +70,7 @@ def _step(step: Any, index: int) -> list[Problem]:
         found.append(Problem(f"{path}.action", f"it has to be one of {', '.join(_ACTING)}"))
     if target is not None and not _mapping(target):
         found.append(Problem(f"{path}.target", "it has to be an object or null"))
-    elif action in (names.INITIALIZE, names.JOIN, names.REMOVE, names.REMOVE_MEMBER, names.ADOPT) and target is None:
+    elif action in (terms.INITIALIZE, terms.JOIN, terms.REMOVE, terms.REMOVE_MEMBER, terms.ADOPT) and target is None:
         found.append(Problem(f"{path}.target", f"{action} needs a target"))
     else:
         for key in ("machine", "name", "failureDomain", "memberID"):
@@ -84,8 +84,8 @@ def _step(step: Any, index: int) -> list[Problem]:
 
 def _ending(end: Object) -> list[Problem]:
     found = []
-    if end.get("action") not in names.ENDINGS:
-        found.append(Problem("end.action", f"it has to be one of {', '.join(names.ENDINGS)}"))
+    if end.get("action") not in terms.ENDINGS:
+        found.append(Problem("end.action", f"it has to be one of {', '.join(terms.ENDINGS)}"))
     return found + _reasons(end, "end") + _expects(end.get("expects"), "end.expects")
 
 

@@ -12,8 +12,8 @@ from typing import Any, Optional
 
 from ....module_utils.common import settings
 from ....module_utils.common.values import format_time, parse_time
-from .. import names
-from ..snapshot.view import View, condition_of
+from .. import terms
+from ..snapshot.typed_snapshot import View, condition_of
 
 Object = dict[str, Any]
 CONNECTION_DOWN = "ConnectionDown"
@@ -29,7 +29,7 @@ def connection_down(view: View) -> Optional[Object]:
     once in such a period; where none is, from the first observation that found no answer.
     """
     last = parse_time((view.cluster.get("status") or {}).get(LAST_PROBE_SUCCESS))
-    held = view.held(view.cluster, "RemoteConnectionProbe", names.FALSE)
+    held = view.held(view.cluster, "RemoteConnectionProbe", terms.FALSE)
     if last is not None and view.now - last >= 2 * settings.CONNECTION_GRACE:
         since = format_time(last)
     elif held is not None and held >= settings.CONNECTION_GRACE:

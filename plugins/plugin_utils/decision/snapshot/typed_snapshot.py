@@ -12,9 +12,9 @@ from ....module_utils.common import settings
 from ....module_utils.common.quorum import MemberState, member_states
 from ....module_utils.common.values import annotations_of, clip, condition_of, host_of, parse_time
 from ...objects import kinds
-from .. import names, ownership
+from .. import ownership, terms
 from ..removal.deleted_control_plane import Deleted, deleted_control_plane, latched
-from .check import Problem, check_snapshot
+from .validate import Problem, check_snapshot
 
 __all__ = ["MachineView", "Problem", "View", "annotations_of", "check_snapshot", "condition_of", "read_snapshot"]
 
@@ -114,7 +114,7 @@ class MachineView:
     @property
     def joined(self) -> bool:
         """Whether its bootstrap succeeded: it carries a control plane."""
-        return self.bootstrap == names.SUCCEEDED
+        return self.bootstrap == terms.SUCCEEDED
 
     @property
     def is_join(self) -> Optional[bool]:
@@ -239,7 +239,7 @@ class View:
     def settling(self) -> bool:
         """Whether a machine is bootstrapping, or began so recently that trouble is still taken as its settling in."""
         return any(
-            (machine.bootstrap == names.RUNNING and self.now < machine.ends_at)
+            (machine.bootstrap == terms.RUNNING and self.now < machine.ends_at)
             or (machine.started is not None and self.now - machine.started < settings.SETTLING)
             for machine in self.machines
         )
@@ -252,7 +252,7 @@ class View:
             return None
         return max(0, self.now - since)
 
-    def lasting(self, obj: Object, kind: str, polarity: str = names.TRUE) -> bool:
+    def lasting(self, obj: Object, kind: str, polarity: str = terms.TRUE) -> bool:
         """Whether the stored condition has been other than `polarity` for PATIENCE seconds: more than one sample."""
         condition = condition_of(obj, kind)
         since = parse_time(condition.get("lastTransitionTime"))
