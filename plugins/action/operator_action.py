@@ -14,11 +14,11 @@ from ..module_utils.common.values import now_rfc3339
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
 from ..plugin_utils.objects import actions
-from ..plugin_utils.operator import freeze, text
-from ..plugin_utils.operator.planner import ClusterFacts, RefusedAction
-from ..plugin_utils.operator.tasks import asked_for
+from ..plugin_utils.operator import action_text, freeze
+from ..plugin_utils.operator.planner_types import ClusterFacts, RefusedAction
+from ..plugin_utils.operator.tasks import requested_action
+from ..plugin_utils.operator.tasks.cluster_facts import Facts, workers_group
 from ..plugin_utils.operator.tasks.endpoint import may_have_left
-from ..plugin_utils.operator.tasks.facts import Facts, workers_group
 from ..plugin_utils.operator.tasks.progress import Executions
 from ..plugin_utils.operator.tasks.swap import SwapFailure
 from ..plugin_utils.records import actions_under_way as operator_respect
@@ -41,14 +41,14 @@ class ActionModule(ControlPlaneAction):
         store = self.open_store(arguments)
         cluster_objects = self.open_objects(arguments, store)
         executions = Executions(store, arguments["namespace"], arguments["cluster"])
-        root = asked_for.wanted(arguments, executions)
+        root = requested_action.wanted(arguments, executions)
         if actions.finished(root):
             return self._ended(cluster_objects.name, root)
         if actions.started(root):
             said = f"{actions.label(root)} has begun, and is gone on with"
             self.progress(cluster_objects.name, said)
             if self.check_mode:
-                self.display.display("\n" + text.plan_text(root, root["status"]["plan"]))
+                self.display.display("\n" + action_text.plan_text(root, root["status"]["plan"]))
             left = may_have_left(cluster_objects, executions.load(root))
             answer = self._answer(root, root["status"]["plan"], act=not self.check_mode)
             return {**answer, "left_endpoint": left, "msg": said}
@@ -56,7 +56,7 @@ class ActionModule(ControlPlaneAction):
             return self._ended(cluster_objects.name, executions.give_up(root))
         self._refuse_others(executions, root)
         plan = self._plan(arguments, cluster_objects, root)
-        shown = text.plan_text(root, plan)
+        shown = action_text.plan_text(root, plan)
         dry = self.check_mode or root["spec"].get("executionMode") == actions.DRY_RUN
         if dry or root["spec"].get("executionMode") == actions.CONTROLLED or not plan["groups"]:
             self.display.display("\n" + shown)

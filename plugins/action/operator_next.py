@@ -10,9 +10,9 @@ import typing as t
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.move import export
 from ..plugin_utils.objects import actions
-from ..plugin_utils.operator import flow, text
+from ..plugin_utils.operator import action_text, flow
+from ..plugin_utils.operator.tasks.action_observation import Looks
 from ..plugin_utils.operator.tasks.endpoint import out_of_endpoint
-from ..plugin_utils.operator.tasks.look import Looks
 from ..plugin_utils.operator.tasks.progress import Executions
 from ..plugin_utils.records import actions_under_way as operator_respect
 from ..plugin_utils.records.journal_entries import close_intents
@@ -49,7 +49,7 @@ class ActionModule(ControlPlaneAction):
         if step.kind == flow.RUN:
             leaving = out_of_endpoint(self, arguments, cluster_objects, execution, step.tasks)
             return {**self._answer(execution.root, step.kind, list(step.tasks), ""), "out_of_endpoint": leaving}
-        said = text.ending(execution, step, self.host_of(cluster_objects.name))
+        said = action_text.ending(execution, step, self.host_of(cluster_objects.name))
         if step.kind == flow.ABORTED and actions.what(root) == operator_respect.ROTATION:
             said += operator_respect.left_behind(cluster_objects)
         if step.kind not in _FAILS:

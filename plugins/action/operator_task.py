@@ -9,10 +9,10 @@ import typing as t
 
 from ..plugin_utils.base_classes.control_plane_action import ControlPlaneAction
 from ..plugin_utils.calls.failure import ControlPlaneFailure
-from ..plugin_utils.operator import endpoint, flow
-from ..plugin_utils.operator.tasks.look import Looks
+from ..plugin_utils.operator import flow, stopped_api_servers
+from ..plugin_utils.operator.tasks.action_observation import Looks
 from ..plugin_utils.operator.tasks.progress import Executions
-from ..plugin_utils.operator.tasks.run import TASK, TaskRunner
+from ..plugin_utils.operator.tasks.task_runner import TASK, TaskRunner
 from ..plugin_utils.records.objects import Object
 
 
@@ -51,7 +51,7 @@ class ActionModule(ControlPlaneAction):
             root = execution.root
             if step.kind != flow.RUN or group is None or t.cast(Object, step.group)["name"] != group:
                 break
-            if endpoint.leaving(execution.plan, [execution.tasks[name] for name in step.tasks]):
+            if stopped_api_servers.leaving(execution.plan, [execution.tasks[name] for name in step.tasks]):
                 # operator_next says which machine leaves the endpoint before it.
                 break
             ran += runner.run(step.tasks)

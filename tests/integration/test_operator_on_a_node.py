@@ -20,13 +20,13 @@ from namespaced_node import ADDRESS, NAME, NamespacedNode, binaries_of, missing
 from task_context import CommandRun, StandInAction, ended
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.observe.parse import parse
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner_types import (
     ClusterFacts,
     GroupPlan,
     NodeFacts,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.renew_certificates import plan
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.health import judge, version_of
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.health_gate import judge, version_of
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.upgrade import plan as upgrade
 
 NEXT = "v1.21.0"

@@ -23,10 +23,13 @@ from task_context import CommandRun, StandInAction, ended
 
 from ansible_collections.kubeadm.control_plane.plugins.module_utils.common.values import now_rfc3339
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm.certificate_files import AUTHORITIES
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner import ClusterFacts, NodeFacts
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner_types import (
+    ClusterFacts,
+    NodeFacts,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rotate_certificate_authorities import plan
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.context import CommandFailure
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.health import judge
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.health_gate import judge
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.pki import kubeconfig, secrets
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.file.store import FileStore
 
@@ -210,7 +213,7 @@ def test_everything_is_replaced_though_the_run_is_killed_again_and_again(operato
     # The old certificate with the new trust: it is the client that is refused.
     refused = old.replace(_field(old, "certificate-authority-data"), _field(new, "certificate-authority-data"))
     assert operator.get(refused) == 401
-    assert Credentials.of(new).authorities.strip() == operator.text(f"{PKI}/ca.crt").strip()
+    assert Credentials.of(new).authorities.strip() == operator.action_text(f"{PKI}/ca.crt").strip()
     held = {each["metadata"]["name"] for each in operator.store.list(secrets.SECRET, "default", {})}
     assert held == {f"prod-{each}" for each in (*PURPOSES, "kubeconfig")}
     info = json.loads(operator.node.kubectl("-n", "kube-public", "get", "configmap", "cluster-info", "-o", "json"))

@@ -12,7 +12,10 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects impo
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import flow, freeze
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.flow import Step
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.matching import Execution, NodeNow
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner import ClusterFacts, NodeFacts
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner_types import (
+    ClusterFacts,
+    NodeFacts,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.progress import Executions
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.records import (
     TASK,

@@ -28,7 +28,10 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm.cert
     SCHEDULER,
     SIGNING_KEY,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner import ClusterFacts, NodeFacts
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner_types import (
+    ClusterFacts,
+    NodeFacts,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rotate_certificate_authorities import (
     stages as rotation,
 )

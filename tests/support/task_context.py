@@ -16,7 +16,7 @@ from observed import objects_of
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.machine_connection import Answer, Machine
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import actions
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import catalogue, freeze
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner import ClusterFacts
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner_types import ClusterFacts
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks import registry as operator_commands
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.context import TaskContext
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import Object

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import commands
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import command_type
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.catalogue import COMMANDS
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner import NodeFacts
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner_types import NodeFacts
 
 TESTS = Path(__file__).resolve().parents[1]
 OPERATOR = "unit/plugins/plugin_utils/operator"
@@ -169,7 +169,7 @@ NEEDS = [
 ]
 
 
-def valid(parameter: commands.Parameter) -> t.Any:
+def valid(parameter: command_type.Parameter) -> t.Any:
     """Some value that a parameter takes."""
     text = parameter.choices[0] if parameter.choices else "x"
     mapping = {"a": "b"}

@@ -15,8 +15,8 @@ from typing import Any
 from ..documents.names import typed_name
 from ..objects.actions import FieldError
 from . import kinds
-from .commands import Command
-from .planner import NodeFacts
+from .command_type import Command
+from .planner_types import NodeFacts
 
 COMMANDS: Mapping[str, Command] = {each.name: each for module in kinds.modules("commands") for each in module.COMMANDS}
 

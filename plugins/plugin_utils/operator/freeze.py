@@ -18,7 +18,7 @@ from ..objects import actions, origin
 from ..objects.actions import Object
 from . import kinds
 from .custom import plan as custom
-from .planner import ClusterFacts, GroupPlan, NodeFacts, RefusedAction
+from .planner_types import ClusterFacts, GroupPlan, NodeFacts, RefusedAction
 
 # A store keeps an object in a file of its name.
 LONGEST_NAME = 240

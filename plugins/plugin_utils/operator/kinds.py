@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any, Callable, NamedTuple
 
 from ..objects.actions import ACTIONS, FieldError
-from .planner import ClusterFacts, GroupPlan
+from .planner_types import ClusterFacts, GroupPlan
 
 
 class Planner(NamedTuple):

@@ -15,7 +15,7 @@ from operator_cases import Walk, action, begun, document, executions, facts, gro
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import actions
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import flow, freeze, matching
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks import asked_for, records
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks import records, requested_action
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.base import Store
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.store.kubernetes.store import KubernetesStore
 
@@ -100,7 +100,7 @@ def test_what_kubectl_applied_in_the_proposals_form(kubectl: Kubectl, kubernetes
     spec = {"nodeName": "cp-a", "preflight": {}}
     applied = {**document("Task", "single", spec), "metadata": {"name": "single", "labels": labels}}
     kubectl.apply(applied)
-    found = asked_for.wanted({"name": "single"}, where)
+    found = requested_action.wanted({"name": "single"}, where)
     assert found["spec"] == {"nodeName": "cp-a", "commands": [{"preflight": {}}]}
     assert where.needed("single")["spec"] == found["spec"]
     freeze.freeze(found, facts(node("cp-a")))

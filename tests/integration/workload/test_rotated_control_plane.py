@@ -53,7 +53,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm.cert
     SERVICE_ACCOUNT,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rotate_certificate_authorities import (
-    objects,
+    published_authorities,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rotate_certificate_authorities.stages import (
     DROP,
@@ -280,8 +280,8 @@ def test_what_a_real_control_plane_does_at_every_stage(control_plane: ControlPla
 
     def authentication(stage: str) -> bool:
         with control_plane.client() as client:
-            found = read(client, [Read(objects.AUTHENTICATION, ("data",))])
-            plan = objects.authentication(found, materials, AUTHORITIES, stage)
+            found = read(client, [Read(published_authorities.AUTHENTICATION, ("data",))])
+            plan = published_authorities.authentication(found, materials, AUTHORITIES, stage)
             assert stage == DROP or not plan.writes
             return bool(plan.facts["done"]) and not (plan.writes and write(client, plan.writes).count)
 
@@ -338,7 +338,7 @@ def test_what_a_real_control_plane_does_at_every_stage(control_plane: ControlPla
     assert control_plane.bearer(new_token, old_ca) == 200
     until("the controller manager has published the new one alone", lambda: published(DROP))
     with control_plane.client() as client:
-        held = client.get(objects.AUTHENTICATION)
+        held = client.get(published_authorities.AUTHENTICATION)
     assert held is not None
     # API servers take nothing out of it, which is why it is done for them.
     both = materials.fingerprints(FRONT_PROXY, (OLD, NEW))

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ....module_utils.common import settings
-from .. import commands
-from ..commands import Command, Parameter
-from ..planner import NodeFacts
+from .. import command_type
+from ..command_type import Command, Parameter
+from ..planner_types import NodeFacts
 from . import plan
 
 _PHASES: Mapping[str, str] = {
@@ -89,15 +89,15 @@ def _kube_proxy(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ..
     )
 
 
-_PATCH = Parameter(commands.MAPPING, required=True, secret=True)
-_WORDS = Parameter(commands.STRINGS, default=[])
-_SECONDS = Parameter(commands.INTEGER, default=settings.CONFIGURATION_SECONDS, minimum=1)
+_PATCH = Parameter(command_type.MAPPING, required=True, secret=True)
+_WORDS = Parameter(command_type.STRINGS, default=[])
+_SECONDS = Parameter(command_type.INTEGER, default=settings.CONFIGURATION_SECONDS, minimum=1)
 _MANUAL = Parameter(default=plan.REFUSE, choices=(plan.REFUSE, plan.OVERWRITE))
 _CONTROL_PLANE = {
     "patch": _PATCH,
     "changes": _WORDS,
-    "components": Parameter(commands.STRINGS, default=[], choices=tuple(_PHASES)),
-    "certificates": Parameter(commands.STRINGS, default=[], choices=tuple(_CERTIFICATE_FILES)),
+    "components": Parameter(command_type.STRINGS, default=[], choices=tuple(_PHASES)),
+    "certificates": Parameter(command_type.STRINGS, default=[], choices=tuple(_CERTIFICATE_FILES)),
     "manualChanges": _MANUAL,
 }
 _COMPONENT = {"patch": _PATCH, "changes": _WORDS, "timeoutSeconds": _SECONDS}

@@ -19,8 +19,8 @@ from ....module_utils.common import settings
 from ....module_utils.common.errors import Report, Violation
 from ...kubeadm.configuration import patch as configuration_patch
 from ...objects.actions import FieldError
-from ..planner import PARALLEL, SERIAL, ClusterFacts, GroupPlan, RefusedAction
-from . import rules as configuration_rules
+from ..planner_types import PARALLEL, SERIAL, ClusterFacts, GroupPlan, RefusedAction
+from . import unchangeable_fields as configuration_rules
 
 PATH = "spec.changeConfiguration"
 CLUSTER, KUBELET, KUBE_PROXY = "clusterConfiguration", "kubeletConfiguration", "kubeProxyConfiguration"

@@ -17,8 +17,8 @@ from typing import Any
 from ....module_utils.common import kubernetes_versions
 from ...documents import names
 from ...objects.actions import FieldError
-from ..commands import BOOLEAN, INTEGER, INTEGERS, MAPPING, STRING, STRINGS, Command, Parameter
-from ..planner import NodeFacts
+from ..command_type import BOOLEAN, INTEGER, INTEGERS, MAPPING, STRING, STRINGS, Command, Parameter
+from ..planner_types import NodeFacts
 
 # What a shell would take for its own. Nothing here goes through a shell, so it would be passed on as it stands.
 _SHELL = re.compile(r"[;&|<>`*\n]|\$[({\w]|^~")

@@ -15,7 +15,7 @@ from typing import Any
 from ...objects import actions
 from ...objects.actions import FieldError
 from .. import catalogue, node_selector
-from ..planner import PARALLEL, SERIAL, ClusterFacts, GroupPlan, NodeFacts, RefusedAction
+from ..planner_types import PARALLEL, SERIAL, ClusterFacts, GroupPlan, NodeFacts, RefusedAction
 from ..upgrade import plan as upgrade
 
 ALL, HEAD, TAIL = "All", "Head", "Tail"

@@ -14,7 +14,7 @@ import typing as t
 
 from ...objects.actions import CUSTOM, what
 from ...records import in_place_changes
-from ..tasks import manifest
+from ..tasks import manifest_update
 from ..tasks.context import CommandFailure, Run, TaskContext
 from ..tasks.user_role import RoleRun
 
@@ -104,9 +104,9 @@ def _record_control_plane(context: TaskContext, parameters: Parameters) -> None:
     for each in changed or ["already recorded"]:
         context.note(f"KubeadmControlPlane: {each}")
     if version:
-        context.note(f"manifest: {manifest.follow_version(context.arguments, version)}")
+        context.note(f"manifest: {manifest_update.follow_version(context.arguments, version)}")
     if patch is not None:
-        said = manifest.configuration_to_follow(context.arguments, patch)
+        said = manifest_update.configuration_to_follow(context.arguments, patch)
         if said:
             context.note(f"manifest: {said}")
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .. import commands
-from ..commands import Command, Parameter
-from ..planner import NodeFacts
+from .. import command_type
+from ..command_type import Command, Parameter
+from ..planner_types import NodeFacts
 
 ALL = "all"
 # kubeadm's names of what `certs renew` renews, and which component reads it only when it starts.
@@ -60,8 +60,8 @@ COMMANDS: tuple[Command, ...] = (
         "kubeadmRenewCertificates",
         _renew,
         {
-            "names": Parameter(commands.STRINGS, default=[ALL], choices=(ALL, *USERS)),
-            "offline": Parameter(commands.BOOLEAN, default=False),
+            "names": Parameter(command_type.STRINGS, default=[ALL], choices=(ALL, *USERS)),
+            "offline": Parameter(command_type.BOOLEAN, default=False),
         },
     ),
     Command("renewKubeletClientCertificate", _kubelet),

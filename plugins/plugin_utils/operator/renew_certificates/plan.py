@@ -20,9 +20,9 @@ from typing import Any
 from ....module_utils.common import kubernetes_facts
 from ....module_utils.common.values import format_moment, read_moment
 from ...objects.actions import FieldError
-from .. import commands
-from ..commands import Parameter
-from ..planner import ClusterFacts, GroupPlan, NodeFacts, RefusedAction
+from .. import command_type
+from ..command_type import Parameter
+from ..planner_types import ClusterFacts, GroupPlan, NodeFacts, RefusedAction
 from ..upgrade.commands import COMPONENTS
 from .commands import ALL, ETCD_CERTIFICATES, KUBELET_CLIENT, USERS
 
@@ -33,11 +33,11 @@ EXPIRED, NEVER, ALWAYS = "Expired", "Never", "Always"
 _SUPER_ADMIN = "super-admin.conf"
 _AUTHORITIES = ("ca", "etcd-ca", "front-proxy-ca")
 _FIELDS: Mapping[str, Parameter] = {
-    "names": Parameter(commands.STRINGS, choices=(ALL, KUBELET_CLIENT, *USERS)),
+    "names": Parameter(command_type.STRINGS, choices=(ALL, KUBELET_CLIENT, *USERS)),
     # Which workers' kubelets are bootstrapped anew.
     "workers": Parameter(choices=(EXPIRED, NEVER, ALWAYS)),
     # Only on Nodes where one of them ends within as many days, so that a schedule restarts nothing in vain.
-    "withinDays": Parameter(commands.INTEGER, minimum=1),
+    "withinDays": Parameter(command_type.INTEGER, minimum=1),
 }
 # Later than any certificate's end.
 _ENDLESS = "9999-12-31T23:59:59Z"
@@ -45,7 +45,7 @@ _ENDLESS = "9999-12-31T23:59:59Z"
 
 def validate(spec: Mapping[str, Any], path: str) -> list[FieldError]:
     """Return the errors in ``spec.renewCertificates``, whatever the cluster."""
-    found = commands.given_errors(_FIELDS, spec, path, "a renewal")
+    found = command_type.given_errors(_FIELDS, spec, path, "a renewal")
     if spec.get("names") == []:
         found.append(FieldError(f"{path}.names", None, "names no certificate", "Leave it out to renew all."))
     return found

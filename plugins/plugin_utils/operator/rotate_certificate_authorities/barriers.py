@@ -21,7 +21,7 @@ from ...kubeadm.certificate_files import CA, KUBERNETES, SERVICE_ACCOUNT
 from ...workload.writes import Plan
 from ..matching import NodeNow
 from ..tasks.context import TaskContext
-from . import nodes as rotation_nodes
+from . import node_authorities as rotation_nodes
 from . import tokens
 from .materials import Materials, later
 from .one_node import NodeCertificates

@@ -13,13 +13,13 @@ from typing import Any
 
 from ....module_utils.common import settings
 from ...kubeadm.certificate_files import AUTHORITIES
-from .. import commands
-from ..commands import Command, Parameter
-from ..planner import NodeFacts
+from .. import command_type
+from ..command_type import Command, Parameter
+from ..planner_types import NodeFacts
 from .plan import ADDONS, ALL, NONE, WORKLOADS
 from .stages import DROP, ISSUE, STAGES, TRUST
 
-_NAMED = {"authorities": Parameter(commands.STRINGS, required=True, choices=AUTHORITIES)}
+_NAMED = {"authorities": Parameter(command_type.STRINGS, required=True, choices=AUTHORITIES)}
 # What kubeadm itself runs that has a service account.
 WORKLOADS_OF_KUBEADM = ("daemonset/kube-proxy", "deployment/coredns")
 _STAGE = {"stage": Parameter(required=True, choices=STAGES)}
@@ -98,9 +98,9 @@ def _workloads(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...
 
 COMMANDS: tuple[Command, ...] = (
     Command("createCertificateAuthorities", _create, _NAMED),
-    Command("trustNewAuthorities", _trust, _NAMED, stops_api_server=commands.always),
-    Command("issueFromNewAuthorities", _issue, _NAMED, stops_api_server=commands.always),
-    Command("dropOldAuthorities", _drop, _NAMED, stops_api_server=commands.always),
+    Command("trustNewAuthorities", _trust, _NAMED, stops_api_server=command_type.always),
+    Command("issueFromNewAuthorities", _issue, _NAMED, stops_api_server=command_type.always),
+    Command("dropOldAuthorities", _drop, _NAMED, stops_api_server=command_type.always),
     Command("publishAuthorities", _publish, {**_NAMED, **_STAGE}),
     Command("proveAuthorities", _prove, {**_NAMED, **_STAGE}),
     Command(
@@ -117,7 +117,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "waitServiceAccountTokens",
         lambda parameters, node: ("# wait until no pod on any Node has a token of the old key in its volumes",),
-        {"timeoutSeconds": Parameter(commands.INTEGER, default=settings.ROTATION_TOKENS_SECONDS, minimum=1)},
+        {"timeoutSeconds": Parameter(command_type.INTEGER, default=settings.ROTATION_TOKENS_SECONDS, minimum=1)},
     ),
     Command(
         "takeEtcdSnapshot",

@@ -14,7 +14,7 @@ from typing import Any
 from ....module_utils.common import settings
 from ...kubeadm.certificate_files import AUTHORITIES, CA, CONTROLLER_MANAGER, ETCD, SERVICE_ACCOUNT
 from ...objects.actions import FieldError
-from ..planner import ClusterFacts, GroupPlan, RefusedAction
+from ..planner_types import ClusterFacts, GroupPlan, RefusedAction
 from .stages import DROP, ISSUE, TRUST
 
 PATH = "spec.rotateCertificateAuthorities"

@@ -18,13 +18,13 @@ from ...kubeadm.certificate_files import API_SERVER, CA, ETCD, ETCD_SERVER, SERV
 from ...objects import origin
 from ...pki import certificates
 from ...pki.certificates import PkiError
-from ..planner import NodeFacts
+from ..planner_types import NodeFacts
 from ..tasks.context import CommandFailure, Run, TaskContext
-from . import barriers, nodes, objects, one_node, tokens
+from . import barriers, node_authorities, one_node, published_authorities, tokens
 from . import materials as authority_materials
 from . import stages as rotation
 from .materials import Materials
-from .nodes import MODULE, folder, look
+from .node_authorities import MODULE, folder, look
 from .one_node import WrongLayout
 from .stages import DROP, ISSUE, NEW, OLD
 from .tokens import fail
@@ -54,7 +54,7 @@ def create(ctx: TaskContext, parameters: Parameters) -> None:
             "Make an Action that names exactly these authorities: it goes on with it."
         )
     problems: list[str] = []
-    for node in nodes.members(ctx)[0]:
+    for node in node_authorities.members(ctx)[0]:
         if node.control_plane or CA in authorities:
             problems += look(ctx, node, materials, authorities).layout_problems(authorities)
     fail(problems, "no certificate authority was made, for these nodes can't be rotated")
@@ -98,7 +98,7 @@ def _stage(stage: str) -> Run:
             problems = barriers.before(ctx, before, materials, authorities, stage)
         fail(problems, f"the stage {stage} was not begun on this node")
         if stage == DROP and CA in authorities and ctx.node.control_plane:
-            objects.find_stale(ctx, materials)
+            published_authorities.find_stale(ctx, materials)
         try:
             changes = before.changes(stage, authorities)
         except (WrongLayout, PkiError) as error:
@@ -188,7 +188,7 @@ def publish(ctx: TaskContext, parameters: Parameters) -> None:
     authorities, stage = parameters["authorities"], parameters["stage"]
     materials = authority_materials.need(ctx, authorities)
     ctx.check_lock()
-    objects.publish(ctx, materials, authorities, stage)
+    published_authorities.publish(ctx, materials, authorities, stage)
 
 
 def snapshot(ctx: TaskContext, parameters: Parameters) -> None:
@@ -222,7 +222,7 @@ def forget(ctx: TaskContext, parameters: Parameters) -> None:
         ctx.note("already deleted")
         return
     authorities = parameters["authorities"]
-    for node in nodes.members(ctx)[0]:
+    for node in node_authorities.members(ctx)[0]:
         if node.control_plane or CA in authorities:
             _prove_node(ctx, node, materials, authorities, DROP)
     if materials.stale_pods:

@@ -18,7 +18,7 @@ from ...kubeadm.certificate_files import SERVICE_ACCOUNT
 from ...pki import reissue
 from ..tasks.context import CommandFailure, Run, TaskContext
 from . import materials as authority_materials
-from . import nodes as rotation_nodes
+from . import node_authorities as rotation_nodes
 from .commands import WORKLOADS_OF_KUBEADM
 from .materials import Materials
 from .plan import ADDONS, NONE

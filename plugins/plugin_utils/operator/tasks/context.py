@@ -27,7 +27,7 @@ from ...observe.observation import observe
 from ...records.objects import CLUSTER_LABEL, SECRET, ClusterObjects, Object
 from ...store.base import NotFound
 from .. import freeze
-from ..planner import NodeFacts
+from ..planner_types import NodeFacts
 from . import swap
 from .records import Secrets, TaskRecord
 

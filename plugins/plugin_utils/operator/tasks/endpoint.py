@@ -14,9 +14,9 @@ from ...base_classes.control_plane_action import ControlPlaneAction
 from ...observe.parse import parse
 from ...providers.contract import endpoint_servers
 from ...records.objects import ClusterObjects
-from .. import endpoint, freeze
+from .. import freeze, stopped_api_servers
 from ..matching import Execution
-from ..planner import NodeFacts
+from ..planner_types import NodeFacts
 from .context import QUICK_LOOK, reach
 
 
@@ -61,7 +61,7 @@ def _leaving(cluster_objects: ClusterObjects, execution: Execution, names: t.Seq
     """
     if cluster_objects.infrastructure_cluster is None:
         return ()
-    return endpoint.leaving(execution.plan, [execution.tasks[name] for name in names])
+    return stopped_api_servers.leaving(execution.plan, [execution.tasks[name] for name in names])
 
 
 def _is_ready(

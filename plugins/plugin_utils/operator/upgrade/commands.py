@@ -16,9 +16,9 @@ from typing import Any
 
 from ....module_utils.common import kubernetes_facts, kubernetes_versions, settings
 from ...objects.actions import FieldError
-from .. import commands
-from ..commands import Command, Parameter
-from ..planner import NodeFacts
+from .. import command_type
+from ..command_type import Command, Parameter
+from ..planner_types import NodeFacts
 
 COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 MANIFESTS = "/etc/kubernetes/manifests"
@@ -183,15 +183,15 @@ def _drain(parameters: Mapping[str, Any], node: NodeFacts) -> tuple[str, ...]:
     return (f"kubectl drain {node.name} --ignore-daemonsets --delete-emptydir-data --force{bound}",)
 
 
-_BINARIES = Parameter(commands.MAPPING, default={"source": PACKAGES})
+_BINARIES = Parameter(command_type.MAPPING, default={"source": PACKAGES})
 _IGNORED = Parameter(
-    commands.STRINGS, default=[], pattern=_CHECK, pattern_words="names of kubeadm's checks, such as ImagePull"
+    command_type.STRINGS, default=[], pattern=_CHECK, pattern_words="names of kubeadm's checks, such as ImagePull"
 )
 _UPGRADE = {
     "version": version_parameter(),
     "ignorePreflightErrors": _IGNORED,
-    "certificateRenewal": Parameter(commands.BOOLEAN, default=True),
-    "etcdUpgrade": Parameter(commands.BOOLEAN, default=True),
+    "certificateRenewal": Parameter(command_type.BOOLEAN, default=True),
+    "etcdUpgrade": Parameter(command_type.BOOLEAN, default=True),
     "patches": Parameter(default="", pattern=r"(/[^\0\n]*)?", pattern_words="an absolute path on the node"),
 }
 
@@ -200,15 +200,15 @@ COMMANDS: tuple[Command, ...] = (
         "preflight",
         lambda parameters, node: ("kubeadm version -o short",),
         {
-            "ignore": Parameter(commands.STRINGS, default=[], pattern=_CHECK, pattern_words="names of checks"),
+            "ignore": Parameter(command_type.STRINGS, default=[], pattern=_CHECK, pattern_words="names of checks"),
             # What the node is to be fit for; without it, for what its own kubeadm is.
             "version": Parameter(default="", pattern=f"({_VERSION})?", pattern_words="a version, as v1.30.2"),
         },
     ),
     Command("upgradeKubeadm", _kubeadm, {"version": version_parameter(), "binaries": _BINARIES}, check=_binaries),
     Command("kubeadmUpgradePlan", _plan, {"version": version_parameter(), "ignorePreflightErrors": _IGNORED}),
-    Command("kubeadmUpgradeApply", _apply, _UPGRADE, stops_api_server=commands.always),
-    Command("kubeadmUpgradeNode", _node, _UPGRADE, stops_api_server=commands.always),
+    Command("kubeadmUpgradeApply", _apply, _UPGRADE, stops_api_server=command_type.always),
+    Command("kubeadmUpgradeNode", _node, _UPGRADE, stops_api_server=command_type.always),
     Command(
         "upgradeKubeletAndKubectl",
         _kubelet_and_kubectl,
@@ -219,7 +219,7 @@ COMMANDS: tuple[Command, ...] = (
         "waitHealthy",
         _healthy,
         {
-            "timeoutSeconds": Parameter(commands.INTEGER, default=settings.HEALTHY_SECONDS, minimum=1),
+            "timeoutSeconds": Parameter(command_type.INTEGER, default=settings.HEALTHY_SECONDS, minimum=1),
             "kubeletVersion": Parameter(default="", pattern=f"({_VERSION})?", pattern_words="a version, as v1.30.2"),
             "apiServerVersion": Parameter(default="", pattern=f"({_VERSION})?", pattern_words="a version, as v1.30.2"),
         },
@@ -230,15 +230,15 @@ COMMANDS: tuple[Command, ...] = (
         {
             "component": Parameter(required=True, choices=COMPONENTS),
             # Without it, another member's or API server's trouble holds the restart back.
-            "offline": Parameter(commands.BOOLEAN, default=False),
-            "timeoutSeconds": Parameter(commands.INTEGER, default=settings.RESTART_SECONDS, minimum=1),
+            "offline": Parameter(command_type.BOOLEAN, default=False),
+            "timeoutSeconds": Parameter(command_type.INTEGER, default=settings.RESTART_SECONDS, minimum=1),
         },
         stops_api_server=lambda parameters: parameters["component"] in ("etcd", "kube-apiserver"),
     ),
     Command(
         "kubectlDrain",
         _drain,
-        {"timeoutSeconds": Parameter(commands.INTEGER, default=settings.DRAIN_SECONDS, minimum=0)},
+        {"timeoutSeconds": Parameter(command_type.INTEGER, default=settings.DRAIN_SECONDS, minimum=0)},
     ),
     Command("kubectlUncordon", lambda parameters, node: (f"kubectl uncordon {node.name}",)),
 )

@@ -18,9 +18,9 @@ from ....module_utils.common.kubernetes_versions import Version, parse
 from ...kubeadm import etcd_releases
 from ...kubeadm.configuration import any_form, kinds
 from ...objects.actions import FieldError
-from .. import commands, node_selector
-from ..commands import Parameter
-from ..planner import PARALLEL, SERIAL, ClusterFacts, GroupPlan, NodeFacts, RefusedAction
+from .. import command_type, node_selector
+from ..command_type import Parameter
+from ..planner_types import PARALLEL, SERIAL, ClusterFacts, GroupPlan, NodeFacts, RefusedAction
 from . import commands as catalogue_upgrade
 
 PATH = "spec.upgrade"
@@ -36,14 +36,14 @@ _VERSION = dataclasses.replace(catalogue_upgrade.version_parameter(), required=F
 _FIELDS: Mapping[str, Parameter] = {
     "targetVersion": _VERSION,
     "kubernetesVersion": _VERSION,
-    "drain": Parameter(commands.BOOLEAN),
-    "drainTimeoutSeconds": Parameter(commands.INTEGER, minimum=0),
-    "nodeSelector": Parameter(commands.MAPPING),
-    "maxUnavailable": Parameter(commands.INTEGER, minimum=1),
-    "binaries": Parameter(commands.MAPPING),
-    "ignorePreflightErrors": Parameter(commands.STRINGS, pattern=r"[A-Za-z0-9][A-Za-z0-9./:_-]*"),
-    "certificateRenewal": Parameter(commands.BOOLEAN),
-    "etcdUpgrade": Parameter(commands.BOOLEAN),
+    "drain": Parameter(command_type.BOOLEAN),
+    "drainTimeoutSeconds": Parameter(command_type.INTEGER, minimum=0),
+    "nodeSelector": Parameter(command_type.MAPPING),
+    "maxUnavailable": Parameter(command_type.INTEGER, minimum=1),
+    "binaries": Parameter(command_type.MAPPING),
+    "ignorePreflightErrors": Parameter(command_type.STRINGS, pattern=r"[A-Za-z0-9][A-Za-z0-9./:_-]*"),
+    "certificateRenewal": Parameter(command_type.BOOLEAN),
+    "etcdUpgrade": Parameter(command_type.BOOLEAN),
 }
 
 
@@ -52,7 +52,7 @@ def validate(spec: Mapping[str, Any], path: str) -> list[FieldError]:
 
     ``kubernetesVersion`` is the later name of ``targetVersion``.
     """
-    found = commands.given_errors(_FIELDS, spec, path, "an upgrade")
+    found = command_type.given_errors(_FIELDS, spec, path, "an upgrade")
     target, later = spec.get("targetVersion"), spec.get("kubernetesVersion")
     if target is None and later is None:
         found.append(FieldError(f"{path}.targetVersion", None, "an upgrade needs it", "Give such as v1.30.2."))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ...objects import origin
-from ..tasks import health
+from ..tasks import health_gate
 from ..tasks.context import CommandFailure, Run, TaskContext
 from .commands import PACKAGES, upgrade_arguments
 
@@ -223,7 +223,7 @@ REGISTRY: dict[str, Run] = {
     "kubeadmUpgradeApply": kubeadm_upgrade_apply,
     "kubeadmUpgradeNode": kubeadm_upgrade_node,
     "upgradeKubeletAndKubectl": upgrade_kubelet_and_kubectl,
-    "waitHealthy": health.wait_healthy,
+    "waitHealthy": health_gate.wait_healthy,
     "restartComponent": restart_component,
     "kubectlDrain": kubectl_drain,
     "kubectlUncordon": kubectl_uncordon,

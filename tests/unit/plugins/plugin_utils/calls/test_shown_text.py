@@ -29,7 +29,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.decision.sna
     check_snapshot,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.conditions import set_condition
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import overview, text
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import action_text, overview
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.run_outcomes import FAILED, summary_text
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.reconcile.status_table import (
     status_data,
@@ -207,8 +207,8 @@ def test_actions_show_what_nodes_and_manifests_said(hostile: str) -> None:
                     }
                 ]
         shown = [
-            text.ending(execution, step, hostile),
-            text.plan_text(execution.root, execution.plan),
+            action_text.ending(execution, step, hostile),
+            action_text.plan_text(execution.root, execution.plan),
             overview.details(execution, logs=True),
             overview.table(hostile, [{**overview.row(execution), "message": hostile}]),
             overview.table(hostile, []),

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.change_configuration import commands, plan
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner_types import (
     ClusterFacts,
     GroupPlan,
     NodeFacts,

@@ -14,7 +14,10 @@ from stand_in_configurations import BAD_FLAG, BAD_PODS, KUBELET
 from stand_in_machine import World, new_state
 from task_context import CommandRun, StandInAction
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner import ClusterFacts, NodeFacts
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner_types import (
+    ClusterFacts,
+    NodeFacts,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks import components
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.context import CommandFailure
 

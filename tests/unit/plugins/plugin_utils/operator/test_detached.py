@@ -13,7 +13,7 @@ from operator_cases import Walk, action, begun, document, executions, group
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.calls.failure import ControlPlaneFailure
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import actions
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import flow, text
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import action_text, flow
 
 Object = dict[str, t.Any]
 
@@ -48,7 +48,7 @@ def test_a_detached_task_fails_is_retried_and_ends(walk: Make) -> None:
     step = one.until_it_ends()
     assert step.kind == flow.FAILED and step.tasks == ("single",)
     execution, step = one.look()
-    assert "Task single on Node w-1, command 2 of 2" in text.ending(execution, step, "prod")
+    assert "Task single on Node w-1, command 2 of 2" in action_text.ending(execution, step, "prod")
     one.fails.clear()
     one.say("single", recoveryMode=actions.RETRY)
     assert one.until_it_ends().kind == flow.COMPLETED

@@ -11,8 +11,8 @@ import typing as t
 import pytest
 from operator_cases import action, facts, group, hub, node
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import endpoint, freeze
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner import ClusterFacts
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import freeze, stopped_api_servers
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner_types import ClusterFacts
 
 Object = dict[str, t.Any]
 RESTART: Object = {"restartComponent": {"component": "etcd"}}
@@ -48,7 +48,7 @@ def task(name: str, *commands: t.Any) -> Object:
     ],
 )
 def test_what_stops_an_api_server(command: t.Any, stops: bool) -> None:
-    assert endpoint.stops_api_server([{"pass": {}}, command]) is stops
+    assert stopped_api_servers.stops_api_server([{"pass": {}}, command]) is stops
 
 
 @pytest.mark.parametrize(
@@ -57,38 +57,44 @@ def test_what_stops_an_api_server(command: t.Any, stops: bool) -> None:
 )
 def test_a_change_stops_it_by_the_components_that_it_changes(components: list[str], stops: bool) -> None:
     change = {"patch": {}, "changes": ["a change"], "components": components}
-    assert endpoint.stops_api_server([{"changeControlPlaneConfiguration": change}]) is stops
+    assert stopped_api_servers.stops_api_server([{"changeControlPlaneConfiguration": change}]) is stops
 
 
 def test_the_machine_of_the_node_that_it_is_done_on_leaves() -> None:
     plan = frozen(facts(node("cp-a", machine="machine-a"), node("cp-b", machine="machine-b"), node("w-1", "")))
-    assert endpoint.leaving(plan, [task("cp-a", RESTART)]) == ("machine-a",)
-    assert endpoint.leaving(plan, [task("cp-b", {"pass": {}}, RESTART)]) == ("machine-b",)
-    assert endpoint.leaving(plan, [task("cp-a", {"pass": {}})]) == ()
-    assert endpoint.leaving(plan, []) == ()
+    assert stopped_api_servers.leaving(plan, [task("cp-a", RESTART)]) == ("machine-a",)
+    assert stopped_api_servers.leaving(plan, [task("cp-b", {"pass": {}}, RESTART)]) == ("machine-b",)
+    assert stopped_api_servers.leaving(plan, [task("cp-a", {"pass": {}})]) == ()
+    assert stopped_api_servers.leaving(plan, []) == ()
 
 
 def test_a_worker_is_behind_no_endpoint() -> None:
-    assert endpoint.leaving(frozen(facts()), [task("w-1", {"kubeadmUpgradeNode": {"version": "v1.21.0"}})]) == ()
+    assert (
+        stopped_api_servers.leaving(frozen(facts()), [task("w-1", {"kubeadmUpgradeNode": {"version": "v1.21.0"}})])
+        == ()
+    )
 
 
 def test_one_always_stays() -> None:
     """A single Node, or all at once, would leave nobody to answer."""
     single = frozen(facts(node("cp-a"), node("w-1", "")))
-    assert endpoint.leaving(single, [task("cp-a", RESTART)]) == ()
+    assert stopped_api_servers.leaving(single, [task("cp-a", RESTART)]) == ()
     every = [task(name, RESTART) for name in ("cp-a", "cp-b", "cp-c")]
-    assert endpoint.leaving(frozen(facts()), every) == ()
-    assert endpoint.leaving(frozen(facts()), every[:2]) == ("cp-a", "cp-b")
+    assert stopped_api_servers.leaving(frozen(facts()), every) == ()
+    assert stopped_api_servers.leaving(frozen(facts()), every[:2]) == ("cp-a", "cp-b")
 
 
 def test_where_no_api_server_answers_nobody_is_spared() -> None:
-    assert endpoint.leaving(frozen(dataclasses.replace(facts(), api_answers=False)), [task("cp-a", RESTART)]) == ()
+    assert (
+        stopped_api_servers.leaving(frozen(dataclasses.replace(facts(), api_answers=False)), [task("cp-a", RESTART)])
+        == ()
+    )
 
 
 def test_a_node_without_a_machine_is_behind_no_endpoint_of_ours() -> None:
     plan = frozen(facts(node("cp-a", machine=""), node("cp-b")))
-    assert endpoint.leaving(plan, [task("cp-a", RESTART)]) == ()
+    assert stopped_api_servers.leaving(plan, [task("cp-a", RESTART)]) == ()
 
 
 def test_a_task_that_somebody_edited_away_is_none() -> None:
-    assert endpoint.leaving(frozen(facts()), [{"spec": {}}, task("cp-a")]) == ()
+    assert stopped_api_servers.leaving(frozen(facts()), [{"spec": {}}, task("cp-a")]) == ()

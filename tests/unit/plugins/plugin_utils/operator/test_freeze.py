@@ -10,9 +10,9 @@ import dataclasses
 import pytest
 from operator_cases import action, document, facts, group, hub, node
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import freeze, text
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import action_text, freeze
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.custom import plan as custom
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner import RefusedAction
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner_types import RefusedAction
 
 
 def test_order_numbers_are_unique_dense_and_in_the_order_of_the_list() -> None:
@@ -106,7 +106,7 @@ def test_the_parallel_policy_has_its_budget() -> None:
 def test_the_text_of_a_plan_has_every_task_in_order_with_what_it_would_run() -> None:
     command = {"command": {"argv": ["systemctl", "restart", "a b"]}}
     root = hub(action(group("b", command, "pass"), group("a", selector={}, policy="Parallel", maxUnavailable=2)))
-    shown = text.plan_text(root, freeze.freeze(root, facts())).splitlines()
+    shown = action_text.plan_text(root, freeze.freeze(root, facts())).splitlines()
     assert shown[0] == "Action first of prod: custom, 8 Tasks in 2 TaskGroups, one TaskGroup at a time"
     assert shown[1:5] == [
         "  01 first-01-b (one Node at a time)",
@@ -121,5 +121,5 @@ def test_secrets_are_in_no_plan_text() -> None:
     file = {"file": {"path": "/etc/x", "content": "geheim"}}
     module = {"module": {"name": "ansible.builtin.user", "args": {"password": "geheim"}}}
     root = hub(action(group("a", file, module)))
-    shown = text.plan_text(root, freeze.freeze(root, facts()))
+    shown = action_text.plan_text(root, freeze.freeze(root, facts()))
     assert "geheim" not in shown and "/etc/x" in shown and "password" in shown

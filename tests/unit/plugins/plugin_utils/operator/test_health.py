@@ -10,7 +10,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.health import judge, version_of
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.health_gate import judge, version_of
 
 Object = dict[str, t.Any]
 NAMES = ("cp-a", "cp-b", "cp-c")

@@ -10,7 +10,7 @@ import typing as t
 import pytest
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import catalogue
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner_types import (
     ClusterFacts,
     GroupPlan,
     NodeFacts,

@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm.certificate_files import AUTHORITIES
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import catalogue
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner_types import (
     ClusterFacts,
     NodeFacts,
     RefusedAction,

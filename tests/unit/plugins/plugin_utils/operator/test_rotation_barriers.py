@@ -23,7 +23,10 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm.cert
     SERVICE_ACCOUNT,
     SIGNING_KEY,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner import ClusterFacts, NodeFacts
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner_types import (
+    ClusterFacts,
+    NodeFacts,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rotate_certificate_authorities import (
     barriers,
     materials,
@@ -34,7 +37,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rot
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rotate_certificate_authorities.materials import (
     Materials,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rotate_certificate_authorities.objects import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rotate_certificate_authorities.published_authorities import (
     AUTHENTICATION,
 )
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rotate_certificate_authorities.stages import (

@@ -12,7 +12,10 @@ import pytest
 from task_context import CommandRun, StandInAction, ended
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm.certificate_files import SERVICE_ACCOUNT
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner import ClusterFacts, NodeFacts
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner_types import (
+    ClusterFacts,
+    NodeFacts,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rotate_certificate_authorities import (
     materials,
 )

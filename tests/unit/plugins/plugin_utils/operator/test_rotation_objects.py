@@ -16,7 +16,7 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.kubeadm.cert
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rotate_certificate_authorities.materials import (
     Materials,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rotate_certificate_authorities.objects import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.rotate_certificate_authorities.published_authorities import (
     AUTHENTICATION,
     CLUSTER_INFO,
     authentication,

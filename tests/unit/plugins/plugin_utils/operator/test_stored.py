@@ -15,7 +15,7 @@ import pytest
 from operator_cases import Walk, action, begun, executions, facts, group, hub, node
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects import actions
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import flow, freeze, text
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import action_text, flow, freeze
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.matching import NodeNow
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.records import Secrets, TaskRecord
 
@@ -106,7 +106,7 @@ def test_a_failure_pauses_at_once_and_is_told_upwards(walk: Make) -> None:
         one.status["paused"] is True and one.stored("TaskGroup", "first-01-a")["status"]["errorReason"] == "FailedNodes"
     )
     assert one.stored("Task", "first-01-a-cp-b")["status"]["errorReason"] == "ExecutionError"
-    said = text.ending(execution, step, "prod")
+    said = action_text.ending(execution, step, "prod")
     assert "Task first-01-a-cp-b on Node cp-b, command 2 of 2: pass: it was told to fail" in said
     for verb in ("retry", "skip", "abort"):
         assert f"kubeadm.control_plane.{verb} --limit prod -e operator_action=first" in said
@@ -180,7 +180,7 @@ def test_a_pause_also_holds_a_half_run_task_and_says_so(walk: Make) -> None:
     one.say("first", paused=True)
     execution, step = one.look()
     assert step.kind == flow.PAUSED and step.tasks == ("first-01-a-cp-a",)
-    assert "first-01-a-cp-a had begun and will be gone on with" in text.ending(execution, step, "prod")
+    assert "first-01-a-cp-a had begun and will be gone on with" in action_text.ending(execution, step, "prod")
 
 
 def test_controlled_stops_before_each_task_and_keeps_its_stop_from_the_users_pause(walk: Make) -> None:
@@ -190,7 +190,7 @@ def test_controlled_stops_before_each_task_and_keeps_its_stop_from_the_users_pau
         execution, step = one.look()
         assert step.kind == flow.APPROVAL and step.tasks == (f"first-01-a-{name}",) and len(one.ran) == number
         assert one.status["phase"] == "Paused" and not one.stored("Action", "first")["spec"].get("paused")
-        said = text.ending(execution, step, "prod")
+        said = action_text.ending(execution, step, "prod")
         assert f"Task first-01-a-{name} on Node {name}:" in said and "kubeadm.control_plane.approve" in said
         if number == 1:
             one.say("first", paused=True)
@@ -208,7 +208,7 @@ def test_abort_ends_it_before_the_next_task(walk: Make) -> None:
     one.say("first", abort=True)
     execution, step = one.look()
     assert step.kind == flow.ABORTED and one.status["phase"] == "Aborted" and len(one.ran) == 2
-    assert "1 of 3 Tasks is done" in text.ending(execution, step, "prod")
+    assert "1 of 3 Tasks is done" in action_text.ending(execution, step, "prod")
     one.say("first-01-a-cp-b", recoveryMode=actions.RETRY)
     assert one.until_it_ends().kind == flow.ABORTED and len(one.ran) == 2
 

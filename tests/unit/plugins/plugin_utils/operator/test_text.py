@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from operator_cases import Walk, action, begun, executions, facts, hub, node
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import freeze, text
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.text import ending
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import action_text, freeze
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.action_text import ending
 
 CONFIGURATION = """
 apiVersion: kubeadm.k8s.io/v1beta2
@@ -67,11 +67,11 @@ def test_a_plan_has_the_lines_of_the_nodes_own_package_manager(system: str, line
     plan = freeze.freeze(root, facts(*nodes, cluster_configuration=CONFIGURATION))
     if not system:
         plan["nodes"] = [{key: value for key, value in each.items() if key != "osImage"} for each in plan["nodes"]]
-    shown = [line.strip() for line in text.plan_text(root, plan).splitlines()]
+    shown = [line.strip() for line in action_text.plan_text(root, plan).splitlines()]
     assert [each for each in shown if "kubeadm=" in each or "kubeadm-" in each][: len(lines)] == lines
     spec = {"nodeName": "cp-a", "commands": plan["groups"][0]["commands"]}
     task = {"kind": "Task", "metadata": {"name": "one"}, "spec": spec}
-    told = [line.strip() for line in text.task_text(task, plan).splitlines()]
+    told = [line.strip() for line in action_text.task_text(task, plan).splitlines()]
     assert [each for each in told if "kubeadm=" in each or "kubeadm-" in each] == lines
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator import catalogue
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.custom import plan as custom
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner import (
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner_types import (
     ClusterFacts,
     GroupPlan,
     NodeFacts,

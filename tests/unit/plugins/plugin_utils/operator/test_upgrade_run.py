@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 from task_context import CommandRun, Node, StandInAction, ended
 
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner import ClusterFacts, NodeFacts
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.planner_types import (
+    ClusterFacts,
+    NodeFacts,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks.context import CommandFailure
 
 Object = dict[str, t.Any]

@@ -19,7 +19,9 @@ from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.objects.mani
     ClusterManifest,
     read_cluster,
 )
-from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks import manifest as operator_manifest
+from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.operator.tasks import (
+    manifest_update as operator_manifest,
+)
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records import in_place_changes
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.cluster import apply_manifest
 from ansible_collections.kubeadm.control_plane.plugins.plugin_utils.records.objects import (

@@ -23,7 +23,7 @@ from ...records.objects import ClusterObjects, Object
 from .. import freeze
 from ..matching import NodeNow
 from ..node_selector import ROLE_LABELS
-from ..planner import ClusterFacts, NodeFacts
+from ..planner_types import ClusterFacts, NodeFacts
 from . import swap
 from .context import reach
 

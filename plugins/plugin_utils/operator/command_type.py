@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable
 
 from ..objects.actions import FieldError
-from .planner import NodeFacts
+from .planner_types import NodeFacts
 
 STRING = "string"
 INTEGER = "integer"

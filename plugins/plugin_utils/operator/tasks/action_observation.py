@@ -14,7 +14,7 @@ from ...records.objects import ClusterObjects, Object
 from .. import freeze
 from ..flow import Step
 from ..matching import Execution, NodeNow
-from . import facts
+from . import cluster_facts
 from .progress import Executions
 
 # For so long what the cluster said of its Nodes is taken for true: Tasks that take no time would mostly wait for that answer.
@@ -48,7 +48,7 @@ class Looks:
         plan = root["status"]["plan"]
         if plan["facts"]["apiAnswers"] and (self._asked is None or time.monotonic() - self._asked > NODES_SECONDS):
             caller = self._plugin.machine_caller(self._arguments, self._objects)
-            self._nodes = facts.nodes_now(self._objects, caller, freeze.nodes_of(plan))
+            self._nodes = cluster_facts.nodes_now(self._objects, caller, freeze.nodes_of(plan))
             self._asked = time.monotonic()
         self._plugin.check_lock(self._arguments)
         return self._executions.advance(root, self._nodes)

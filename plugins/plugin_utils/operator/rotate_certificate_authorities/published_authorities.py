@@ -19,7 +19,7 @@ from ...pki import certificates, kubeconfig_text, reissue, secrets
 from ...workload.writes import Change, Objects, Plan, WorkloadError, resource_version
 from ..tasks.context import CommandFailure, TaskContext
 from . import materials as authority_materials
-from . import nodes, tokens
+from . import node_authorities, tokens
 from . import stages as rotation
 from .materials import PURPOSES, Materials
 from .stages import DROP, ISSUE, NEW, OLD, TRUST
@@ -142,10 +142,10 @@ def _await_aggregated(ctx: TaskContext, materials: Materials) -> None:
     pair = certificates.new_client_certificate(
         materials.pair(FRONT_PROXY, NEW), FRONT_PROXY_CLIENT, [], ctx.now(), certificates.ALGORITHMS[3], days=1
     )
-    question = {"front_proxy": {"certificate": pair.crt, "secret": pair.key}, "pki": nodes.folder(ctx)}
+    question = {"front_proxy": {"certificate": pair.crt, "secret": pair.key}, "pki": node_authorities.folder(ctx)}
     waiting = ctx.plugin.waiting(ctx.cluster, AGGREGATED_SECONDS)
     while True:
-        known = ctx.call(nodes.MODULE, question)["aggregated"]
+        known = ctx.call(node_authorities.MODULE, question)["aggregated"]
         answers = [each for each in known if _well(each["current"])]
         refused = [str(each["name"]) for each in answers if not _well(each["other"])]
         if not refused:

@@ -15,7 +15,7 @@ from ....module_utils.workload_api.compare_and_swap import Read
 from ...workload.writes import Plan
 from ..matching import NodeNow
 from ..node_selector import ROLE_LABELS
-from ..planner import NodeFacts
+from ..planner_types import NodeFacts
 from ..tasks.context import CommandFailure, TaskContext
 from . import one_node
 from .materials import Materials
